@@ -1,0 +1,58 @@
+# Everything starts here. `make` alone prints what there is.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench docs format lock clean
+
+help: ## Print this help
+	@echo "Postroom: what to type"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create .venv with everything Postroom and its tests need
+
+$(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Postroom needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make setup PYTHON=python3.12")'
+	@echo "Setting up $(VENV) (the first time takes a minute or two) …"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+	@echo "Ready: $(BIN)/postroom"
+
+demo: setup ## Sort 20,000 mixed messages into typed tables, end to end
+	@$(BIN)/python -m demo
+
+test: setup ## Run all tests
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: setup ## Format, lint, types, order of imports
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: setup ## Measure, side by side, as ratios
+	@$(BIN)/python -m bench
+
+docs: setup ## Build the documentation into site/
+	@$(BIN)/python -m docs.reference
+	@$(BIN)/zensical build --clean
+
+format: setup ## Put the code into the house format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+	--custom-compile-command "make lock"
+
+lock: ## Pin the dependencies anew
+	@$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
+	@$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml -o requirements/plain.txt
+
+clean: ## Remove what was built, keep .venv
+	@rm -rf site dist build demo-lake demo-work spark-warehouse .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

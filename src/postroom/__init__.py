@@ -1,0 +1,27 @@
+"""Postroom: a registry for message definitions, and what one can do with them.
+
+    import postroom
+    catalog = postroom.open_catalog("demo/catalog")
+    match = catalog.match({"specversion": "1.0", …})
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from postroom.errors import PostroomError
+from postroom.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from postroom.catalog import Catalog, open_catalog
+
+__all__ = ["Catalog", "PostroomError", "__version__", "open_catalog"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: `import postroom` alone stays cheap for the command line.
+    if name in ("Catalog", "open_catalog"):
+        from postroom import catalog
+
+        return getattr(catalog, name)
+    raise AttributeError(f"module 'postroom' has no attribute {name!r}")

@@ -1,0 +1,105 @@
+"""The `postroom` command: finds the command's module, runs it, turns errors into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from postroom.errors import PostroomError
+from postroom.version import VERSION
+
+COMMANDS = (
+    "serve",
+    "load",
+    "match",
+    "make",
+    "sort",
+    "tables",
+    "dead",
+    "sql",
+    "settings",
+    "completion",
+)
+
+EPILOG = """\b
+Try it:
+  postroom match --catalog demo/catalog --input demo/sample.jsonl
+"""
+
+
+class LazyGroup(click.Group):
+    """Imports the module of a command only when somebody asks for it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"postroom.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else "`postroom --help` lists the commands."
+            raise click.UsageError(f"there is no command {name!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, "-V", "--version", prog_name="postroom", message="%(prog)s %(version)s")
+def main() -> None:
+    """A registry for message definitions: serve them, make messages from them, sort streams by them."""
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Entry point of the console script."""
+    sys.exit(execute(arguments))
+
+
+def execute(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and say how it ended: 0 ok, 1 a negative answer, 2 bad usage or input, 3 a system is missing."""
+    try:
+        result = main.main(args=arguments, prog_name="postroom", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except click.ClickException as error:
+        return _fail(_sentence(error), 2)
+    except click.Abort:
+        return _fail("interrupted.", 130)
+    except KeyboardInterrupt:
+        return _fail("interrupted.", 130)
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing to report, and Python must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except PostroomError as error:
+        if os.environ.get("POSTROOM_DEBUG", "0").lower() not in ("", "0", "false", "no"):
+            raise
+        return _fail(str(error), error.exit_code)
+    return result if isinstance(result, int) else 0
+
+
+def _fail(sentence: str, code: int) -> int:
+    click.echo(f"postroom: {sentence}", err=True)
+    return code
+
+
+def _sentence(error: click.ClickException) -> str:
+    text = error.format_message()
+    if isinstance(error, click.UsageError) and error.ctx is not None and error.ctx.command is not main:
+        return f"{text} See `{error.ctx.command_path} --help`."
+    return text

@@ -1,0 +1,1 @@
+"""Catalogs as files, services and stores: read and write."""

@@ -1,0 +1,1 @@
+"""Payload schemas: one interface, one module per format."""

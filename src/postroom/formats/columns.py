@@ -1,0 +1,61 @@
+"""Column types of our own, so that the plain install needs no Arrow; only `pipeline` turns them into Arrow types."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Scalar(msgspec.Struct, frozen=True, tag="scalar"):
+    """A plain value. `name` is one of boolean, int64, double, string, binary, date, timestamp."""
+
+    name: str
+
+
+class Decimal(msgspec.Struct, frozen=True, tag="decimal"):
+    """A decimal number with fixed precision and scale."""
+
+    precision: int
+    scale: int
+
+
+class JsonText(msgspec.Struct, frozen=True, tag="json"):
+    """A value without one type (a union, a free-form part), kept as its JSON text."""
+
+
+class ListOf(msgspec.Struct, frozen=True, tag="list"):
+    """A list of values of one type."""
+
+    item: ColumnType
+
+
+class MapOf(msgspec.Struct, frozen=True, tag="map"):
+    """A map from text to values of one type."""
+
+    value: ColumnType
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A member of a struct: `source` is the member's name in the payload, `name` the column's."""
+
+    name: str
+    source: str
+    type: ColumnType
+    description: str = ""
+
+
+class StructOf(msgspec.Struct, frozen=True, tag="struct"):
+    """Named members; every column is nullable."""
+
+    fields: tuple[Field, ...]
+
+
+ColumnType = Scalar | Decimal | JsonText | ListOf | MapOf | StructOf
+
+BOOLEAN = Scalar("boolean")
+INT64 = Scalar("int64")
+DOUBLE = Scalar("double")
+STRING = Scalar("string")
+BINARY = Scalar("binary")
+DATE = Scalar("date")
+TIMESTAMP = Scalar("timestamp")
+JSON_TEXT = JsonText()

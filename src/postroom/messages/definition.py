@@ -1,0 +1,76 @@
+"""Message definitions, resolved: what `compile` makes of a catalog and what workers load.
+
+Everything here is a plain frozen value that encodes to JSON, so that a compiled catalog can be written beside the data
+that was sorted with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+
+class Constraint(msgspec.Struct, frozen=True, kw_only=True):
+    """What a definition says about one attribute, header or option.
+
+    `at` is its JSON pointer in the definition; `path` leads to the value in the envelope or the protocol metadata.
+    """
+
+    at: str
+    path: tuple[str, ...]
+    type: str
+    value: Any = None
+    required: bool = False
+    decides: bool = True
+    description: str = ""
+
+
+class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):
+    """The payload schema of a definition, or why it cannot be had."""
+
+    format: str
+    document: Any = None
+    reference: str = ""
+    version: str = ""
+    missing: str = ""
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """One message definition with its base messages merged in and the implied rules added."""
+
+    xid: str
+    version: str
+    group: str
+    id: str
+    name: str = ""
+    description: str = ""
+    protocol: str = ""
+    envelope: str = ""
+    envelope_constraints: tuple[Constraint, ...] = ()
+    protocol_constraints: tuple[Constraint, ...] = ()
+    contenttype: str = ""
+    mode: str = ""
+    schema: SchemaSource | None = None
+    bases: tuple[str, ...] = ()
+
+
+class CompiledCatalog(msgspec.Struct, frozen=True):
+    """All definitions of a catalog, ready for a worker: self-contained and identified by its digest."""
+
+    definitions: tuple[Definition, ...]
+
+    def encode(self) -> bytes:
+        """The bytes that identify the catalog; the same definitions give the same bytes."""
+        return msgspec.json.encode(self, order="deterministic")
+
+    @property
+    def digest(self) -> str:
+        """A short name for exactly these definitions."""
+        return hashlib.sha256(self.encode()).hexdigest()[:16]
+
+    @classmethod
+    def decode(cls, data: bytes) -> CompiledCatalog:
+        """Read back what `encode` wrote."""
+        return msgspec.json.decode(data, type=cls)

@@ -1,0 +1,43 @@
+"""What becomes of a message: exactly one outcome, and the reasons for it (CONTRACT "Outcomes")."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from postroom.messages.definition import Definition
+
+Outcome = Literal["landed", "invalid", "ambiguous", "unmatched", "malformed"]
+OUTCOMES: tuple[Outcome, ...] = ("landed", "invalid", "ambiguous", "unmatched", "malformed")
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why a message is not what a definition asks for."""
+
+    message: str
+    at: str
+    code: str
+    expected: str = ""
+    found: str = ""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The answer to "which definition does this message fit?"."""
+
+    outcome: Outcome
+    message: str | None = None
+    variables: dict[str, str] = {}
+    candidates: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+
+class Sorted(msgspec.Struct, frozen=True):
+    """One message after the engine: its match, and for a landed one all that its table row holds."""
+
+    match: Match
+    definition: Definition | None = None
+    attributes: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    data: Any = None
+    checked: bool = False

@@ -1,0 +1,1 @@
+"""What a registry may contain."""

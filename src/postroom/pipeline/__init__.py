@@ -1,0 +1,1 @@
+"""Spark: from a mixed stream to one Delta table per message definition."""

@@ -1,0 +1,86 @@
+"""Records: one message as it was on the wire (CONTRACT "Records")."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import msgspec
+
+from postroom.errors import RecordRefused
+
+JSON_EVENT = "application/cloudevents+json"
+JSON_BATCH = "application/cloudevents-batch+json"
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A message on the wire: protocol, the protocol's own metadata, and the exact bytes of the body.
+
+    `protocol` is empty for a structured CloudEvent that came on its own, without a transport.
+    """
+
+    protocol: str
+    metadata: dict[str, Any]
+    payload: bytes
+
+
+class _Line(msgspec.Struct):
+    protocol: str | None = None
+    metadata: dict[str, Any] | None = None
+    payload: str | None = None
+    payload_base64: str | None = None
+    specversion: Any = None
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+def parse_record(line: bytes) -> Record:
+    """Read one line of JSON Lines. A line that is itself a CloudEvent, or a batch of them, is a bare record."""
+    text = line.strip()
+    if text[:1] == b"[":
+        return Record("", {"content_type": JSON_BATCH}, text)
+    try:
+        fields = _decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecordRefused(f"this line is not a record: {error}") from None
+    if fields.protocol is None:
+        if fields.specversion is not None:
+            return Record("", {"content_type": JSON_EVENT}, text)
+        raise RecordRefused("this line has neither `protocol` (a record) nor `specversion` (a CloudEvent).")
+    return Record(fields.protocol, fields.metadata or {}, _body(fields.payload, fields.payload_base64))
+
+
+def record_from(value: Any) -> Record:
+    """A record from a Python value: a Record, or a dict of the same shape as a line."""
+    if isinstance(value, Record):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return parse_record(bytes(value))
+    return parse_record(value.encode() if isinstance(value, str) else msgspec.json.encode(value))
+
+
+def render_record(record: Record) -> dict[str, Any]:
+    """The record as one JSON object; text bodies stay text, others become base64."""
+    shown: dict[str, Any] = {"protocol": record.protocol, "metadata": record.metadata} if record.protocol else {}
+    if not record.protocol:
+        loaded: dict[str, Any] = msgspec.json.decode(record.payload)
+        return loaded
+    if record.payload:
+        try:
+            shown["payload"] = record.payload.decode()
+        except UnicodeDecodeError:
+            shown["payload_base64"] = base64.b64encode(record.payload).decode()
+    return shown
+
+
+def _body(text: str | None, encoded: str | None) -> bytes:
+    if encoded is None:
+        return (text or "").encode()
+    if text is not None:
+        raise RecordRefused("a record has `payload` or `payload_base64`, not both.")
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        raise RecordRefused("`payload_base64` is not valid base64.") from None

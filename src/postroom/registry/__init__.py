@@ -1,0 +1,1 @@
+"""The rules of a registry: reading and changing entities. No HTTP, no SQL."""

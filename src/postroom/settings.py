@@ -1,0 +1,150 @@
+"""Settings: flags first, then `POSTROOM_*` variables, then `postroom.toml`, then the defaults below."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from postroom.errors import BadSetting, UnknownSetting
+
+PREFIX = "POSTROOM_"
+FILE = "postroom.toml"
+
+Megabytes = Annotated[int, Meta(ge=1, le=4096)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings, typed, with the values that hold when nobody says otherwise."""
+
+    db: Annotated[str, Meta(description="Store of the registry: sqlite:///path.db. Empty: a file in your data folder.")] = ""
+    host: Annotated[str, Meta(description="Address the service listens on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port of the service; 0 picks a free one.")] = 8080
+    workers: Annotated[int, Meta(ge=1, le=64, description="Server processes.")] = 1
+    model: Annotated[str, Meta(description="Model of a new registry: messaging, none, or a model file.")] = "messaging"
+    insecure: Annotated[bool, Meta(description="Allow listening on other addresses than loopback, without authentication.")] = False
+    allow_fetch: Annotated[tuple[str, ...], Meta(description="Hosts that references may be fetched from. None by default.")] = ()
+    max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
+    max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
+    max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64
+    max_depth: Annotated[int, Meta(ge=8, le=512, description="Deepest nesting of a document.")] = 128
+    timeout_s: Annotated[float, Meta(gt=0, description="How long a request to another service may take, in seconds.")] = 30.0
+    nulls: Annotated[
+        Literal["strict", "absent"],
+        Meta(description="What a null in an optional payload member means: strict (an error) or absent."),
+    ] = "strict"
+    master: Annotated[str, Meta(description="Where Spark runs.")] = "local[*]"
+    log_format: Annotated[
+        Literal["auto", "text", "json"],
+        Meta(description="How log lines look: auto is text on a terminal and JSON lines otherwise."),
+    ] = "auto"
+    debug: Annotated[bool, Meta(description="Show the traceback behind an error.")] = False
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """One setting with its value and where the value came from."""
+
+    name: str
+    value: Any
+    source: str
+    description: str
+
+
+FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """The settings that hold for a command; flags that are None were not given."""
+    values = {name: value for name, (value, _) in _collect(flags, environ, folder).items()}
+    return Settings(**values)
+
+
+def explain_settings(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> list[Origin]:
+    """Each setting with its value and its origin, for `postroom settings`."""
+    found = _collect(None, environ, folder)
+    settings = Settings(**{name: value for name, (value, _) in found.items()})
+    return [
+        Origin(name, getattr(settings, name), found[name][1] if name in found else "default", describe(name))
+        for name in FIELDS
+    ]
+
+
+def describe(name: str) -> str:
+    """The sentence that explains a setting."""
+    info = msgspec.inspect.type_info(FIELDS[name].type)
+    while isinstance(info, msgspec.inspect.Metadata):
+        if info.extra_json_schema and "description" in info.extra_json_schema:
+            return str(info.extra_json_schema["description"])
+        info = info.type
+    return ""
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + name.upper()
+
+
+def _collect(
+    flags: Mapping[str, Any] | None, environ: Mapping[str, str] | None, folder: Path | None
+) -> dict[str, tuple[Any, str]]:
+    found: dict[str, tuple[Any, str]] = {}
+    path = (folder or Path.cwd()) / FILE
+    for name, value in _read_file(path).items():
+        _known(name, str(path))
+        found[name] = (_convert(name, value, f"{path}: {name}"), FILE)
+    for key, text in (os.environ if environ is None else environ).items():
+        if not key.startswith(PREFIX):
+            continue
+        name = key.removeprefix(PREFIX).lower()
+        _known(name, key)
+        found[name] = (_convert(name, _split(name, text), key), key)
+    for name, value in (flags or {}).items():
+        if value is not None and value != ():
+            found[name] = (_convert(name, value, "--" + name.replace("_", "-")), "flag")
+    return found
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"this is not valid TOML: {error}.", place=str(path)) from None
+    except OSError as error:
+        raise BadSetting(f"cannot be read: {error.strerror}.", place=str(path)) from None
+
+
+def _known(name: str, place: str) -> None:
+    if name in FIELDS:
+        return
+    close = difflib.get_close_matches(name, FIELDS, n=1)
+    hint = f"Did you mean {close[0]}?" if close else "`postroom settings` lists them all."
+    raise UnknownSetting(f"there is no setting {name!r}.", place=place, remedy=hint)
+
+
+def _split(name: str, text: str) -> Any:
+    is_list = FIELDS[name].default == ()
+    return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+
+
+def _convert(name: str, value: Any, place: str) -> Any:
+    if isinstance(value, str) and FIELDS[name].default in (True, False) and isinstance(FIELDS[name].default, bool):
+        value = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}.get(
+            value.lower(), value
+        )
+    try:
+        return msgspec.convert(value, FIELDS[name].type, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadSetting(f"{value!r} does not fit: {error}.", place=place) from None
