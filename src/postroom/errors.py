@@ -13,6 +13,7 @@ PostroomError
 │   ├── MessageUnknown          message_unknown
 │   ├── DefinitionRefused       definition_refused
 │   ├── SchemaRefused           schema_refused
+│   ├── FormatUnknown           format_unknown
 │   ├── RecordRefused           record_refused
 │   ├── MakeRefused             make_refused
 │   └── LakeRefused             lake_refused
@@ -125,6 +126,12 @@ class SchemaRefused(InputError):
     """A payload schema that its own format does not allow."""
 
     code = "schema_refused"
+
+
+class FormatUnknown(InputError):
+    """A payload schema format that this version does not read."""
+
+    code = "format_unknown"
 
 
 class RecordRefused(InputError):

@@ -32,6 +32,7 @@ class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):
 
     format: str
     document: Any = None
+    fragment: str = ""
     reference: str = ""
     version: str = ""
     missing: str = ""

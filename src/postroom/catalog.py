@@ -1,0 +1,114 @@
+"""Open a catalog from anywhere and use its definitions."""
+
+from __future__ import annotations
+
+import random
+from functools import cached_property
+from typing import Any
+
+from postroom.documents.sources import read_source
+from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown
+from postroom.messages.compiling import compile_catalog
+from postroom.messages.definition import CompiledCatalog, Definition
+from postroom.messages.engine import Engine
+from postroom.messages.making import Maker
+from postroom.messages.outcome import Match
+from postroom.messages.tree import Tree, local_path, members
+from postroom.protocols.records import record_from, render_record
+from postroom.settings import Settings, load_settings
+
+
+class MessageTemplate:
+    """A definition used as a template."""
+
+    def __init__(self, maker: Maker) -> None:
+        self._maker = maker
+        self.definition = maker.definition
+
+    def make(
+        self, *, data: Any = None, protocol: str = "", mode: str = "", seed: int | None = None, **variables: Any
+    ) -> dict[str, Any]:
+        """A conformant record: constants set, placeholders filled from `variables`, the payload checked."""
+        rng = random.Random(seed)  # noqa: S311 - sample data, no secrets
+        return render_record(self._maker.make(variables, data, protocol=protocol, mode=mode, rng=rng))
+
+
+class Catalog:
+    """The message definitions of a catalog, resolved and compiled."""
+
+    def __init__(self, tree: Tree, *, nulls: str = "strict", compiled: CompiledCatalog | None = None) -> None:
+        self.tree = tree
+        self._nulls = nulls
+        self.refused: list[DefinitionRefused] = []
+        if compiled is None:
+            compiled, self.refused = compile_catalog(tree)
+        self.compiled = compiled
+        self._definitions = {definition.xid: definition for definition in compiled.definitions}
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine that sorts by this catalog."""
+        return Engine(self.compiled, nulls=self._nulls)
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """All usable definitions."""
+        return self.compiled.definitions
+
+    @property
+    def digest(self) -> str:
+        """A short name for exactly these definitions."""
+        return self.compiled.digest
+
+    def match(self, record: Any) -> Match:
+        """Which definition a record fits; a batch gives the match of its first message (`match_all` gives all)."""
+        return self.match_all(record)[0]
+
+    def match_all(self, record: Any) -> list[Match]:
+        """One match per message of the record."""
+        return [result.match for result in self.engine.sort(record_from(record))]
+
+    def message(self, xid: str) -> MessageTemplate:
+        """The definition with that xid (or id, where only one has it), as a template."""
+        return MessageTemplate(Maker(self._find(xid), self.engine))
+
+    def _find(self, name: str) -> Definition:
+        found = self._definitions.get("/" + name.strip("/"))
+        if found is not None:
+            return found
+        named = [definition for definition in self.definitions if definition.id == name]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            choices = ", ".join(definition.xid for definition in named[:5])
+            raise MessageUnknown(f"several messages are called {name!r}: {choices}.", remedy="Give the whole xid.")
+        refused = next((error for error in self.refused if name in error.place), None)
+        if refused is not None:
+            raise refused
+        raise MessageUnknown(f"the catalog has no message {name!r}.", remedy=self._suggestion(name))
+
+    def _suggestion(self, name: str) -> str:
+        import difflib
+
+        ids = {definition.id: definition.xid for definition in self.definitions}
+        close = difflib.get_close_matches(name.rpartition("/")[2], ids, n=1)
+        return f"Did you mean {ids[close[0]]}?" if close else f"It has {len(ids)} messages."
+
+    def for_endpoint(self, xid: str) -> Catalog:
+        """The contract of an endpoint: its own messages and those of its message groups."""
+        identifier = xid.strip("/").removeprefix("endpoints/")
+        endpoint = members(self.tree, "endpoints").get(identifier)
+        if endpoint is None:
+            known = ", ".join(members(self.tree, "endpoints")) or "none"
+            raise DocumentRefused(f"the catalog has no endpoint {xid!r}; it has: {known}.")
+        references = endpoint.get("messagegroups") or []
+        groups = {local_path(reference, self.tree) for reference in references if isinstance(reference, str)}
+        groups.add(f"/endpoints/{identifier}")
+        chosen = tuple(definition for definition in self.definitions if definition.group in groups)
+        return Catalog(self.tree, nulls=self._nulls, compiled=CompiledCatalog(chosen))
+
+
+def open_catalog(source: str, *, settings: Settings | None = None) -> Catalog:
+    """Open a catalog: a file, a folder, `http(s)://…` or `sqlite:///…`."""
+    chosen = settings or load_settings()
+    return Catalog(read_source(str(source), chosen), nulls=chosen.nulls)

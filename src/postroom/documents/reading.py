@@ -1,0 +1,110 @@
+"""Reading JSON and YAML files: bounded, with line and column for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from postroom.errors import DocumentBroken, DocumentRefused, FileMissing
+from postroom.settings import Settings
+
+JSON_SUFFIXES = (".json", ".cereg")
+YAML_SUFFIXES = (".yaml", ".yml")
+_MOST_YAML_NODES = 5_000_000
+
+
+def document_files(path: Path) -> Iterator[Path]:
+    """The document files a path stands for: itself, or those in the folder, in order of their names."""
+    if path.is_dir():
+        found = [p for p in sorted(path.rglob("*")) if p.suffix in (*JSON_SUFFIXES, *YAML_SUFFIXES) and p.is_file()]
+        if not found:
+            raise FileMissing("there is no .json, .yaml or .cereg document in this folder.", place=str(path))
+        yield from found
+    elif path.exists():
+        yield path
+    else:
+        raise FileMissing("there is no such file or folder.", place=str(path))
+
+
+def read_document(path: Path, settings: Settings) -> Any:
+    """The JSON value of a document."""
+    try:
+        size = path.stat().st_size
+        if size > settings.max_document_mb * 1_000_000:
+            raise DocumentRefused(
+                f"it has {size / 1_000_000:.0f} MB, more than the {settings.max_document_mb} MB that are read.",
+                place=str(path),
+                remedy="Raise the setting max_document_mb if that is right.",
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileMissing(f"cannot be read: {error.strerror}.", place=str(path)) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentBroken(f"this is not UTF-8 text (byte {error.start}).", place=str(path)) from None
+    value = _parse_yaml(text, path) if path.suffix in YAML_SUFFIXES else _parse_json(text, path)
+    _check_depth(value, settings.max_depth, path)
+    return value
+
+
+def _parse_json(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, path))
+    except json.JSONDecodeError as error:
+        raise DocumentBroken(
+            f"this is not valid JSON: {error.msg}.", place=f"{path}:{error.lineno}:{error.colno}"
+        ) from None
+    except RecursionError:
+        raise DocumentRefused("it is nested too deeply.", place=str(path)) from None
+
+
+def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DocumentBroken(f"the member {twice!r} appears twice in one object.", place=str(path))
+    return members
+
+
+def _parse_yaml(text: str, path: Path) -> Any:
+    import yaml
+
+    from postroom.documents.yaml_loader import load_yaml
+
+    try:
+        value = load_yaml(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        raise DocumentBroken(f"this is not valid YAML: {error.problem or error.context}.", place=place) from None
+    except yaml.YAMLError as error:
+        raise DocumentBroken(f"this is not valid YAML: {error}.", place=str(path)) from None
+    except RecursionError:
+        raise DocumentRefused("it is nested too deeply.", place=str(path)) from None
+    return value
+
+
+def _check_depth(value: Any, limit: int, path: Path) -> None:
+    layer = [value]
+    seen = 0
+    for _ in range(limit):
+        layer = [
+            child
+            for item in layer
+            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        ]
+        seen += len(layer)
+        if not layer:
+            return
+        # YAML aliases share nodes in memory but count each time here, so that a small file cannot unfold endlessly.
+        if seen > _MOST_YAML_NODES:
+            raise DocumentRefused(f"it unfolds to more than {_MOST_YAML_NODES:,} values.", place=str(path))
+    raise DocumentRefused(
+        f"it is nested deeper than {limit} levels.",
+        place=str(path),
+        remedy="Raise the setting max_depth if that is right.",
+    )

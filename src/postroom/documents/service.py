@@ -1,0 +1,61 @@
+"""Talking to a running xRegistry service, ours or anyone's: read its catalog, send it a document."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+
+from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
+from postroom.settings import Settings
+
+Tree = dict[str, Any]
+
+
+def read_service(url: str, settings: Settings) -> Tree:
+    """The whole catalog of a service as one document."""
+    answer = _send("GET", url, settings, params={"inline": "*"})
+    document = _json(answer, url)
+    if not isinstance(document, dict):
+        raise DocumentRefused("what the service answers is no catalog.", place=url)
+    return document
+
+
+def write_service(url: str, document: Tree, settings: Settings) -> Tree:
+    """Send groups with all they hold in one request, so that all of it is taken or nothing."""
+    answered = _json(_send("POST", url, settings, json=document), url)
+    return answered if isinstance(answered, dict) else {}
+
+
+def _send(method: str, url: str, settings: Settings, **arguments: Any) -> httpx.Response:
+    parts = urlsplit(url)
+    root = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", ""))
+    try:
+        answer = httpx.request(method, root, timeout=settings.timeout_s, **arguments)
+    except httpx.HTTPError as error:
+        raise ServiceUnreachable(
+            f"the service does not answer ({error}).", place=url, remedy="Is it running? `postroom serve` starts one."
+        ) from None
+    except (httpx.InvalidURL, ValueError) as error:
+        raise ServiceUnreachable(f"this is not a usable address: {error}.", place=url) from None
+    if answer.status_code >= 400:
+        raise ServiceRefused(f"the service answers {answer.status_code}: {_problem(answer)}", place=url)
+    return answer
+
+
+def _json(answer: httpx.Response, url: str) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise ServiceRefused("the service does not answer with JSON.", place=url) from None
+
+
+def _problem(answer: httpx.Response) -> str:
+    try:
+        problem = answer.json()
+    except ValueError:
+        return answer.text[:200] or answer.reason_phrase
+    if not isinstance(problem, dict):
+        return answer.reason_phrase
+    return " ".join(str(problem[name]) for name in ("title", "detail") if problem.get(name)) or answer.reason_phrase

@@ -1,0 +1,106 @@
+"""JSON Schema, drafts 4 to 2020-12, judged by jsonschema-rs. References resolve inside the document only."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import orjson
+
+from postroom.errors import SchemaRefused
+from postroom.formats import jsonschema_columns, jsonschema_samples
+from postroom.formats.columns import ColumnType
+from postroom.formats.schema import Violation
+
+_DRAFTS: dict[str, Any] = {
+    "draft-04": jsonschema_rs.Draft4Validator,
+    "draft-06": jsonschema_rs.Draft6Validator,
+    "draft-07": jsonschema_rs.Draft7Validator,
+    "draft/2019-09": jsonschema_rs.Draft201909Validator,
+    "draft/2020-12": jsonschema_rs.Draft202012Validator,
+}
+_NEWEST = "draft/2020-12"
+_TYPE_ERROR = jsonschema_rs.ValidationErrorKind.Type
+_KEPT_WITH_FRAGMENT = ("$schema", "$id", "id", "definitions", "$defs", "components")
+
+
+class JsonSchema:
+    """One parsed JSON Schema."""
+
+    def __init__(self, version: str, document: Any) -> None:
+        self.document = document
+        try:
+            # Linear-time regular expressions, and no network whatever the references say.
+            self._validator = _draft(version, document)(
+                document, pattern_options=jsonschema_rs.RegexOptions(), offline=True
+            )
+        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+            raise SchemaRefused(f"this is not a usable JSON Schema: {_first_line(error)}") from None
+
+    def judge(self, payload: bytes) -> tuple[Any, list[Violation]]:
+        """Decode and validate a payload."""
+        try:
+            value = orjson.loads(payload)
+        except orjson.JSONDecodeError as error:
+            return None, [Violation("", "payload_not_json", "JSON", f"{_first_line(error)}")]
+        if self._validator.is_valid(value):
+            return value, []
+        return value, [_violation(error) for error in self._validator.iter_errors(value)]
+
+    def encode(self, value: Any) -> bytes:
+        """The value as compact JSON."""
+        return msgspec.json.encode(value)
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return jsonschema_columns.columns(self.document)
+
+    def columns(self) -> ColumnType:
+        """The columns values of this schema fill."""
+        return self._columns
+
+    def sample(self, rng: random.Random) -> Any:
+        """A value that fits; SchemaRefused when none could be invented."""
+        return jsonschema_samples.sample(self.document, rng, self._validator.is_valid)
+
+
+def parse(version: str, document: Any, fragment: str) -> JsonSchema:
+    """Parse a schema document, given as a JSON value or as its text."""
+    if isinstance(document, str):
+        try:
+            document = orjson.loads(document)
+        except orjson.JSONDecodeError as error:
+            raise SchemaRefused(f"this is not JSON: {error}") from None
+    if not isinstance(document, dict | bool):
+        raise SchemaRefused("a JSON Schema is an object or a boolean.")
+    if fragment and isinstance(document, dict):
+        kept = {name: document[name] for name in _KEPT_WITH_FRAGMENT if name in document}
+        document = {**kept, "$ref": "#/" + fragment.lstrip("#/")}
+    return JsonSchema(version, document)
+
+
+def _draft(version: str, document: Any) -> Any:
+    stated = str(document.get("$schema", "")) if isinstance(document, dict) else ""
+    wanted = f"{stated} {version}".lower().replace("draft-2", "draft/2")
+    return next((validator for name, validator in _DRAFTS.items() if name in wanted), _DRAFTS[_NEWEST])
+
+
+def _violation(error: Any) -> Violation:
+    at = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
+    is_type = isinstance(error.kind, _TYPE_ERROR)
+    code = "null_not_allowed" if is_type and error.instance is None else f"payload_{_rule(error)}"
+    expected = ", ".join(error.kind.types) if is_type else _first_line(error.message)
+    found = msgspec.json.encode(error.instance).decode()
+    return Violation(at, code, expected, found if len(found) <= 200 else found[:199] + "…")
+
+
+def _rule(error: Any) -> str:
+    name = type(error.kind).__name__
+    return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
+
+def _first_line(error: object) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,121 @@
+"""Base messages: follow the chain, then lay each message over the one it derives from (MSG-013 to MSG-021, C-25)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.errors import DefinitionRefused
+from postroom.messages.tree import Place, Tree, find_message, local_path
+from postroom.protocols.table import canonical_protocol
+
+BASE_NAMES = ("basemessage", "basemessageuri", "basemessageurl")
+
+_NEVER_INHERITED = frozenset(
+    (
+        *BASE_NAMES,
+        "messageid",
+        "versionid",
+        "id",
+        "xid",
+        "self",
+        "shortself",
+        "epoch",
+        "createdat",
+        "modifiedat",
+        "labels",
+        "isdefault",
+        "ancestor",
+        "ancestorid",
+        "meta",
+        "metaurl",
+        "versions",
+        "versionsurl",
+        "versionscount",
+        "deprecated",
+    )
+)
+_SCHEMA_NAMES = ("dataschema", "dataschemauri", "dataschemaxid")
+
+
+def resolve(tree: Tree, place: Place) -> tuple[Tree, tuple[str, ...]]:
+    """The effective message and the xids of its bases, nearest first. A base that cannot be had ends the chain."""
+    chain = [normalise(place)]
+    xids: list[str] = []
+    seen = {place.xid}
+    reference = base_reference(place.message)
+    while reference:
+        path = local_path(reference, tree)
+        base = find_message(tree, path) if path else None
+        if base is None:
+            break
+        if base.xid in seen:
+            raise DefinitionRefused(
+                f"its base messages form a circle: {' → '.join([place.xid, *xids, base.xid])}.", place=place.xid
+            )
+        seen.add(base.xid)
+        xids.append(base.xid)
+        chain.append(normalise(base))
+        reference = base_reference(base.message)
+    effective: Tree = {}
+    for layer in reversed(chain):
+        effective = overlay(effective, layer)
+    return effective, tuple(xids)
+
+
+def base_reference(message: Tree) -> str:
+    """What a message derives from, under any of its three names (C-01)."""
+    return next((message[name] for name in BASE_NAMES if isinstance(message.get(name), str)), "")
+
+
+def normalise(place: Place) -> Tree:
+    """What the author of one message wrote, in the one shape we work with."""
+    message = dict(place.message)
+    for selector in ("envelope", "protocol"):
+        # C-07: a message without a selector has its group's.
+        if not message.get(selector) and isinstance(place.owner.get(selector), str):
+            message[selector] = place.owner[selector]
+    metadata, options = _mapping(message.get("envelopemetadata")), _mapping(message.get("envelopeoptions"))
+    if set(metadata) == {"attributes"} and _all_objects(metadata["attributes"]):
+        metadata = metadata["attributes"]  # C-03: prose nests under `attributes`
+    if not metadata and _all_objects(options):
+        metadata, options = options, {}  # C-02: an example puts the attributes into the options
+    if metadata:
+        message["envelopemetadata"] = metadata
+    if options:
+        message["envelopeoptions"] = options
+    return message
+
+
+def overlay(base: Tree, derived: Tree) -> Tree:
+    """A message laid over its base: objects merge deeply, everything else replaces."""
+    inherited = {name: value for name, value in base.items() if name not in _NEVER_INHERITED}
+    if _changed(base, derived, "protocol"):
+        inherited.pop("protocoloptions", None)
+    if _changed(base, derived, "envelope"):
+        inherited.pop("envelopemetadata", None)
+        inherited.pop("envelopeoptions", None)
+    if any(name in derived for name in _SCHEMA_NAMES):
+        for name in _SCHEMA_NAMES:
+            inherited.pop(name, None)
+    return _merge(inherited, derived)
+
+
+def _changed(base: Tree, derived: Tree, selector: str) -> bool:
+    before, after = base.get(selector), derived.get(selector)
+    return bool(before and after) and canonical_protocol(str(before)) != canonical_protocol(str(after))
+
+
+def _merge(base: Tree, derived: Tree) -> Tree:
+    merged = dict(base)
+    for name, value in derived.items():
+        under = merged.get(name)
+        merged[name] = _merge(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _mapping(value: Any) -> Tree:
+    return value if isinstance(value, dict) else {}
+
+
+def _all_objects(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(isinstance(item, dict) for item in value.values())

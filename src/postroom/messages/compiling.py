@@ -1,0 +1,179 @@
+"""From what authors wrote to definitions: bases merged, implied rules added, every constraint with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from postroom.errors import DefinitionRefused
+from postroom.messages.bases import resolve
+from postroom.messages.constraints import Check
+from postroom.messages.definition import CompiledCatalog, Constraint, Definition
+from postroom.messages.schema_sources import schema_source
+from postroom.messages.tree import Place, Tree, message_places
+from postroom.protocols.cloudevents import ENVELOPE
+from postroom.protocols.table import canonical_protocol, wire_named
+from postroom.protocols.wire import Option
+
+# The type each CloudEvents attribute has unless the definition narrows it (MSG-065 to MSG-073).
+_ATTRIBUTE_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
+_ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
+# DESIGN "Matching rules": absent, these two are taken from the definition.
+_TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
+
+_CONTENT_TYPES = {
+    "jsonschema": "application/json",
+    "jsonstructure": "application/json",
+    "xsd": "application/xml",
+    "xmlschema": "application/xml",
+    "avro": "application/avro",
+    "protobuf": "application/protobuf",
+}
+
+
+def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
+    """All usable definitions of a catalog, and the complaints about those that are not."""
+    definitions: list[Definition] = []
+    refused: list[DefinitionRefused] = []
+    for place in message_places(tree):
+        if _borrowed(place):
+            continue
+        try:
+            definitions.append(compile_definition(tree, place))
+        except DefinitionRefused as error:
+            refused.append(error)
+    return CompiledCatalog(tuple(definitions)), refused
+
+
+def compile_definition(tree: Tree, place: Place) -> Definition:
+    """One definition, resolved."""
+    message, bases = resolve(tree, place)
+    envelope = _text(message, "envelope")
+    is_event = envelope.lower() == ENVELOPE.lower()
+    schema = schema_source(tree, message)
+    definition = Definition(
+        xid=place.xid,
+        version=str(message.get("versionid") or message.get("epoch") or "1"),
+        group=f"/{place.owner_kind}/{place.owner_id}",
+        id=place.id,
+        name=_text(message, "name"),
+        description=_text(message, "description"),
+        protocol=canonical_protocol(_text(message, "protocol")),
+        envelope=ENVELOPE if is_event else envelope,
+        envelope_constraints=tuple(_envelope(message, is_event)) if envelope else (),
+        protocol_constraints=tuple(_protocol(message)),
+        contenttype=_content_type(message, schema.format if schema else ""),
+        mode=_text(message.get("envelopeoptions") or {}, "mode"),
+        schema=schema,
+        bases=bases,
+    )
+    for constraint in (*definition.envelope_constraints, *definition.protocol_constraints):
+        try:
+            Check(constraint, place.xid)
+        except DefinitionRefused as error:
+            raise DefinitionRefused(error.sentence, place=f"{place.xid}{constraint.at}", remedy=error.remedy) from None
+    return definition
+
+
+def _borrowed(place: Place) -> bool:
+    # An xref is its target and never competes with it.
+    meta = place.owner["messages"][place.id].get("meta")
+    return isinstance(meta, dict) and isinstance(meta.get("xref"), str)
+
+
+def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
+    declared: Tree = {name: _property(value) for name, value in (message.get("envelopemetadata") or {}).items()}
+    if is_event:
+        for name in _ALWAYS_REQUIRED:
+            declared[name] = {**declared.get(name, {}), "required": True}
+        declared["specversion"].setdefault("value", "1.0")
+        declared.setdefault("time", {})
+    for name, value in declared.items():
+        required = bool(value.get("required")) and name not in _TAKEN_FROM_DEFINITION
+        yield Constraint(
+            at=f"/envelopemetadata/{_escape(name)}",
+            path=(name,),
+            type=_type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any"),
+            value=_value(value),
+            required=required,
+            description=_text(value, "description"),
+        )
+
+
+def _protocol(message: Tree) -> Iterator[Constraint]:
+    options = message.get("protocoloptions")
+    if not isinstance(options, dict):
+        return
+    wire = wire_named(_text(message, "protocol"))
+    for name, given in options.items():
+        option = wire.option(name)
+        if option is None:
+            # A protocol we do not know is matched literally; an unknown option of one we know is for lint to say.
+            if not wire.options and not isinstance(given, list):
+                yield _constraint(Option(name, "any"), (name,), f"/protocoloptions/{_escape(name)}", _property(given))
+            continue
+        yield from _option(option, given, f"/protocoloptions/{_escape(name)}")
+
+
+def _option(option: Option, given: Any, at: str) -> Iterator[Constraint]:
+    if option.shape == "value":
+        yield _constraint(option, (option.name,), at, _property(given))
+        return
+    for name, value, step in _pairs(given):
+        yield _constraint(option, (option.name, name), f"{at}/{_escape(step)}", value)
+
+
+def _pairs(given: Any) -> Iterator[tuple[str, Tree, str]]:
+    """The named constraints of headers, sections and the like: (name, property, step of the pointer)."""
+    if isinstance(given, dict):
+        for key, value in given.items():
+            item = _property(value)
+            yield str(item.get("name") or key), item, key  # C-09: `name` holds the true spelling
+    elif isinstance(given, list):
+        for position, item in enumerate(given):
+            if isinstance(item, dict) and "name" in item:
+                yield str(item["name"]), item, str(position)
+
+
+def _constraint(option: Option, path: tuple[str, ...], at: str, value: Tree) -> Constraint:
+    default = option.members.get(path[-1], option.type) if len(path) > 1 else option.type
+    return Constraint(
+        at=at,
+        path=path,
+        type=_type(value, default),
+        value=_value(value),
+        required=bool(value.get("required")),
+        decides=option.decides,
+        description=_text(value, "description"),
+    )
+
+
+def _property(value: Any) -> Tree:
+    # C-05: a bare scalar means a property of which only the value is known.
+    return value if isinstance(value, dict) else {"value": value}
+
+
+def _value(value: Tree) -> Any:
+    found = value.get("value")
+    return None if isinstance(found, dict | list) else found
+
+
+def _type(value: Tree, default: str) -> str:
+    stated = value.get("type")
+    kind = stated.lower() if isinstance(stated, str) and stated else default
+    return {"var": "any", "datetime": "timestamp"}.get(kind, kind)
+
+
+def _content_type(message: Tree, schema_format: str) -> str:
+    declared = _property((message.get("envelopemetadata") or {}).get("datacontenttype"))
+    inferred = _CONTENT_TYPES.get(schema_format.partition("/")[0].lower(), "")
+    return str(_value(declared) or "") or _text(message, "datacontenttype") or inferred
+
+
+def _text(holder: Tree, name: str) -> str:
+    value = holder.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _escape(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,71 @@
+"""Constraints, compiled: does a value found on the wire satisfy what the definition says about it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.messages.definition import Constraint
+from postroom.messages.outcome import Reason
+from postroom.messages.property_types import conforms, is_now
+from postroom.messages.templates import Template, compile_template, has_placeholder
+from postroom.protocols.cloudevents import header_text, media_type
+
+
+class Check:
+    """One constraint ready to be tried on values."""
+
+    def __init__(self, constraint: Constraint, message: str) -> None:
+        self.constraint = constraint
+        self.message = message
+        self.path = constraint.path
+        self.template: Template | None = None
+        self.constant: str | None = None
+        value = constraint.value
+        # A timestamp that holds a placeholder or a "now" sentinel only demands RFC 3339.
+        if value is None or (constraint.type == "timestamp" and (is_now(value) or has_placeholder(value))):
+            return
+        if has_placeholder(value):
+            self.template = compile_template(value)
+        else:
+            self.constant = header_text(value)
+
+    def problem(self, value: Any, variables: dict[str, str]) -> Reason | None:
+        """Try a value; placeholders that bind are added to `variables`. None when it fits."""
+        constraint = self.constraint
+        if value is None:
+            return self._reason("required_missing", self._wanted(), "nothing") if constraint.required else None
+        if self.constant is not None:
+            same = self._equal(header_text(value), self.constant)
+            return None if same else self._reason("constant_mismatch", self.constant, value)
+        if self.template is not None:
+            return self._bind(self.template, header_text(value), variables)
+        if not conforms(constraint.type, value):
+            return self._reason("type_mismatch", constraint.type, value)
+        return None
+
+    def _equal(self, found: str, wanted: str) -> bool:
+        # Media types compare ignoring case and parameters of presentation (MSG-032).
+        if self.path[-1] in ("datacontenttype", "content-type", "content_type"):
+            return media_type(found) == media_type(wanted)
+        return found == wanted
+
+    def _bind(self, template: Template, value: str, variables: dict[str, str]) -> Reason | None:
+        bound = template.extract(value)
+        if bound is None:
+            return self._reason("template_mismatch", template.text, value)
+        for name, text in bound.items():
+            if variables.setdefault(name, text) != text:
+                return self._reason("variable_conflict", f"{{{name}}} = {variables[name]}", text)
+        return None
+
+    def _wanted(self) -> str:
+        return str(self.constraint.value) if self.constraint.value is not None else f"a {self.constraint.type}"
+
+    def _reason(self, code: str, expected: str, found: Any) -> Reason:
+        return Reason(self.message, self.constraint.at, code, expected, shorten(found))
+
+
+def shorten(value: Any, limit: int = 200) -> str:
+    """A value for people: text, cut where it gets long."""
+    text = header_text(value) if not isinstance(value, bytes) else value.decode(errors="replace")
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,167 @@
+"""The engine: records in, sorted messages out. A plain function of its input; Spark, service and CLI call it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
+from postroom.formats.columns import BINARY, STRING, ColumnType
+from postroom.formats.filling import ColumnMismatch, fill
+from postroom.formats.schema import PayloadSchema, Violation
+from postroom.formats.table import parse_schema
+from postroom.messages.constraints import shorten
+from postroom.messages.definition import CompiledCatalog, Definition
+from postroom.messages.matching import Fit, Index
+from postroom.messages.outcome import Match, Reason, Sorted
+from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
+from postroom.protocols.records import Record, parse_record
+from postroom.protocols.table import wire_named
+
+log = logging.getLogger(__name__)
+
+MOST_REASONS = 5
+
+
+class Engine:
+    """Sorts messages by the definitions of one compiled catalog."""
+
+    def __init__(self, catalog: CompiledCatalog, *, nulls: str = "strict") -> None:
+        self.definitions = catalog.definitions
+        self.index = Index(catalog.definitions)
+        self._nulls_absent = nulls == "absent"
+        self._schemas: dict[str, PayloadSchema | None] = {}
+
+    def sort_line(self, line: bytes) -> list[Sorted]:
+        """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
+        try:
+            record = parse_record(line)
+        except RecordRefused as error:
+            return [_malformed(Malformed("", "record_broken", "a record or a CloudEvent", error.sentence))]
+        return self.sort(record)
+
+    def sort(self, record: Record) -> list[Sorted]:
+        """Sort the messages of one record: one, or those of a CloudEvents batch."""
+        return [
+            _malformed(message) if isinstance(message, Malformed) else self.sort_message(message)
+            for message in unwrap(record)
+        ]
+
+    def sort_message(self, message: Message) -> Sorted:
+        """Find the definition of a message, then judge its payload."""
+        fits = self.index.fits(message)
+        if not fits:
+            return self._not_fitting(message)
+        candidates = tuple(fit.definition.xid for fit in fits)
+        judged = [self._judge(fit, message, candidates) for fit in fits]
+        if len(judged) == 1:
+            return judged[0]
+        valid = [result for result in judged if result.match.outcome == "landed"]
+        if len(valid) == 1:
+            return valid[0]
+        reasons = tuple(
+            Reason(xid, "", "fits_as_well", "one definition", f"{len(fits)} definitions") for xid in candidates
+        )
+        return Sorted(Match("ambiguous", candidates=candidates, reasons=reasons[:MOST_REASONS]))
+
+    def schema(self, definition: Definition) -> PayloadSchema | None:
+        """The parsed payload schema, made once; None when there is none or it cannot be had."""
+        if definition.xid not in self._schemas:
+            self._schemas[definition.xid] = self._parse(definition)
+        return self._schemas[definition.xid]
+
+    def data_column(self, definition: Definition) -> ColumnType:
+        """The type of the `data` column: from the schema, else the text or bytes as they came."""
+        schema = self.schema(definition)
+        if schema is not None:
+            return schema.columns()
+        media = media_type(definition.contenttype)
+        return STRING if is_json(media) or media.startswith("text/") or media.endswith("xml") else BINARY
+
+    def _parse(self, definition: Definition) -> PayloadSchema | None:
+        source = definition.schema
+        if source is None or source.missing:
+            return None
+        try:
+            return parse_schema(source.format, source.document, source.fragment)
+        except (SchemaRefused, FormatUnknown) as error:
+            log.warning("%s: payloads are not checked: %s", definition.xid, error)
+            return None
+
+    def _not_fitting(self, message: Message) -> Sorted:
+        addressed = self.index.addressed(message)
+        if not addressed:
+            misses = self.index.near_misses(message) or [_nothing_known(message)]
+            return Sorted(Match("unmatched", reasons=tuple(misses[:MOST_REASONS])))
+        reasons = [reason for _, found in addressed for reason in found]
+        closest = addressed[0][0]
+        candidates = tuple(definition.xid for definition, _ in addressed)
+        match = Match("invalid", closest.xid, candidates=candidates, reasons=tuple(reasons[:MOST_REASONS]))
+        return Sorted(match, closest)
+
+    def _judge(self, fit: Fit, message: Message, candidates: tuple[str, ...]) -> Sorted:
+        definition = fit.definition
+        schema = self.schema(definition)
+        data, violations = self._decode(definition, schema, message)
+        if violations:
+            reasons = tuple(_payload_reason(definition, violation) for violation in violations[:MOST_REASONS])
+            match = Match("invalid", definition.xid, fit.variables, candidates, reasons)
+            return Sorted(match, definition)
+        return Sorted(
+            Match("landed", definition.xid, fit.variables, candidates),
+            definition,
+            message.attributes or {},
+            _declared_metadata(definition, message),
+            data,
+            schema is not None or definition.schema is None,
+        )
+
+    def _decode(
+        self, definition: Definition, schema: PayloadSchema | None, message: Message
+    ) -> tuple[Any, list[Violation]]:
+        if schema is None:
+            return _unchecked(self.data_column(definition), message.body)
+        value, violations = schema.judge(message.body)
+        if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
+            value, violations = schema.judge(schema.encode(_without_nulls(value)))
+        if violations:
+            return None, violations
+        try:
+            return fill(schema.columns(), value), []
+        except ColumnMismatch as error:
+            return None, [Violation(error.at, "column_mismatch", error.expected, error.found)]
+
+
+def _unchecked(column: ColumnType, body: bytes) -> tuple[Any, list[Violation]]:
+    if column == BINARY:
+        return body, []
+    try:
+        return body.decode(), []
+    except UnicodeDecodeError:
+        return None, [Violation("", "payload_not_text", "UTF-8 text", shorten(body))]
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _declared_metadata(definition: Definition, message: Message) -> dict[str, Any]:
+    wire = wire_named(definition.protocol)
+    return {"_".join(c.path): wire.lookup(message.metadata, c.path) for c in definition.protocol_constraints}
+
+
+def _payload_reason(definition: Definition, violation: Violation) -> Reason:
+    return Reason(definition.xid, "/data" + violation.at, violation.code, violation.expected, violation.found)
+
+
+def _nothing_known(message: Message) -> Reason:
+    if message.attributes is None:
+        return Reason("", "/protocoloptions", "no_definition", "a channel of the catalog", message.protocol or "none")
+    kind = message.attributes.get("type", "none")
+    return Reason("", "/envelopemetadata/type", "no_definition", "a type of the catalog", shorten(kind))
+
+
+def _malformed(why: Malformed) -> Sorted:
+    return Sorted(Match("malformed", reasons=(Reason("", why.at, why.code, why.expected, shorten(why.found)),)))

@@ -1,0 +1,186 @@
+"""Making: a definition as a template. What is made here, matching lands."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from postroom.errors import MakeRefused, SchemaRefused
+from postroom.messages.constraints import Check
+from postroom.messages.definition import Constraint, Definition
+from postroom.messages.engine import Engine
+from postroom.messages.property_types import is_now
+from postroom.protocols.cloudevents import ENVELOPE, header_text, wrap
+from postroom.protocols.records import Record
+from postroom.protocols.table import canonical_protocol, wire_named
+from postroom.protocols.wire import Wire
+
+
+class Auto:
+    """Stands for a payload to be invented."""
+
+
+AUTO = Auto()
+
+
+class Maker:
+    """Makes conformant messages of one definition."""
+
+    def __init__(self, definition: Definition, engine: Engine) -> None:
+        self.definition = definition
+        self.engine = engine
+        self._envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        self._protocol = [Check(c, definition.xid) for c in definition.protocol_constraints]
+
+    @property
+    def variables(self) -> list[str]:
+        """The placeholders that need a value, in the order they appear."""
+        templates = [check.template for check in (*self._envelope, *self._protocol) if check.template]
+        return list(dict.fromkeys(name for template in templates for name in template.names))
+
+    def make(
+        self,
+        variables: Mapping[str, Any],
+        data: Any = None,
+        *,
+        protocol: str = "",
+        mode: str = "",
+        rng: random.Random | None = None,
+    ) -> Record:
+        """A record of this definition; everything that is missing or wrong is said at once."""
+        rng = rng or random.Random()  # noqa: S311 - sample data, no secrets
+        attributes, values = self._split(variables)
+        self._require(values)
+        wire = self._wire(protocol)
+        body = self._body(data, rng)
+        metadata = self._metadata(wire, values)
+        if self.definition.envelope != ENVELOPE:
+            return Record(wire.name, metadata, body)
+        event = self._attributes(values, attributes, rng)
+        return wrap(
+            wire.name if protocol or self.definition.protocol else "", metadata, event, body, mode or self._mode()
+        )
+
+    def _split(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Given names are placeholders first, then envelope attributes without a fixed value."""
+        placeholders = set(self.variables)
+        free = {check.path[0] for check in self._envelope if check.constant is None and check.template is None}
+        unknown = [name for name in given if name not in placeholders and name not in free]
+        if unknown:
+            known = ", ".join(sorted(placeholders | free)) or "none"
+            raise MakeRefused(
+                f"the definition has no variable {', '.join(map(repr, unknown))}; it has: {known}.",
+                place=self.definition.xid,
+            )
+        values = {name: header_text(value) for name, value in given.items() if name in placeholders}
+        return {name: value for name, value in given.items() if name not in placeholders}, values
+
+    def _require(self, values: Mapping[str, str]) -> None:
+        missing = [name for name in self.variables if not values.get(name)]
+        if missing:
+            hint = " ".join(f"--set {name}=…" for name in missing)
+            raise MakeRefused(
+                f"values are missing for {', '.join(missing)}.", place=self.definition.xid, remedy=f"Give {hint}."
+            )
+
+    def _wire(self, protocol: str) -> Wire:
+        own = self.definition.protocol
+        if protocol and own and canonical_protocol(protocol) != own:
+            raise MakeRefused(f"the definition is for {own}, not for {protocol}.", place=self.definition.xid)
+        wire = wire_named(protocol or own)
+        if protocol and not wire.options:
+            raise MakeRefused(f"there is no protocol {protocol!r} that we know.", remedy="Try KAFKA, MQTT/5.0, HTTP.")
+        return wire
+
+    def _mode(self) -> str:
+        return self.definition.mode or "binary"
+
+    def _attributes(self, values: Mapping[str, str], given: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for check in self._envelope:
+            name = check.path[0]
+            value = given.get(name, _fill(check, values))
+            if value is None and (check.constraint.required or name == "time"):
+                value = _invent(check.constraint, rng)
+            if value is not None:
+                made[name] = value
+        if self.definition.contenttype and "datacontenttype" not in made:
+            made["datacontenttype"] = self.definition.contenttype
+        return made
+
+    def _metadata(self, wire: Wire, values: Mapping[str, str]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for check in self._protocol:
+            value = _fill(check, values)
+            if value is None:
+                continue
+            if len(check.path) == 1:
+                made[check.path[0]] = value
+            else:
+                _place(made, wire, check.path, value)
+        return made
+
+    def _body(self, data: Any, rng: random.Random) -> bytes:
+        schema = self.engine.schema(self.definition)
+        if data is None and schema is None:
+            return b""
+        if isinstance(data, Auto):
+            if schema is None:
+                return b"{}"
+            data = self._invented(schema, rng)
+        if schema is None:
+            return data if isinstance(data, bytes) else header_text(data).encode()
+        body = data if isinstance(data, bytes) else schema.encode(data)
+        _, violations = schema.judge(body)
+        if violations:
+            first = violations[0]
+            raise MakeRefused(
+                f"the data does not fit at {first.at or '/'}: expected {first.expected}, found {first.found}.",
+                place=self.definition.xid,
+            )
+        return body
+
+    def _invented(self, schema: Any, rng: random.Random) -> Any:
+        try:
+            return schema.sample(rng)
+        except SchemaRefused as error:
+            raise MakeRefused(error.sentence, place=self.definition.xid, remedy=error.remedy) from None
+
+
+def _fill(check: Check, values: Mapping[str, str]) -> Any:
+    if check.template is not None:
+        return check.template.expand(values)
+    if is_now(check.constraint.value):
+        return None
+    return check.constraint.value if check.constant is not None else None
+
+
+def _invent(constraint: Constraint, rng: random.Random) -> Any:
+    """A value for a required attribute that the definition leaves open."""
+    makers = {
+        "timestamp": lambda: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "integer": lambda: rng.randrange(1000),
+        "number": lambda: round(rng.random(), 3),
+        "boolean": lambda: rng.random() < 0.5,
+        "uri": lambda: f"https://example.com/{rng.randrange(10_000)}",
+        "duration": lambda: f"PT{rng.randrange(1, 60)}S",
+        "binary": lambda: "cG9zdHJvb20=",
+    }
+    if constraint.path == ("id",):
+        return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    if constraint.path == ("source",):
+        return "/postroom/make"
+    maker = makers.get(constraint.type)
+    return maker() if maker else f"{constraint.path[-1]}{rng.randrange(10_000)}"
+
+
+def _place(metadata: dict[str, Any], wire: Wire, path: tuple[str, ...], value: Any) -> None:
+    option = wire.option(path[0])
+    as_map = wire.headers_as_map or (option is not None and option.shape == "section")
+    if as_map:
+        metadata.setdefault(path[0], {})[path[1]] = value
+    else:
+        metadata.setdefault(path[0], []).append({"name": path[1], "value": value})

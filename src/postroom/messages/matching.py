@@ -1,0 +1,164 @@
+"""Matching: which definitions a message fits, which one wins, and how near the others came.
+
+The rules are those of DESIGN "Matching rules"; each has its table of cases in tests/messages/test_matching.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Iterable
+
+import msgspec
+
+from postroom.messages.constraints import Check, shorten
+from postroom.messages.definition import Definition
+from postroom.messages.outcome import Reason
+from postroom.protocols.cloudevents import Message
+from postroom.protocols.table import canonical_protocol, wire_named
+
+_CHANNEL_MEMBERS = ("to",)
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """A definition that a message fits, with the variables it binds."""
+
+    definition: Definition
+    variables: dict[str, str]
+
+
+class Filter:
+    """A definition used as a filter."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self.wire = wire_named(definition.protocol)
+        deciding = [c for c in definition.protocol_constraints if c.decides]
+        self.envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        self.protocol = [Check(c, definition.xid) for c in deciding]
+        self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
+        self.channel = [check for check in self.protocol if self._is_channel(check)]
+        self.rules = frozenset(
+            (c.path, c.type, str(c.value))
+            for c in (*definition.envelope_constraints, *deciding)
+            if _restricts(c.value, c.required)
+        )
+
+    def _is_channel(self, check: Check) -> bool:
+        option = self.wire.option(check.path[0])
+        return (option is not None and option.channel) or check.path[-1] in _CHANNEL_MEMBERS
+
+    def agrees_on_protocol(self, message: Message) -> bool:
+        """Whether the message travels on the definition's protocol; a definition without one takes any."""
+        return not self.definition.protocol or self.definition.protocol == canonical_protocol(message.protocol)
+
+    def variables(self, message: Message) -> dict[str, str] | None:
+        """The bound variables when the message fits, else None."""
+        bound: dict[str, str] = {}
+        if self.envelope:
+            if message.attributes is None:
+                return None
+            for check in self.envelope:
+                if check.problem(message.attributes.get(check.path[0]), bound) is not None:
+                    return None
+        for check in self.protocol:
+            if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
+                return None
+        return bound
+
+    def reasons(self, message: Message) -> list[Reason]:
+        """Everything that keeps the message from fitting."""
+        found: list[Reason | None] = []
+        bound: dict[str, str] = {}
+        xid = self.definition.xid
+        if not self.agrees_on_protocol(message):
+            found.append(
+                Reason(xid, "/protocol", "protocol_mismatch", self.definition.protocol, message.protocol or "none")
+            )
+        if self.envelope and message.attributes is None:
+            found.append(Reason(xid, "/envelope", "envelope_missing", self.definition.envelope, "no envelope"))
+        elif self.envelope and message.attributes is not None:
+            found += [check.problem(message.attributes.get(check.path[0]), bound) for check in self.envelope]
+        if self.agrees_on_protocol(message):
+            found += [check.problem(self.wire.lookup(message.metadata, check.path), bound) for check in self.protocol]
+        return [reason for reason in found if reason is not None]
+
+    def is_addressed_by(self, message: Message) -> bool:
+        """Whether the message means this definition, fitting or not (DESIGN: "addresses")."""
+        if not self.agrees_on_protocol(message):
+            return False
+        if message.attributes is not None and self.envelope:
+            return self.type is not None and self.type == message.attributes.get("type")
+        bound: dict[str, str] = {}
+        return (
+            bool(self.channel)
+            and (not self.envelope or message.attributes is None)
+            and all(c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel)
+        )
+
+
+class Index:
+    """All definitions of a catalog, found by what tells them apart."""
+
+    def __init__(self, definitions: Iterable[Definition]) -> None:
+        self.filters = [Filter(definition) for definition in definitions]
+        self._by_type: dict[str, list[Filter]] = {}
+        self._others: list[Filter] = []
+        for candidate in self.filters:
+            home = self._others if candidate.type is None else self._by_type.setdefault(candidate.type, [])
+            home.append(candidate)
+
+    def candidates(self, message: Message) -> list[Filter]:
+        """The definitions worth trying: those of the message's type and those that fix no type."""
+        kind = message.attributes.get("type") if message.attributes is not None else None
+        typed = self._by_type.get(kind, []) if isinstance(kind, str) else []
+        # Without an envelope every definition that names a channel may be meant.
+        return [*typed, *self._others] if message.attributes is not None else self.filters
+
+    def fits(self, message: Message) -> list[Fit]:
+        """Every definition the message fits, after those that give way to a closer one are left out."""
+        found: list[tuple[Filter, dict[str, str]]] = []
+        for candidate in self.candidates(message):
+            if candidate.agrees_on_protocol(message):
+                bound = candidate.variables(message)
+                if bound is not None:
+                    found.append((candidate, bound))
+        if len(found) > 1:
+            found = _closest(found)
+        return [Fit(candidate.definition, bound) for candidate, bound in found]
+
+    def addressed(self, message: Message) -> list[tuple[Definition, list[Reason]]]:
+        """The definitions the message means without fitting, fewest violations first, derived before base."""
+        meant = [c for c in self.candidates(message) if c.is_addressed_by(message)]
+        judged = [(c.definition, c.reasons(message)) for c in meant]
+        return sorted(judged, key=lambda item: (len(item[1]), -len(item[0].bases)))
+
+    def near_misses(self, message: Message) -> list[Reason]:
+        """For a message that means no definition: the ones its author may have had in mind."""
+        kind = (message.attributes or {}).get("type")
+        if not isinstance(kind, str):
+            return []
+        if kind in self._by_type:
+            return [candidate.reasons(message)[0] for candidate in self._by_type[kind]]
+        return [
+            Reason(candidate.definition.xid, "/envelopemetadata/type", "constant_mismatch", close, shorten(kind))
+            for close in self._similar_types(kind[:200])
+            for candidate in self._by_type[close]
+        ]
+
+    @functools.lru_cache(maxsize=1024)  # noqa: B019 - an index lives as long as its process
+    def _similar_types(self, kind: str) -> tuple[str, ...]:
+        return tuple(difflib.get_close_matches(kind, self._by_type, n=2, cutoff=0.8))
+
+
+def _restricts(value: object, required: bool) -> bool:
+    return value is not None or required
+
+
+def _closest(found: list[tuple[Filter, dict[str, str]]]) -> list[tuple[Filter, dict[str, str]]]:
+    """Derived over base, protocol-bound over neutral, more constraints over fewer."""
+    bases = {xid for candidate, _ in found for xid in candidate.definition.bases}
+    found = [item for item in found if item[0].definition.xid not in bases]
+    if any(candidate.definition.protocol for candidate, _ in found):
+        found = [item for item in found if item[0].definition.protocol]
+    return [item for item in found if not any(item[0].rules < other.rules for other, _ in found)]

@@ -1,0 +1,109 @@
+"""The types a property of a message may have, and what counts as a value of each (MSG-039 to MSG-044)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+NOW = "0000-01-01T00:00:00Z"
+_NOW_PREFIXES = ("0000-01-01", "01-01-0000", "0001-01-01")
+
+_SYMBOL = re.compile(r"\A[A-Za-z0-9_]+\Z")
+_DURATION = re.compile(r"\AP(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)\Z")
+_TIMESTAMP = re.compile(
+    r"\A\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?"
+    r"([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)\Z"
+)
+_SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*:")
+_NOT_IN_URI = re.compile(r'[\s<>"{}|\\^`]')
+_INTEGER = re.compile(r"\A-?\d{1,10}\Z")
+_NUMBER = re.compile(r"\A-?\d+(\.\d+)?([eE][+-]?\d+)?\Z")
+
+
+def is_now(value: Any) -> bool:
+    """Whether a timestamp value is one of the spellings of "now" (C-11)."""
+    return isinstance(value, str) and value.startswith(_NOW_PREFIXES)
+
+
+def conforms(kind: str, value: Any) -> bool:
+    """Whether a value found on the wire has the type; text forms of booleans and numbers count."""
+    check = _CHECKS.get(kind.lower())
+    return True if check is None else check(value)
+
+
+def _is_boolean(value: Any) -> bool:
+    return isinstance(value, bool) or value in ("true", "false")
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, str) and _INTEGER.match(value):
+        value = int(value)
+    # CloudEvents integers have 32 bits (MSG-042).
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return _NUMBER.match(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_symbol(value: Any) -> bool:
+    return isinstance(value, str) and _SYMBOL.match(value) is not None
+
+
+def _is_binary(value: Any) -> bool:
+    if not isinstance(value, str):
+        return isinstance(value, bytes)
+    try:
+        base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _is_timestamp(value: Any) -> bool:
+    if not isinstance(value, str) or not _TIMESTAMP.match(value):
+        return False
+    try:
+        datetime.fromisoformat(value[:10])  # 31 April has the right form and does not exist
+    except ValueError:
+        return False
+    return True
+
+
+def _is_duration(value: Any) -> bool:
+    return isinstance(value, str) and _DURATION.match(value) is not None
+
+
+def _is_uri_reference(value: Any) -> bool:
+    return isinstance(value, str) and not _NOT_IN_URI.search(value)
+
+
+def _is_uri(value: Any) -> bool:
+    return _is_uri_reference(value) and _SCHEME.match(value) is not None
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "boolean": _is_boolean,
+    "integer": _is_integer,
+    "number": _is_number,
+    "string": _is_text,
+    # A template says what the value looks like; without a value any text fits.
+    "uritemplate": _is_text,
+    "symbol": _is_symbol,
+    "binary": _is_binary,
+    "timestamp": _is_timestamp,
+    "datetime": _is_timestamp,
+    "duration": _is_duration,
+    "uri": _is_uri,
+    "urireference": _is_uri_reference,
+}

@@ -1,0 +1,20 @@
+"""HTTP, whatever its version."""
+
+from postroom.protocols.wire import Option, Wire
+
+HTTP = Wire(
+    name="HTTP",
+    spellings=("HTTP", "HTTP/1.1", "HTTP/2", "HTTP/3"),
+    options=(
+        Option("method"),
+        Option("path", "uritemplate", channel=True),
+        Option("query", shape="named"),
+        Option("headers", shape="named"),
+        Option("status"),
+    ),
+    headers="headers",
+    prefixes=("ce-",),
+    contenttype=("headers", "content-type"),
+    headers_ignore_case=True,
+    percent_encoded=True,
+)

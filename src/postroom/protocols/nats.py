@@ -1,0 +1,18 @@
+"""NATS."""
+
+from postroom.protocols.wire import Option, Wire
+
+NATS = Wire(
+    name="NATS",
+    spellings=("NATS",),
+    options=(
+        Option("subject", "uritemplate", channel=True),
+        Option("reply-to", "uritemplate", aliases=("reply",)),
+        Option("headers", shape="named"),
+    ),
+    headers="headers",
+    prefixes=("ce-",),
+    contenttype=("headers", "content-type"),
+    headers_ignore_case=True,
+    percent_encoded=True,
+)

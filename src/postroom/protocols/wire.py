@@ -1,0 +1,101 @@
+"""What a protocol is to us: a table of its options and of where it carries a CloudEvent. One value per protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+from urllib.parse import unquote
+
+import msgspec
+
+Shape = Literal["value", "named", "section"]
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One member of `protocoloptions`.
+
+    `shape` is value (one value), named (repeatable name and value pairs) or section (an object of further members).
+    An option that does not decide is never compared: brokers rewrite it. A channel option says where a message goes.
+    """
+
+    name: str
+    type: str = "string"
+    shape: Shape = "value"
+    decides: bool = True
+    channel: bool = False
+    members: dict[str, str] = {}
+    aliases: tuple[str, ...] = ()
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True):
+    """A protocol: its names, its options, and how a CloudEvent travels on it.
+
+    `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
+    there (the first one is written), `contenttype` the path of the content type; the last three say how headers look.
+    """
+
+    name: str
+    spellings: tuple[str, ...]
+    options: tuple[Option, ...]
+    headers: str = ""
+    prefixes: tuple[str, ...] = ("",)
+    contenttype: tuple[str, ...] = ()
+    headers_ignore_case: bool = False
+    headers_as_map: bool = False
+    percent_encoded: bool = False
+
+    def option(self, name: str) -> Option | None:
+        """The option of that name, any accepted spelling."""
+        return next((o for o in self.options if name == o.name or name in o.aliases), None)
+
+    def lookup(self, metadata: dict[str, Any], path: tuple[str, ...]) -> Any:
+        """The value at a path of the record's metadata, or None. Named pairs are found by name."""
+        option = self.option(path[0])
+        found = _member(metadata, option) if option else metadata.get(path[0])
+        if len(path) == 1 or found is None:
+            return found
+        if option is not None and option.shape == "named":
+            fold = self.headers_ignore_case
+            wanted = path[1].lower() if fold else path[1]
+            return next((v for name, v in pairs(found) if (name.lower() if fold else name) == wanted), None)
+        return found.get(path[1]) if isinstance(found, dict) else None
+
+    def content_type(self, metadata: dict[str, Any]) -> str:
+        """The content type of the body as the protocol states it; empty when it does not."""
+        found = self.lookup(metadata, self.contenttype) if self.contenttype else None
+        return found if isinstance(found, str) else ""
+
+    def event_headers(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """The headers that carry CloudEvents attributes in binary mode, by attribute name."""
+        option = self.option(self.headers) if self.headers else None
+        if option is None:
+            return {}
+        attributes: dict[str, Any] = {}
+        for name, value in pairs(_member(metadata, option)):
+            attribute = _attribute(name.lower(), self.prefixes)
+            if attribute:
+                attributes[attribute] = unquote(value) if self.percent_encoded and isinstance(value, str) else value
+        return attributes
+
+
+def pairs(container: Any) -> Iterator[tuple[str, Any]]:
+    """The name and value pairs of headers, whether they came as a map or as an array of `{name, value}`."""
+    if isinstance(container, dict):
+        yield from ((str(name), value) for name, value in container.items())
+    elif isinstance(container, list):
+        for item in container:
+            if isinstance(item, dict) and "name" in item:
+                yield str(item["name"]), item.get("value")
+
+
+def _member(metadata: dict[str, Any], option: Option) -> Any:
+    if option.name in metadata:
+        return metadata[option.name]
+    return next((metadata[alias] for alias in option.aliases if alias in metadata), None)
+
+
+def _attribute(name: str, prefixes: tuple[str, ...]) -> str:
+    for prefix in prefixes:
+        if name.startswith(prefix.lower()):
+            return name[len(prefix) :]
+    return ""
