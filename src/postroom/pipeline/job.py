@@ -1,0 +1,23 @@
+"""One batch of a run, as every task of it must know it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What every task of a batch must know."""
+
+    lake: str
+    catalog: str
+    nulls: str
+    run: str
+    batch: int
+    started: datetime
+
+    @property
+    def batch_name(self) -> str:
+        """The batch as landed rows name it."""
+        return f"{self.run}-{self.batch}"

@@ -1,0 +1,121 @@
+"""The Spark session of the pipeline: quiet, on loopback, and started with a Java that works."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from postroom.errors import ExtraMissing, MissingSystem
+from postroom.pipeline.java import find_java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LIBRARIES = ("pyspark", "pyarrow", "deltalake")
+LOGGING = Path(__file__).with_name("log4j2.properties")
+
+# A short batch is over before the optimising compiler pays off, and the work is done in Python anyway.
+JAVA_OPTIONS = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+
+CONFIGURATION = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def require_spark() -> None:
+    """Say at once which extra is missing, before any work starts."""
+    for library in LIBRARIES:
+        if importlib.util.find_spec(library) is None:
+            raise ExtraMissing("this needs `pip install 'postroom[spark]'`.", place=library)
+
+
+@contextmanager
+def spark_session(master: str = "local[*]", *, ui: bool = False, app: str = "postroom") -> Iterator[SparkSession]:
+    """A Spark session that ends with the block, together with its Java process."""
+    with tempfile.TemporaryDirectory(prefix="postroom-spark-", ignore_cleanup_errors=True) as scratch:
+        session = start_spark(master, scratch=Path(scratch), ui=ui, app=app)
+        try:
+            yield session
+        finally:
+            stop_spark(session)
+
+
+def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "postroom") -> SparkSession:
+    """Start Spark; what the Java process says goes to `scratch`/java.log and not to the terminal."""
+    require_spark()
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    java_home = find_java_home()
+    settings = CONFIGURATION | {
+        "spark.master": master,
+        "spark.app.name": app,
+        "spark.pyspark.python": sys.executable,
+        "spark.pyspark.driver.python": sys.executable,
+        "spark.ui.enabled": "true" if ui else "false",
+        "spark.ui.port": "0",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+    }
+    configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    said = scratch / "java.log"
+    with said.open("wb") as output, _environment({"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}):
+        try:
+            gateway = launch_gateway(  # type: ignore[no-untyped-call]  # Spark left it untyped
+                configuration, {"stdout": output, "stderr": output}
+            )
+            context = SparkContext(gateway=gateway, conf=configuration)
+        except (PySparkException, OSError, Py4JError) as error:
+            raise MissingSystem(f"Spark did not start: {_last_line(said) or error}", place=master) from error
+    return SparkSession(context)
+
+
+def stop_spark(session: SparkSession) -> None:
+    """Stop Spark and wait until its Java process is gone, so that the next session starts a fresh one."""
+    from pyspark import SparkContext
+
+    gateway: Any = session.sparkContext._gateway
+    session.stop()
+    gateway.shutdown()
+    if gateway.proc is not None:
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=60)
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for the processes started in the block only."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _last_line(said: Path) -> str:
+    lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line or "xception" in line] or lines
+    return telling[-1] if telling else ""

@@ -1,0 +1,173 @@
+"""A small company's catalog, its records, and one Spark session for all tests of the pipeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.catalog import Catalog, open_catalog
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from postroom.pipeline.spark import start_spark, stop_spark
+
+    session = start_spark("local[2]", scratch=tmp_path_factory.mktemp("spark"))
+    yield session
+    stop_spark(session)
+
+
+def fleet_catalog(**position: Any) -> dict[str, Any]:
+    """Vehicles that tell where they are, orders, and an alarm over MQTT; `position` overrides its schema's properties."""
+    properties = {"lat": {"type": "number"}, "lon": {"type": "number"}, "speed": {"type": "integer"}} | position
+    return {
+        "specversion": "1.0-rc4",
+        "schemagroups": {
+            "fleet.schemas": {
+                "schemas": {
+                    "position": {
+                        "versions": {
+                            "3": {
+                                "versionid": "3",
+                                "format": "JsonSchema/draft-07",
+                                "schema": {"type": "object", "required": ["lat", "lon"], "properties": properties},
+                            }
+                        }
+                    }
+                }
+            }
+        },
+        "messagegroups": {
+            "fleet": {
+                "messages": {
+                    "vehicle.position": {
+                        "description": "Where a vehicle is.",
+                        "envelope": "CloudEvents/1.0",
+                        "envelopemetadata": {
+                            "type": {"value": "fleet.vehicle.position"},
+                            "source": {"type": "uritemplate", "value": "/vehicles/{vin}"},
+                            "tenant": {"type": "string"},
+                        },
+                        "dataschemaformat": "JsonSchema/draft-07",
+                        "dataschemauri": "/schemagroups/fleet.schemas/schemas/position",
+                    },
+                    "vehicle.alarm": {
+                        "protocol": "MQTT/5.0",
+                        "protocoloptions": {
+                            "topic_name": {"type": "uritemplate", "value": "vehicles/{vin}/alarm"},
+                            "qos": {"value": 1},
+                        },
+                        "datacontenttype": "application/json",
+                    },
+                }
+            },
+            "shop": {
+                "messages": {
+                    "order.placed": {
+                        "envelope": "CloudEvents/1.0",
+                        "envelopemetadata": {
+                            "type": {"value": "shop.order.placed"},
+                            "source": {"type": "uritemplate", "value": "/stores/{store}"},
+                        },
+                        "dataschemaformat": "JsonSchema/draft-07",
+                        "dataschema": {
+                            "type": "object",
+                            "required": ["number", "lines"],
+                            "properties": {
+                                "number": {"type": "string"},
+                                "lines": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["sku"],
+                                        "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}},
+                                    },
+                                },
+                            },
+                        },
+                    }
+                }
+            },
+        },
+    }
+
+
+def position_event(number: int, **changes: Any) -> dict[str, Any]:
+    event = {
+        "specversion": "1.0",
+        "id": f"p{number}",
+        "type": "fleet.vehicle.position",
+        "source": f"/vehicles/VIN{number % 7}",
+        "time": "2026-03-01T10:00:00Z",
+        "data": {"lat": 47.1, "lon": 8.5, "speed": number % 130},
+    }
+    return event | changes
+
+
+def order_event(number: int, **changes: Any) -> dict[str, Any]:
+    event = {
+        "specversion": "1.0",
+        "id": f"o{number}",
+        "type": "shop.order.placed",
+        "source": "/stores/4",
+        "data": {"number": f"A-{number}", "lines": [{"sku": "oven-60", "count": 1}]},
+    }
+    return event | changes
+
+
+def alarm_record(vin: str) -> dict[str, Any]:
+    metadata = {"topic_name": f"vehicles/{vin}/alarm", "qos": 1}
+    return {"protocol": "MQTT/5.0", "metadata": metadata, "payload": '{"code": "hot"}'}
+
+
+def write_records(path: Path, records: list[Any]) -> Path:
+    """One line per record; text is written as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def mixed_records() -> list[Any]:
+    """Ten positions, five orders, two alarms; then one message for each way to go wrong, and a batch of three."""
+    return [
+        *(position_event(n) for n in range(10)),
+        *(order_event(n) for n in range(5)),
+        alarm_record("VIN1"),
+        alarm_record("VIN2"),
+        position_event(90, data={"lat": "north", "lon": 8.5}),
+        position_event(91, source="/boats/9"),
+        {"specversion": "1.0", "id": "x", "type": "fleet.vehicle.sold", "source": "/vehicles/VIN1"},
+        "{ this is not JSON",
+        "",
+        json.dumps([position_event(50), order_event(50), order_event(51, data={"number": "A-51"})]),
+    ]
+
+
+MIXED_LANDED = {
+    "/messagegroups/fleet/messages/vehicle.position": 11,
+    "/messagegroups/fleet/messages/vehicle.alarm": 2,
+    "/messagegroups/shop/messages/order.placed": 6,
+}
+MIXED_DEAD = {"invalid": 3, "unmatched": 1, "malformed": 1}
+
+
+@pytest.fixture
+def catalog_file(tmp_path: Path) -> Path:
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(fleet_catalog()))
+    return path
+
+
+@pytest.fixture
+def catalog(catalog_file: Path) -> Catalog:
+    return open_catalog(str(catalog_file))
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return write_records(tmp_path / "records" / "mixed.jsonl", mixed_records())
