@@ -17,7 +17,7 @@ $(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Postroom needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make setup PYTHON=python3.12")'
 	@echo "Setting up $(VENV) (the first time takes a minute or two) …"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -39,7 +39,7 @@ bench: setup ## Measure, side by side, as ratios
 	@$(BIN)/python -m bench
 
 docs: setup ## Build the documentation into site/
-	@$(BIN)/python -m docs.reference
+	@$(BIN)/python scripts/reference.py
 	@$(BIN)/zensical build --clean
 
 format: setup ## Put the code into the house format
@@ -49,7 +49,11 @@ format: setup ## Put the code into the house format
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"
 
-lock: ## Pin the dependencies anew
+$(BIN)/uv: requirements/bootstrap.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+
+lock: $(BIN)/uv ## Pin the dependencies anew
 	@$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
 	@$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
 	@$(COMPILE) pyproject.toml -o requirements/plain.txt

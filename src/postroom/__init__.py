@@ -1,8 +1,8 @@
 """Postroom: a registry for message definitions, and what one can do with them.
 
-    import postroom
-    catalog = postroom.open_catalog("demo/catalog")
-    match = catalog.match({"specversion": "1.0", …})
+import postroom
+catalog = postroom.open_catalog("demo/catalog")
+match = catalog.match({"specversion": "1.0", …})
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from postroom.errors import PostroomError
-from postroom.version import VERSION as __version__
+from postroom.version import VERSION
 
 if TYPE_CHECKING:
     from postroom.catalog import Catalog, open_catalog
 
-__all__ = ["Catalog", "PostroomError", "__version__", "open_catalog"]
+__all__ = ["Catalog", "PostroomError", "open_catalog"]
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:

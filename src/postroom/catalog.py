@@ -22,7 +22,7 @@ class MessageTemplate:
     """A definition used as a template."""
 
     def __init__(self, maker: Maker) -> None:
-        self._maker = maker
+        self.maker = maker
         self.definition = maker.definition
 
     def make(
@@ -30,7 +30,7 @@ class MessageTemplate:
     ) -> dict[str, Any]:
         """A conformant record: constants set, placeholders filled from `variables`, the payload checked."""
         rng = random.Random(seed)  # noqa: S311 - sample data, no secrets
-        return render_record(self._maker.make(variables, data, protocol=protocol, mode=mode, rng=rng))
+        return render_record(self.maker.make(variables, data, protocol=protocol, mode=mode, rng=rng))
 
 
 class Catalog:

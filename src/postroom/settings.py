@@ -23,18 +23,26 @@ Megabytes = Annotated[int, Meta(ge=1, le=4096)]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings, typed, with the values that hold when nobody says otherwise."""
 
-    db: Annotated[str, Meta(description="Store of the registry: sqlite:///path.db. Empty: a file in your data folder.")] = ""
+    db: Annotated[
+        str, Meta(description="Store of the registry: sqlite:///path.db. Empty: a file in your data folder.")
+    ] = ""
     host: Annotated[str, Meta(description="Address the service listens on.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of the service; 0 picks a free one.")] = 8080
     workers: Annotated[int, Meta(ge=1, le=64, description="Server processes.")] = 1
     model: Annotated[str, Meta(description="Model of a new registry: messaging, none, or a model file.")] = "messaging"
-    insecure: Annotated[bool, Meta(description="Allow listening on other addresses than loopback, without authentication.")] = False
-    allow_fetch: Annotated[tuple[str, ...], Meta(description="Hosts that references may be fetched from. None by default.")] = ()
+    insecure: Annotated[
+        bool, Meta(description="Allow listening on other addresses than loopback, without authentication.")
+    ] = False
+    allow_fetch: Annotated[
+        tuple[str, ...], Meta(description="Hosts that references may be fetched from. None by default.")
+    ] = ()
     max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
     max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
     max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64
     max_depth: Annotated[int, Meta(ge=8, le=512, description="Deepest nesting of a document.")] = 128
-    timeout_s: Annotated[float, Meta(gt=0, description="How long a request to another service may take, in seconds.")] = 30.0
+    timeout_s: Annotated[
+        float, Meta(gt=0, description="How long a request to another service may take, in seconds.")
+    ] = 30.0
     nulls: Annotated[
         Literal["strict", "absent"],
         Meta(description="What a null in an optional payload member means: strict (an error) or absent."),

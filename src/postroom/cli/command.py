@@ -38,7 +38,9 @@ def postroom_command(example: str) -> Callable[[Callable[..., Any]], ExampleComm
             return function(*args, **kwargs)
 
         name = function.__module__.rpartition(".")[2]
-        made = click.command(name, cls=ExampleCommand, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+        made = click.command(name, cls=ExampleCommand, context_settings={"help_option_names": ["-h", "--help"]})(
+            wrapped
+        )
         made.example = example
         return made
 

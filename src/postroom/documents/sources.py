@@ -1,4 +1,4 @@
-"""Catalog sources (CONTRACT "Catalog sources"): a file or folder, a running service, a store; all become one document."""
+"""Catalog sources: a file or folder, a running service, a store. Each becomes one document."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import string
 import uuid
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeGuard
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema_columns import follow
@@ -112,24 +112,24 @@ class _Inventor:
         return min(max(picked, low), high)
 
     def _bounds(self, schema: dict[str, Any], margin: float) -> tuple[float, float]:
-        low: Any = schema.get("minimum")
-        high: Any = schema.get("maximum")
+        low = schema.get("minimum")
+        high = schema.get("maximum")
         above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
         # Draft 4 writes booleans here, later drafts numbers.
-        if above is True and low is not None:
-            low += margin
-        elif _is_number(above):
-            low = above + margin if low is None else max(low, above + margin)
-        if below is True and high is not None:
-            high -= margin
-        elif _is_number(below):
-            high = below - margin if high is None else min(high, below - margin)
+        if _is_number(above):
+            low = max(above + margin, low if low is not None else above + margin)
+        elif above is True and low is not None:
+            low = low + margin
+        if _is_number(below):
+            high = min(below - margin, high if high is not None else below - margin)
+        elif below is True and high is not None:
+            high = high - margin
         if low is None:
             low = 0 if high is None or high >= 0 else high - 100
         return low, low + 100 if high is None else high
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from postroom.errors import MakeRefused, SchemaRefused
 from postroom.messages.constraints import Check
@@ -26,19 +28,35 @@ class Auto:
 AUTO = Auto()
 
 
+class Draft(msgspec.Struct, frozen=True):
+    """A message about to go on the wire. `attributes` is None for a message without an envelope."""
+
+    protocol: str
+    metadata: dict[str, Any]
+    attributes: dict[str, Any] | None
+    body: bytes
+    mode: str
+
+    def record(self) -> Record:
+        """The message on the wire."""
+        if self.attributes is None:
+            return Record(self.protocol, self.metadata, self.body)
+        return wrap(self.protocol, self.metadata, self.attributes, self.body, self.mode)
+
+
 class Maker:
     """Makes conformant messages of one definition."""
 
     def __init__(self, definition: Definition, engine: Engine) -> None:
         self.definition = definition
         self.engine = engine
-        self._envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
-        self._protocol = [Check(c, definition.xid) for c in definition.protocol_constraints]
+        self.envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        self.protocol = [Check(c, definition.xid) for c in definition.protocol_constraints]
 
     @property
     def variables(self) -> list[str]:
         """The placeholders that need a value, in the order they appear."""
-        templates = [check.template for check in (*self._envelope, *self._protocol) if check.template]
+        templates = [check.template for check in (*self.envelope, *self.protocol) if check.template]
         return list(dict.fromkeys(name for template in templates for name in template.names))
 
     def make(
@@ -51,23 +69,34 @@ class Maker:
         rng: random.Random | None = None,
     ) -> Record:
         """A record of this definition; everything that is missing or wrong is said at once."""
+        return self.draft(variables, data, protocol=protocol, mode=mode, rng=rng).record()
+
+    def draft(
+        self,
+        variables: Mapping[str, Any],
+        data: Any = None,
+        *,
+        protocol: str = "",
+        mode: str = "",
+        rng: random.Random | None = None,
+    ) -> Draft:
+        """The parts of a message before they are put on the wire."""
         rng = rng or random.Random()  # noqa: S311 - sample data, no secrets
         attributes, values = self._split(variables)
         self._require(values)
         wire = self._wire(protocol)
-        body = self._body(data, rng)
-        metadata = self._metadata(wire, values)
-        if self.definition.envelope != ENVELOPE:
-            return Record(wire.name, metadata, body)
-        event = self._attributes(values, attributes, rng)
-        return wrap(
-            wire.name if protocol or self.definition.protocol else "", metadata, event, body, mode or self._mode()
+        return Draft(
+            wire.name if protocol or self.definition.protocol else "",
+            self._metadata(wire, values),
+            self._attributes(values, attributes, rng) if self.definition.envelope == ENVELOPE else None,
+            self._body(data, rng),
+            mode or self.definition.mode or "binary",
         )
 
     def _split(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         """Given names are placeholders first, then envelope attributes without a fixed value."""
         placeholders = set(self.variables)
-        free = {check.path[0] for check in self._envelope if check.constant is None and check.template is None}
+        free = {check.path[0] for check in self.envelope if check.constant is None and check.template is None}
         unknown = [name for name in given if name not in placeholders and name not in free]
         if unknown:
             known = ", ".join(sorted(placeholders | free)) or "none"
@@ -95,12 +124,9 @@ class Maker:
             raise MakeRefused(f"there is no protocol {protocol!r} that we know.", remedy="Try KAFKA, MQTT/5.0, HTTP.")
         return wire
 
-    def _mode(self) -> str:
-        return self.definition.mode or "binary"
-
     def _attributes(self, values: Mapping[str, str], given: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        for check in self._envelope:
+        for check in self.envelope:
             name = check.path[0]
             value = given.get(name, _fill(check, values))
             if value is None and (check.constraint.required or name == "time"):
@@ -113,7 +139,7 @@ class Maker:
 
     def _metadata(self, wire: Wire, values: Mapping[str, str]) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        for check in self._protocol:
+        for check in self.protocol:
             value = _fill(check, values)
             if value is None:
                 continue
@@ -160,7 +186,7 @@ def _fill(check: Check, values: Mapping[str, str]) -> Any:
 
 def _invent(constraint: Constraint, rng: random.Random) -> Any:
     """A value for a required attribute that the definition leaves open."""
-    makers = {
+    makers: dict[str, Callable[[], Any]] = {
         "timestamp": lambda: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "integer": lambda: rng.randrange(1000),
         "number": lambda: round(rng.random(), 3),

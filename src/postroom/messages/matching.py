@@ -118,8 +118,12 @@ class Index:
     def fits(self, message: Message) -> list[Fit]:
         """Every definition the message fits, after those that give way to a closer one are left out."""
         found: list[tuple[Filter, dict[str, str]]] = []
-        for candidate in self.candidates(message):
-            if candidate.agrees_on_protocol(message):
+        candidates = [c for c in self.candidates(message) if c.agrees_on_protocol(message)]
+        # A message whose type means a derived definition, and that violates it, must not slip into a base that
+        # fixes no type: it would take every broken message of all its descendants.
+        meant = {xid for c in candidates if c.type is not None for xid in c.definition.bases}
+        for candidate in candidates:
+            if candidate.type is not None or candidate.definition.xid not in meant:
                 bound = candidate.variables(message)
                 if bound is not None:
                     found.append((candidate, bound))

@@ -89,7 +89,8 @@ def _is_uri_reference(value: Any) -> bool:
 
 
 def _is_uri(value: Any) -> bool:
-    return _is_uri_reference(value) and _SCHEME.match(value) is not None
+    # Producers write `//host/path` where a definition says uri, because CloudEvents sources are references.
+    return _is_uri_reference(value) and (_SCHEME.match(value) is not None or value.startswith("//"))
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {

@@ -1,0 +1,48 @@
+"""Explaining in words why a message is where it is."""
+
+from __future__ import annotations
+
+from postroom.messages.outcome import Match, Reason
+
+_SENTENCES = {
+    "required_missing": "{at} is missing; it must be {expected}",
+    "constant_mismatch": "{at} must be {expected!r} but is {found!r}",
+    "template_mismatch": "{at} must look like {expected!r} but is {found!r}",
+    "variable_conflict": "{at} says {found!r}, but the message already said {expected}",
+    "type_mismatch": "{at} must be of type {expected} but is {found!r}",
+    "protocol_mismatch": "it is defined for {expected} and came over {found}",
+    "envelope_missing": "it must be a {expected} message and has no envelope",
+    "null_not_allowed": "{at} is null; it must be {expected}, or left out",
+    "payload_required": "{at}: {expected}",
+    "payload_not_json": "the payload is not JSON: {found}",
+    "column_mismatch": "{at} must be {expected} to fit its column but is {found!r}",
+    "fits_as_well": "it fits as well, and nothing decides",
+    "no_definition": "nothing in the catalog describes it ({at} is {found!r})",
+    "record_broken": "{found}",
+    "event_broken": "it is not a CloudEvent: {found}",
+    "batch_broken": "it is not a batch of CloudEvents: {found}",
+    "specversion_unknown": "specversion must be {expected!r} but is {found!r}",
+}
+
+
+def explain_reason(reason: Reason) -> str:
+    """One reason as a sentence without its end."""
+    sentence = _SENTENCES.get(reason.code)
+    if sentence is None:
+        return f"{reason.at}: {reason.expected}" if reason.expected else f"{reason.at}: {reason.code}"
+    return sentence.format(at=reason.at or "it", expected=reason.expected, found=reason.found)
+
+
+def explain_match(match: Match) -> str:
+    """What became of a message, in a line or a few."""
+    if match.outcome == "landed":
+        bound = "".join(f" {name}={value}" for name, value in match.variables.items())
+        return f"landed     {match.message}{' with' if bound else ''}{bound}"
+    head = f"{match.outcome:<10} {match.message or 'no definition'}"
+    return "\n".join(
+        [head, *(f"           - {_subject(reason, match)}{explain_reason(reason)}" for reason in match.reasons)]
+    )
+
+
+def _subject(reason: Reason, match: Match) -> str:
+    return f"{reason.message}: " if reason.message and reason.message != match.message else ""
