@@ -61,7 +61,8 @@ class Lake(msgspec.Struct, frozen=True):
     def _places(self, base: Path, prefix: str) -> Iterator[TablePlace]:
         for log in sorted(base.glob("[!_]*/*/_delta_log")):
             table, group = log.parent.name, log.parent.parent.name
-            yield TablePlace(f"{prefix}{group}/{table}", id_of(group), id_of(table))
+            schema = f"endpoints/{id_of(group)}" if prefix else id_of(group)
+            yield TablePlace(f"{prefix}{group}/{table}", schema, id_of(table))
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -1,0 +1,35 @@
+"""`postroom sql`: ask a lake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from postroom.cli.command import postroom_command
+from postroom.cli.output import print_json, print_table
+
+
+@postroom_command(example="""postroom sql --lake lake "SELECT outcome, count(*) FROM dead_letters GROUP BY outcome\"""")
+@click.argument("query", metavar="SELECT")
+@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of objects instead of a table.")
+def command(query: str, lake: str, as_json: bool) -> None:
+    """Run one SELECT over a lake with DuckDB.
+
+    Tables are called "group"."message"; dead_letters and ledger are there as well. Nothing is ever written.
+    """
+    from postroom.pipeline.lake import open_lake
+    from postroom.pipeline.query import run_query
+
+    answer = run_query(open_lake(lake), query)
+    if as_json:
+        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+        return
+    print_table("", answer.columns, [[_cell(value) for value in row] for row in answer.rows])
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
