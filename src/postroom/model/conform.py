@@ -1,0 +1,193 @@
+"""Whether a value conforms to its attributes, and its normal form: defaults filled in, nulls gone, times in UTC."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from postroom.model.names import SCALAR_LENGTH, is_attribute_name, is_map_key
+from postroom.model.scalars import normal_timestamp, scalar_error
+from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Item, Model
+from postroom.model.xids import is_xidtype, xid_error
+
+Path = tuple[str | int, ...]
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One way in which a value does not conform; the path leads to the place."""
+
+    kind: Literal["unknown", "invalid", "missing"]
+    path: Path
+    detail: str
+
+    @property
+    def pointer(self) -> str:
+        """The place as a JSON pointer."""
+        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in self.path)
+
+    @property
+    def dotted(self) -> str:
+        """The place in dot notation, as error arguments name it."""
+        text = ""
+        for step in self.path:
+            text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        return text
+
+
+def conform(
+    model: Model, attributes: Attributes, value: dict[str, Any], charset: str = ""
+) -> tuple[dict[str, Any], list[Violation]]:
+    """The normal form of an entity's or object's value, and every violation found on the way."""
+    walker = _Walker(model)
+    return walker.members(attributes, value, (), charset), walker.violations
+
+
+def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[Attributes, str]:
+    """The attributes of a level with the siblings that values switch on, and the name that is defined twice, if any."""
+    active = dict(attributes)
+    waiting = list(attributes.values())
+    while waiting:
+        attribute = waiting.pop()
+        current = value.get(attribute.name)
+        if not attribute.ifvalues or current is None:
+            continue
+        clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == _text(current)), None)
+        for name, sibling in (clause.siblingattributes if clause else {}).items():
+            if name in active:
+                return active, name
+            active[name] = sibling
+            waiting.append(sibling)
+            if value.get(name) is None and sibling.default is not None:
+                value[name] = sibling.default
+    return active, ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value).casefold()
+
+
+class _Walker:
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.violations: list[Violation] = []
+
+    def invalid(self, path: Path, detail: str) -> None:
+        self.violations.append(Violation("invalid", path, detail))
+
+    def members(self, attributes: Attributes, value: dict[str, Any], path: Path, charset: str) -> dict[str, Any]:
+        filled = dict(value)
+        for name, attribute in attributes.items():
+            if filled.get(name) is None and attribute.default is not None:
+                filled[name] = attribute.default
+        active, doubled = active_attributes(attributes, filled)
+        if doubled:
+            self.invalid((*path, doubled), "is defined by two attribute values at once")
+        kept: dict[str, Any] = {}
+        for name, member in filled.items():
+            found = self._definition(active, name, (*path, name), charset)
+            if found is None or member is None or (found.readonly and path):
+                continue
+            kept[name] = self.attribute(found, member, (*path, name))
+        for name, attribute in active.items():
+            if attribute.required and kept.get(name) is None:
+                self.violations.append(Violation("missing", (*path, name), "is required"))
+        return kept
+
+    def _definition(self, active: Attributes, name: str, path: Path, charset: str) -> Attribute | None:
+        if name != "*" and name in active:
+            return active[name]
+        wildcard = active.get("*")
+        if wildcard is None:
+            self.violations.append(Violation("unknown", path, "is not known to the model"))
+            return None
+        if not is_attribute_name(name, charset):
+            self.invalid(path, f"{name!r} is not a legal attribute name")
+            return None
+        return wildcard
+
+    def attribute(self, attribute: Attribute, value: Any, path: Path) -> Any:
+        before = len(self.violations)
+        normal = self.value(attribute, value, path)
+        if len(self.violations) == before and attribute.enum and attribute.strict and normal not in attribute.enum:
+            allowed = ", ".join(str(one) for one in attribute.enum)
+            self.invalid(path, f"must be one of: {allowed}")
+        return normal
+
+    def value(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+        match kind.type:
+            case "any":
+                return value
+            case "object":
+                return self._object(kind, value, path)
+            case "map":
+                return self._map(kind, value, path)
+            case "array":
+                return self._array(kind, value, path)
+            case _:
+                return self._scalar(kind, value, path)
+
+    def _object(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+        if not isinstance(value, dict):
+            self.invalid(path, "must be an object")
+            return value
+        return self.members(kind.attributes, value, path, kind.namecharset)
+
+    def _map(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+        if not isinstance(value, dict):
+            self.invalid(path, "must be a map")
+            return value
+        kept = {}
+        for key, member in value.items():
+            if not is_map_key(key):
+                self.invalid((*path, key), f"{key!r} is not a legal map key")
+            elif member is None:
+                continue  # as everywhere, null means no value (core, Attributes)
+            else:
+                kept[key] = self.value(_item(kind), member, (*path, key))
+        return kept
+
+    def _array(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+        if not isinstance(value, list):
+            self.invalid(path, "must be an array")
+            return value
+        for position, member in enumerate(value):
+            if member is None:
+                self.invalid((*path, position), "must not be null")
+                return value
+        return [self.value(_item(kind), member, (*path, position)) for position, member in enumerate(value)]
+
+    def _scalar(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+        error = scalar_error(kind.type, value)
+        if not error and isinstance(value, str):
+            error = self._text_error(kind, value, path)
+        if error:
+            self.invalid(path, error)
+            return value
+        if kind.type == "timestamp":
+            return normal_timestamp(value)
+        return int(value) if kind.type in ("integer", "uinteger") else value
+
+    def _text_error(self, kind: Attribute | Item, value: str, path: Path) -> str:
+        if len(str(path[-1])) + len(value.encode()) > SCALAR_LENGTH:
+            return f"is longer than {SCALAR_LENGTH} bytes"
+        if kind.type == "xid":
+            return xid_error(self.model, value, kind.target)
+        if kind.type == "xidtype" and not is_xidtype(self.model, value):
+            return "must name types that the model has"
+        if kind.target and value.startswith("/"):
+            return xid_error(self.model, value, kind.target)
+        return ""
+
+
+def _item(kind: Attribute | Item) -> Item:
+    return kind.item or Item(type="any")
+
+
+def value_error(model: Model, attribute: Attribute, value: Any) -> str:
+    """What is wrong with a single value for a scalar attribute, as a default or enum entry has it."""
+    if attribute.type not in SCALAR_TYPES:
+        return "is not a scalar"
+    return scalar_error(attribute.type, value)

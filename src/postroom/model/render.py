@@ -1,0 +1,74 @@
+"""The full model as the document that `/model` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroom.model.types import GroupType, Model, ResourceType
+
+_OPTIONAL = frozenset(
+    {
+        "description",
+        "documentation",
+        "icon",
+        "labels",
+        "modelversion",
+        "modelcompatiblewith",
+        "typemap",
+        "constraints",
+        "groups",
+        "resources",
+    }
+)
+
+
+def render_model(model: Model) -> dict[str, Any]:
+    """The full model as JSON values; optional parts that are empty are left out, as the specification's samples do."""
+    document = _level(model)
+    document["attributes"] = _attributes(document["attributes"])
+    if model.groups:
+        document["groups"] = {plural: _group(group) for plural, group in model.groups.items()}
+    return document
+
+
+def _group(group: GroupType) -> dict[str, Any]:
+    document = _level(group)
+    document["attributes"] = _attributes(document["attributes"])
+    if group.resources:
+        document["resources"] = {plural: _resource(resource) for plural, resource in group.resources.items()}
+    return document
+
+
+def _resource(resource: ResourceType) -> dict[str, Any]:
+    document = _level(resource)
+    for section in ("attributes", "resourceattributes", "metaattributes"):
+        document[section] = _attributes(document[section])
+    return document
+
+
+def _level(owner: Model | GroupType | ResourceType) -> dict[str, Any]:
+    members: dict[str, Any] = msgspec.to_builtins(owner)
+    return {name: value for name, value in members.items() if value or name not in _OPTIONAL}
+
+
+def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: _attribute(attribute) for name, attribute in attributes.items()}
+
+
+def _attribute(attribute: dict[str, Any]) -> dict[str, Any]:
+    shown = {**attribute}
+    if shown.get("enum"):
+        shown["enum"] = list(shown["enum"])
+        shown.setdefault("strict", True)
+    if "attributes" in shown:
+        shown["attributes"] = _attributes(shown["attributes"])
+    if "item" in shown:
+        shown["item"] = _attribute(shown["item"])
+    if "ifvalues" in shown:
+        shown["ifvalues"] = {
+            value: {"siblingattributes": _attributes(clause.get("siblingattributes", {}))}
+            for value, clause in shown["ifvalues"].items()
+        }
+    return shown

@@ -1,0 +1,45 @@
+"""The model sources a registry can start with: `messaging`, `none`, or a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from postroom.errors import DocumentBroken, FileMissing
+from postroom.model.refusal import ModelRefused
+from postroom.model.source import parse_model
+from postroom.model.types import Model
+
+
+def model_source(name: str) -> dict[str, Any]:
+    """The model source of that name, or the one in the file of that name."""
+    if name == "none":
+        return {}
+    if name == "messaging":
+        from postroom.model.messaging import MESSAGING
+
+        return MESSAGING
+    return _read(Path(name))
+
+
+def load_model(name: str) -> Model:
+    """The full model: `messaging`, `none`, or that of a model file."""
+    return parse_model(model_source(name))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise FileMissing("there is no such model file.", place=str(path)) from None
+    except OSError as error:
+        raise FileMissing(f"the model cannot be read: {error.strerror}.", place=str(path)) from None
+    except json.JSONDecodeError as error:
+        place = f"{path}:{error.lineno}:{error.colno}"
+        raise DocumentBroken(f"this is not valid JSON: {error.msg}.", place=place) from None
+    except (UnicodeDecodeError, RecursionError):
+        raise DocumentBroken("this is not valid JSON.", place=str(path)) from None
+    if not isinstance(document, dict):
+        raise ModelRefused("a model is a JSON object.", place=str(path))
+    return document

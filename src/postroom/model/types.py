@@ -1,0 +1,126 @@
+"""What a registry may contain, as frozen values: attributes, group types, resource types, the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+SCALAR_TYPES = frozenset(
+    {
+        "boolean",
+        "decimal",
+        "integer",
+        "string",
+        "timestamp",
+        "uinteger",
+        "uri",
+        "uriabsolute",
+        "urirelative",
+        "uritemplate",
+        "url",
+        "urlabsolute",
+        "urlrelative",
+        "xid",
+        "xidtype",
+    }
+)
+ALL_TYPES = SCALAR_TYPES | {"any", "array", "map", "object"}
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The type of the members of an array or a map."""
+
+    type: str
+    target: str = ""
+    namecharset: str = ""
+    attributes: dict[str, Attribute] = {}
+    item: Item | None = None
+
+
+class IfValue(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The attributes that stand beside another attribute while it has a certain value."""
+
+    siblingattributes: dict[str, Attribute] = {}
+
+
+class Attribute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One attribute with the aspects the model language gives it."""
+
+    name: str
+    type: str
+    target: str = ""
+    namecharset: str = ""
+    description: str = ""
+    enum: tuple[Any, ...] = ()
+    strict: bool = True
+    matchversions: bool = False
+    readonly: bool = False
+    immutable: bool = False
+    required: bool = False
+    default: Any = None
+    attributes: dict[str, Attribute] = {}
+    item: Item | None = None
+    ifvalues: dict[str, IfValue] = {}
+
+
+Attributes = dict[str, Attribute]
+
+
+class Constraint(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a Group type demands of an attribute of its Resources."""
+
+    default: Any = None
+    enum: tuple[Any, ...] = ()
+    equals: str = ""
+
+
+class ResourceType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A Resource type: how its Versions behave and which attributes they, the Resource and its meta have."""
+
+    plural: str
+    singular: str
+    description: str = ""
+    documentation: str = ""
+    icon: str = ""
+    labels: dict[str, str] = {}
+    modelversion: str = ""
+    modelcompatiblewith: str = ""
+    maxversions: int = 0
+    setversionid: bool = True
+    hasdocument: bool = True
+    versionmode: str = "manual"
+    singleversionroot: bool = False
+    validateformat: bool = False
+    validatecompatibility: bool = False
+    strictvalidation: bool = False
+    typemap: dict[str, str] = {}
+    attributes: Attributes = {}
+    resourceattributes: Attributes = {}
+    metaattributes: Attributes = {}
+
+
+class GroupType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A Group type with its attributes, constraints and Resource types."""
+
+    plural: str
+    singular: str
+    description: str = ""
+    documentation: str = ""
+    icon: str = ""
+    labels: dict[str, str] = {}
+    modelversion: str = ""
+    modelcompatiblewith: str = ""
+    attributes: Attributes = {}
+    constraints: dict[str, Constraint] = {}
+    resources: dict[str, ResourceType] = {}
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The full model: everything the specification defines and everything the user added."""
+
+    description: str = ""
+    documentation: str = ""
+    labels: dict[str, str] = {}
+    attributes: Attributes = {}
+    groups: dict[str, GroupType] = {}

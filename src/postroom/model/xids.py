@@ -1,0 +1,54 @@
+"""Paths that name entities (`xid`) and kinds of entities (`xidtype`), checked against a model."""
+
+from __future__ import annotations
+
+from postroom.model.names import is_entity_id
+from postroom.model.types import Model
+
+
+def xid_type(model: Model, xid: str) -> str | None:
+    """The kind of entity an xid names (`/`, `/G`, `/G/R`, `/G/R/versions`, `/G/R/meta`), or None when it names none."""
+    if xid == "/":
+        return "/"
+    parts = xid.split("/")[1:]
+    if not parts or not all(is_entity_id(part) for part in parts):
+        return None
+    group = model.groups.get(parts[0])
+    if group is None or (len(parts) in (1, 3, 5) and parts[4:] != ["meta"]):
+        return None
+    if len(parts) == 2:
+        return f"/{group.plural}"
+    if parts[2] not in group.resources:
+        return None
+    resource = f"/{group.plural}/{parts[2]}"
+    if len(parts) == 4:
+        return resource
+    if len(parts) == 5:
+        return resource + "/meta"
+    return resource + "/versions" if len(parts) == 6 and parts[4] == "versions" else None
+
+
+def is_xidtype(model: Model, text: str) -> bool:
+    """Whether a text is one of the forms of an xidtype, in names that the model has."""
+    if text == "/":
+        return True
+    parts = text.split("/")[1:]
+    group = model.groups.get(parts[0]) if parts else None
+    if group is None:
+        return False
+    if len(parts) == 1:
+        return True
+    return parts[1] in group.resources and (len(parts) == 2 or parts[2:] == ["versions"])
+
+
+def xid_error(model: Model, xid: str, target: str) -> str:
+    """What is wrong with an xid under a `target`; empty when nothing is."""
+    found = xid_type(model, xid)
+    if found is None:
+        return "must be an xid whose types the model has"
+    if not target:
+        return ""
+    allowed = {target} if not target.endswith("[/versions]") else {target[: -len("[/versions]")]}
+    if target.endswith("[/versions]"):
+        allowed.add(target[: -len("[/versions]")] + "/versions")
+    return "" if found in allowed else f"must name an entity of type {target}"
