@@ -1,0 +1,105 @@
+"""The document of a Version: the three attributes it is written with, and how it is shown inside JSON (typemap)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Any
+
+import msgspec
+
+from postroom.model.types import ResourceType
+from postroom.registry.composing import Body
+from postroom.registry.entities import Document
+from postroom.registry.problems import RegistryProblem
+
+TYPEMAP = {"application/json": "json", "*+json": "json", "text/plain": "string"}
+JSON_TYPE = "application/json"
+
+
+def names(singular: str) -> tuple[str, str, str]:
+    """The attributes that carry a document: inline, base64, by URL."""
+    return singular, singular + "base64", singular + "url"
+
+
+def take_document(
+    kind: ResourceType, body: Body, before: Document | None, stored_type: str | None, patch: bool, subject: str
+) -> Document | None:
+    """Take the document out of a body and say what it is after the write; sets `contenttype` where the rules say so."""
+    inline, encoded, url = names(kind.singular)
+    if not kind.hasdocument:
+        return None
+    given = [name for name in (inline, encoded, url) if body.get(name) is not None]
+    cleared = [name for name in (inline, encoded, url) if name in body and body[name] is None]
+    if len(given) > 1:
+        raise RegistryProblem("one_resource", subject, list=", ".join(names(kind.singular)))
+    values = {name: body.pop(name) for name in (inline, encoded, url) if name in body}
+    if not given:
+        return _unchanged(before, bool(cleared), patch)
+    name = given[0]
+    if name != url and "contenttype" not in body and (name == inline or patch):
+        # RES-034, RES-035: what arrives inside JSON has the type of the request; a PATCH keeps a stored one.
+        body["contenttype"] = stored_type if patch and stored_type else JSON_TYPE
+    if name == url:
+        return Document(url=_text(values[url], url, subject))
+    content = _decoded(values[encoded], encoded, subject) if name == encoded else written(values[inline])
+    return Document(content=content)
+
+
+def _unchanged(before: Document | None, cleared: bool, patch: bool) -> Document:
+    if cleared or before is None:
+        return Document()
+    # RES-032: a document that is a URL is an attribute like any other, so a PUT without it removes it.
+    return Document() if before.url and not patch else before
+
+
+def _text(value: Any, name: str, subject: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise RegistryProblem("invalid_attribute", subject, name=name, error_detail="must be a URL", pointer=f"/{name}")
+    return value
+
+
+def _decoded(value: Any, name: str, subject: str) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise RegistryProblem(
+            "invalid_attribute", subject, name=name, error_detail="must be base64", pointer=f"/{name}"
+        ) from None
+
+
+def written(value: Any) -> bytes:
+    """The bytes of a document that was given inside JSON: text as it is, anything else as JSON."""
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+
+
+def shown(kind: ResourceType, document: Document, contenttype: str | None, binary: bool = False) -> Body:
+    """The attribute that shows a document inside JSON."""
+    inline, encoded, _ = names(kind.singular)
+    if document.url:
+        return {}
+    form = "binary" if binary or not document.content else mapped(kind, contenttype)
+    try:
+        if form == "json":
+            return {inline: msgspec.json.decode(document.content)}
+        if form == "string":
+            return {inline: document.content.decode()}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass  # MOD-089: what cannot be shown as its type says is shown as bytes
+    return {encoded: base64.b64encode(document.content).decode()}
+
+
+def mapped(kind: ResourceType, contenttype: str | None) -> str:
+    """How documents of a media type are shown: binary, json or string."""
+    media_type = (contenttype or "").partition(";")[0].strip().lower()
+    own = {pattern.lower(): form.lower() for pattern, form in kind.typemap.items()}
+    for table in (own, {pattern: form for pattern, form in TYPEMAP.items() if pattern not in own}):
+        found = {form for pattern, form in table.items() if _matches(pattern, media_type)}
+        if found:
+            return found.pop() if len(found) == 1 else "binary"
+    return "binary"
+
+
+def _matches(pattern: str, media_type: str) -> bool:
+    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), media_type) is not None

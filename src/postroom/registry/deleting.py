@@ -1,0 +1,95 @@
+"""Taking entities away, one by one or by map, each with its epoch checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.registry.composing import Body, as_body, as_map, check_epoch, check_identity
+from postroom.registry.entities import Entity
+from postroom.registry.interaction import Interaction
+from postroom.registry.metas import apply_meta, choose_default
+from postroom.registry.places import Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.resources import ResourceWrite
+from postroom.registry.trees import required
+from postroom.registry.versions import drop, link_ancestors
+
+
+def delete_entity(interaction: Interaction, place: Place, epoch: int | None, default: str | None = "") -> None:
+    """Delete a Group, a Resource or a Version; `not_found` when it is not there."""
+    entity = required(interaction.tx, place.xid)
+    check_epoch(interaction, {"epoch": epoch}, entity, place.xid)
+    if place.kind == "version":
+        _delete_versions(interaction, place, [entity.id], default)
+    else:
+        _delete(interaction, entity)
+
+
+def delete_members(interaction: Interaction, place: Place, members: Any, default: str | None = "") -> None:
+    """Delete the members a map names, or all when there is no map; members that are not there are ignored."""
+    if place.kind != "groups":
+        required(interaction.tx, place.group_xid)
+    if place.kind == "versions":
+        required(interaction.tx, place.resource_xid)
+    if members is None:
+        found = interaction.tx.entities(place.xid)
+    else:
+        found = _named(interaction, place, as_map(members, place.xid, "the body"))
+    if place.kind == "versions":
+        _delete_versions(interaction, place, [entity.id for entity in found], default)
+        return
+    for entity in found:
+        _delete(interaction, entity)
+
+
+def _named(interaction: Interaction, place: Place, members: dict[str, Any]) -> list[Entity]:
+    found = []
+    for entity_id, value in members.items():
+        xid = f"{place.xid}/{entity_id}"
+        entity = interaction.tx.entity(xid)
+        body = as_body(value, xid)
+        if entity is None:
+            continue
+        check_identity(body, _id_name(place), entity_id, xid, _id_name(place).removesuffix("id"))
+        check_epoch(interaction, _epoch_holder(place, body, xid), entity, xid)
+        found.append(entity)
+    return found
+
+
+def _id_name(place: Place) -> str:
+    if place.kind == "groups":
+        return place.group.singular + "id"
+    return place.resource.singular + "id" if place.kind == "resources" else "versionid"
+
+
+def _epoch_holder(place: Place, body: Body, xid: str) -> Body:
+    if place.kind != "resources":
+        return body
+    meta = body.get("meta")
+    holder = meta if isinstance(meta, dict) else {}
+    if "epoch" in body and "epoch" not in holder:
+        raise RegistryProblem("misplaced_epoch", xid)  # C-48
+    return holder
+
+
+def _delete(interaction: Interaction, entity: Entity) -> None:
+    parent = entity.collection.rpartition("/")[0] or "/"
+    interaction.remove(entity.xid)
+    interaction.touch(parent)
+
+
+def _delete_versions(interaction: Interaction, place: Place, version_ids: list[str], default: str | None) -> None:
+    write = ResourceWrite(interaction, place, patch=True)
+    for version_id in version_ids:
+        drop(write.drafts, version_id)
+    if not write.drafts:
+        _delete(interaction, required(interaction.tx, place.resource_xid))  # C-56
+        return
+    if not version_ids and default == "":
+        return
+    link_ancestors(write.drafts, write.kind.versionmode, interaction.now, write.xid)
+    draft = apply_meta(interaction, write.kind, write.xid, write.existing, None, patch=True)
+    if draft.wanted not in write.drafts:
+        draft.sticky, draft.wanted = False, None  # META-018
+    choose_default(draft, write.kind, write.drafts, default, [], write.xid)
+    write.finish(draft)

@@ -1,0 +1,111 @@
+"""One request: one "now", one actor, every change noted once, however often an entity is touched on the way."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+
+import msgspec
+
+from postroom.model.types import Model
+from postroom.registry.entities import Action, Change, Entity
+from postroom.registry.transaction import Transaction
+
+
+def timestamp() -> str:
+    """Now, in UTC with microseconds."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class Interaction:
+    """The frame of one write; `finish` puts the change log and the history into the same transaction."""
+
+    def __init__(self, tx: Transaction, *, now: str = "", actor: str = "", correlation: str = "") -> None:
+        self.tx = tx
+        self.now = now or timestamp()
+        self.actor = actor
+        self.correlation = correlation or str(uuid.uuid4())
+        self.checks_epochs = True
+        self._before: dict[str, Entity | None] = {}
+
+    @property
+    def model(self) -> Model:
+        """The model in force, also right after this request changed it."""
+        return self.tx.model()
+
+    def save(self, entity: Entity) -> None:
+        """Create or replace an entity."""
+        self._remember(entity.xid)
+        self.tx.put(entity)
+
+    def remove(self, xid: str) -> None:
+        """Remove an entity and everything below it."""
+        for entity in self.tx.below(xid):
+            self._before.setdefault(entity.xid, entity)
+            self.tx.delete(entity.xid)
+        self._remember(xid)
+        self.tx.delete(xid)
+
+    def touch(self, xid: str) -> None:
+        """Raise an entity's epoch because a member came or went; once per request is enough."""
+        entity = self.tx.entity(xid)
+        if entity is None or self.is_changed(xid):
+            return
+        self.save(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
+
+    def is_changed(self, xid: str) -> bool:
+        """Whether this request has written the entity already."""
+        return xid in self._before
+
+    def epoch_after(self, xid: str, existing: Entity | None) -> int:
+        """The epoch an entity has after this request: one more than before it, however often it is written."""
+        if xid in self._before:
+            before = self._before[xid]
+            return before.epoch + 1 if before else 1
+        return existing.epoch + 1 if existing else 1
+
+    def finish(self) -> list[Change]:
+        """Write the change log and the history; the rows in the order in which entities were first touched."""
+        changes = []
+        for xid, before in self._before.items():
+            after = self.tx.entity(xid)
+            change = self._change(xid, before, after)
+            if change is None:
+                continue
+            sequence = self.tx.append_change(change)
+            changes.append(msgspec.structs.replace(change, sequence=sequence))
+            if before is not None:
+                self.tx.append_history(before, sequence)
+        self._before.clear()
+        return changes
+
+    def _remember(self, xid: str) -> None:
+        if xid not in self._before:
+            self._before[xid] = self.tx.entity(xid)
+
+    def _change(self, xid: str, before: Entity | None, after: Entity | None) -> Change | None:
+        action: Action = "updated" if before and after else "created" if after else "deleted"
+        if (before is None and after is None) or before == after:
+            return None
+        return Change(
+            xid=xid,
+            action=action,
+            epoch=(after or before or _NOTHING).epoch,
+            changed=changed_names(before, after) if before and after else (),
+            actor=self.actor,
+            correlation=self.correlation,
+            time=self.now,
+        )
+
+
+_NOTHING = Entity(xid="", epoch=0, createdat="", modifiedat="")
+
+
+def changed_names(before: Entity, after: Entity) -> tuple[str, ...]:
+    """Names of the attributes that differ between two states of an entity."""
+    names = before.attributes.keys() | after.attributes.keys()
+    changed = {name for name in names if before.attributes.get(name) != after.attributes.get(name)}
+    changed |= {name for name in ("epoch", "createdat", "modifiedat") if getattr(before, name) != getattr(after, name)}
+    if before.document != after.document:
+        changed.add("document")
+    return tuple(sorted(changed))

@@ -1,0 +1,66 @@
+"""Rules of the messaging model that a model cannot express: aliases, inherited values, words of `usage`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.model.types import GroupType, ResourceType
+from postroom.registry.problems import RegistryProblem
+
+# C-07, C-26: a Version without the attribute takes its group's value instead of failing the `equals` constraint.
+INHERITED = frozenset(
+    {"schemagroups.schemas.format", "messagegroups.messages.envelope", "messagegroups.messages.protocol"}
+)
+IGNORING_CASE = frozenset({"format", "envelope", "protocol", "compatibility"})  # C-55
+USAGES = ("subscriber", "consumer", "producer")
+BASE_ALIASES = ("basemessageuri", "basemessageurl")  # C-01
+
+
+def read_group(kind: GroupType, body: dict[str, Any], subject: str) -> dict[str, Any]:
+    """A Group as written, with what older texts call differently under today's names."""
+    if kind.plural != "endpoints" or kind.singular != "endpoint":
+        return body
+    body = _read_deprecated(body)
+    usage = body.get("usage")
+    if isinstance(usage, str):  # rc2 and older: one word instead of a list
+        usage = body["usage"] = [usage]
+    if isinstance(usage, list):
+        wrong = next((word for word in usage if word not in USAGES), None)
+        if wrong is not None or not usage:
+            raise RegistryProblem(
+                "invalid_attribute",
+                subject,
+                name="usage",
+                error_detail=f"must hold some of: {', '.join(USAGES)}",
+                pointer="/usage",
+            )
+    return body
+
+
+def read_version(kind: ResourceType, body: dict[str, Any], subject: str) -> dict[str, Any]:
+    """A Version as written, with the aliases of `basemessage` read as it (C-01)."""
+    if "basemessage" not in kind.attributes:
+        return body
+    for alias in BASE_ALIASES:
+        if alias in kind.attributes or alias not in body:
+            continue
+        value = body.pop(alias)
+        if body.get("basemessage", value) != value:
+            raise RegistryProblem(
+                "invalid_attribute",
+                subject,
+                name=alias,
+                error_detail="differs from basemessage",
+                pointer=f"/{alias}",
+            )
+        body["basemessage"] = value
+    return body
+
+
+def _read_deprecated(body: dict[str, Any]) -> dict[str, Any]:
+    deprecated = body.get("deprecated")
+    if isinstance(deprecated, dict) and "docs" in deprecated:  # C-34
+        link = deprecated["docs"]
+        rest = {name: value for name, value in deprecated.items() if name != "docs"}
+        return {**body, "deprecated": {"documentation": link, **rest}}
+    return body

@@ -1,0 +1,119 @@
+"""The meta entity of a Resource: its attributes, and which Version is the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from postroom.model.types import ResourceType
+from postroom.registry.composing import Body, check_epoch, compose, stamps
+from postroom.registry.entities import Entity
+from postroom.registry.interaction import Interaction
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.versions import Drafts, newest
+
+META_MANAGED = ("defaultversionid", "defaultversionsticky", "xref")
+
+
+@dataclass
+class MetaDraft:
+    """A Resource's meta as it will be."""
+
+    createdat: str
+    modifiedat: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+    sticky: bool = False
+    wanted: str | None = None
+    """The default Version that was asked for; None: the newest."""
+    touched: bool = False
+    epoch_floor: int = 1
+    previous: str | None = None
+
+
+def apply_meta(
+    interaction: Interaction, kind: ResourceType, xid: str, existing: Entity | None, body: Body | None, patch: bool
+) -> MetaDraft:
+    """The meta after a write; without a body it stays as it is."""
+    before = existing.attributes if existing else {}
+    draft = MetaDraft(
+        createdat=existing.createdat if existing else interaction.now,
+        modifiedat=interaction.now,
+        attributes={name: value for name, value in before.items() if name != "xref"},
+        sticky=before.get("defaultversionsticky", False),
+        previous=before.get("defaultversionid"),
+    )
+    draft.attributes.setdefault("readonly", False)
+    draft.wanted = draft.previous if draft.sticky else None
+    if before.get("xref"):
+        draft.touched, draft.epoch_floor = True, _reference_floor(interaction, before["xref"], existing)
+    if body is None:
+        return draft
+    subject = f"{xid}/meta"
+    _check_meta_epoch(interaction, body, existing, subject, xid)
+    draft.createdat, draft.modifiedat = stamps(interaction, body, existing, subject)
+    base = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
+    if body.get("compatibility") == "none":
+        body = {**body, "compatibility": None}  # C-51
+    managed = (kind.singular + "id", *META_MANAGED)
+    draft.attributes = compose(interaction, kind.metaattributes, body, base if patch else {}, subject, managed)
+    draft.attributes["readonly"] = before.get("readonly", False)
+    draft.touched = True
+    _read_default(draft, body, patch, subject)
+    return draft
+
+
+def _check_meta_epoch(interaction: Interaction, body: Body, existing: Entity | None, subject: str, xid: str) -> None:
+    check_epoch(interaction, {"epoch": None} if interaction.is_changed(xid) else body, existing, subject)
+
+
+def _reference_floor(interaction: Interaction, xref: str, existing: Entity | None) -> int:
+    target = interaction.tx.entity(xref)
+    return max(existing.epoch if existing else 0, target.epoch if target else 0) + 1  # RES-056
+
+
+def _read_default(draft: MetaDraft, body: Body, patch: bool, subject: str) -> None:
+    given, sticky = body.get("defaultversionid"), body.get("defaultversionsticky")
+    for name, value, kinds in (("defaultversionid", given, str), ("defaultversionsticky", sticky, bool)):
+        if value is not None and not isinstance(value, kinds):
+            detail = "must be true or false" if kinds is bool else "must be the id of a Version"
+            raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
+    was_sticky = draft.sticky
+    if not patch:
+        draft.sticky, draft.wanted = bool(sticky), given
+    elif "defaultversionsticky" in body:
+        draft.sticky = bool(sticky)
+        draft.wanted = given if given is not None else draft.wanted if was_sticky else None
+    elif "defaultversionid" in body:
+        draft.sticky, draft.wanted = given is not None, given  # META-011
+
+
+def choose_default(
+    draft: MetaDraft, kind: ResourceType, drafts: Drafts, flag: str | None, added: list[str], xid: str
+) -> None:
+    """Settle the default Version; `flag` is setdefaultversionid: empty when absent, None for `null`."""
+    if flag is None:
+        draft.sticky, draft.wanted, draft.touched = False, None, True
+    elif flag:
+        draft.sticky, draft.wanted, draft.touched = True, _flagged(flag, added, xid), True
+    if draft.sticky and kind.maxversions == 1:
+        raise RegistryProblem("setdefaultversionsticky_false", xid)
+    if draft.sticky and draft.wanted is not None:
+        if draft.wanted not in drafts:
+            raise RegistryProblem("unknown_id", xid, singular="version", id=draft.wanted)
+        chosen = draft.wanted
+    else:
+        chosen = newest(drafts.values(), kind.versionmode).id
+    if chosen != draft.previous:
+        draft.touched = True
+    draft.attributes["defaultversionid"] = chosen
+    draft.attributes["defaultversionsticky"] = draft.sticky
+
+
+def _flagged(flag: str, added: list[str], xid: str) -> str:
+    if flag != "request":
+        return flag
+    if not added:
+        raise RegistryProblem("defaultversionid_request", xid)
+    if len(added) > 1:
+        raise RegistryProblem("too_many_versions", xid)
+    return added[0]

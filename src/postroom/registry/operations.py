@@ -1,0 +1,175 @@
+"""What a registry can be asked to do. Every write path (HTTP, imports, dialects) goes through these few functions."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from postroom.model.shipped import model_source
+from postroom.registry.capabilities import check_capabilities
+from postroom.registry.composing import as_body
+from postroom.registry.deleting import delete_entity, delete_members
+from postroom.registry.groups import (
+    ensure_group,
+    new_registry,
+    take_collections,
+    write_group,
+    write_group_collections,
+    write_groups,
+    write_registry,
+    write_resources,
+)
+from postroom.registry.interaction import Interaction, timestamp
+from postroom.registry.modelling import checked_model, write_modelsource
+from postroom.registry.places import Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.resources import ResourceWrite, Written, write_resource
+from postroom.registry.transaction import Transaction
+from postroom.registry.trees import read_registry
+from postroom.registry.views import EXPORT, render
+
+REGISTRY_WORDS = frozenset(
+    {
+        *("$schema", "specversion", "registryid", "self", "shortself", "xid", "epoch", "name", "description"),
+        *("documentation", "icon", "labels", "createdat", "modifiedat", "capabilities", "model", "modelsource"),
+    }
+)
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """How many entities an import created and updated, by type (`schemas`, `messages`, `versions`, …)."""
+
+    created: dict[str, int]
+    updated: dict[str, int]
+
+
+def initialise(tx: Transaction, model: str) -> None:
+    """Give an empty store its root entity and its model; leave any other store as it is."""
+    if tx.entity("/") is not None:
+        return
+    source = model_source(model)
+    checked_model(source)
+    tx.put_modelsource(source)
+    interaction = Interaction(tx)
+    interaction.save(new_registry(f"postroom-{uuid.uuid4().hex[:12]}", interaction.now))
+    interaction.finish()
+
+
+def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
+    """PUT or PATCH of the Registry: capabilities first, then the model, then the rest (REG-068)."""
+    body = as_body(body, "/")
+    if body.get("capabilities") is not None:
+        check_capabilities(body["capabilities"], replace=not patch)
+    if "modelsource" in body:
+        write_modelsource(interaction, body["modelsource"] or {}, with_registry=False)
+    write_registry(interaction, body, patch)
+
+
+def put_groups(interaction: Interaction, body: Any) -> dict[str, list[str]]:
+    """POST of Group collections to the Registry."""
+    body = as_body(body, "/")
+    collections = take_collections(body, interaction.model.groups)
+    if body:
+        raise RegistryProblem("groups_only", "/", name=next(iter(body)))
+    return write_group_collections(interaction, collections, patch=False)
+
+
+def put_members(interaction: Interaction, place: Place, body: Any, patch: bool) -> list[str]:
+    """POST or PATCH of a collection; the ids of its members that were written."""
+    if place.kind == "groups":
+        return write_groups(interaction, place.group, body, patch)
+    ensure_group(interaction, place)
+    if place.kind == "resources":
+        return write_resources(interaction, place.group, place.ids[1], place.resource.plural, body, patch)
+    raise LookupError(place.kind)
+
+
+def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
+    """POST or PATCH of Versions."""
+    ensure_group(interaction, place)
+    versions = as_body(body, place.xid)
+    return ResourceWrite(interaction, place, patch).apply(versions=versions, default=default)
+
+
+def put_resource_collections(interaction: Interaction, place: Place, body: Any) -> dict[str, list[str]]:
+    """POST of Resource collections to a Group."""
+    body = as_body(body, place.xid)
+    collections = take_collections(body, place.group.resources)
+    if body:
+        raise RegistryProblem("resources_only", place.xid, name=next(iter(body)))
+    ensure_group(interaction, place)
+    return {
+        plural: write_resources(interaction, place.group, place.ids[1], plural, members, patch=False)
+        for plural, members in collections.items()
+        if members is not None
+    }
+
+
+def put_group(interaction: Interaction, place: Place, body: Any, patch: bool) -> bool:
+    """PUT or PATCH of a Group; whether it is new."""
+    return write_group(interaction, place.group, place.ids[1], body, patch)
+
+
+def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
+    """PUT or PATCH of a Resource."""
+    ensure_group(interaction, place)
+    return write_resource(interaction, place, body, patch, default)
+
+
+def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool) -> Written:
+    """PUT or PATCH of a Resource's meta; the Resource has to exist."""
+    if interaction.tx.entity(place.resource_xid) is None:
+        raise RegistryProblem("not_found", place.resource_xid)
+    return ResourceWrite(interaction, place, patch).apply(meta=as_body(body, place.xid))
+
+
+def put_version(
+    interaction: Interaction, place: Place, version_id: str | None, body: Any, patch: bool, default: str | None
+) -> Written:
+    """PUT or PATCH of a Version, or POST of one to its Resource (then it may lack an id)."""
+    ensure_group(interaction, place)
+    return ResourceWrite(interaction, place, patch).write_version(version_id, as_body(body, place.xid), default)
+
+
+def delete(interaction: Interaction, place: Place, epoch: int | None, members: Any, default: str | None) -> None:
+    """DELETE of an entity, or of some or all members of a collection."""
+    if place.is_collection:
+        delete_members(interaction, place, members, default)
+    else:
+        delete_entity(interaction, place, epoch, default)
+
+
+def import_document(tx: Transaction, tree: dict[str, Any], *, actor: str = "", correlation: str = "") -> Imported:
+    """Write a whole catalog document as one interaction: its collections, not the Registry's own attributes."""
+    interaction = Interaction(tx, now=timestamp(), actor=actor, correlation=correlation)
+    interaction.checks_epochs = False  # epochs in a file are those of the registry it came from
+    body = dict(tree)
+    collections = take_collections(body, interaction.model.groups)
+    unknown = next((name for name in body if name not in REGISTRY_WORDS and isinstance(body[name], dict)), None)
+    if unknown is not None:
+        raise RegistryProblem("unknown_group_type", "/", name=unknown)
+    write_group_collections(interaction, collections, patch=False)
+    created: Counter[str] = Counter()
+    updated: Counter[str] = Counter()
+    for change in interaction.finish():
+        if change.xid != "/":
+            (created if change.action == "created" else updated)[change.xid.split("/")[-2]] += 1
+    return Imported(dict(created), dict(updated))
+
+
+def export_document(tx: Transaction) -> dict[str, Any]:
+    """The whole registry as one rc4 document without server URLs.
+
+    A Resource shows its default Version's attributes; `versions` is there only where there are several.
+    """
+    document = render(read_registry(tx, EXPORT.inline), EXPORT)
+    for group_plural, kind in tx.model().groups.items():
+        for group in document[group_plural].values():
+            for plural in kind.resources:
+                for resource in group[plural].values():
+                    if len(resource.get("versions", ())) <= 1:
+                        resource.pop("versions", None)
+    return document

@@ -1,0 +1,121 @@
+"""Where things are: request paths resolved against the model."""
+
+from __future__ import annotations
+
+from typing import Literal
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from postroom.model.names import is_entity_id
+from postroom.model.types import GroupType, Model, ResourceType
+from postroom.registry.problems import RegistryProblem
+
+Kind = Literal["registry", "groups", "group", "resources", "resource", "meta", "versions", "version"]
+KINDS: tuple[Kind, ...] = ("registry", "groups", "group", "resources", "resource", "versions", "version")
+COLLECTIONS = frozenset({"groups", "resources", "versions"})
+DETAILS = "$details"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """An entity or collection that the model allows, whether it exists or not."""
+
+    kind: Kind
+    xid: str
+    group_type: GroupType | None = None
+    resource_type: ResourceType | None = None
+    details: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        """The parts of the xid."""
+        return self.xid.split("/")[1:] if self.xid != "/" else []
+
+    @property
+    def is_collection(self) -> bool:
+        """Whether this is a map of entities."""
+        return self.kind in COLLECTIONS
+
+    @property
+    def group(self) -> GroupType:
+        """The Group type; only for places below the Registry."""
+        if self.group_type is None:
+            raise LookupError(self.xid)
+        return self.group_type
+
+    @property
+    def resource(self) -> ResourceType:
+        """The Resource type; only for places below a Group."""
+        if self.resource_type is None:
+            raise LookupError(self.xid)
+        return self.resource_type
+
+    @property
+    def group_xid(self) -> str:
+        """The xid of the Group this place is, or is in."""
+        return "/" + "/".join(self.ids[:2])
+
+    @property
+    def resource_xid(self) -> str:
+        """The xid of the Resource this place is, or is in."""
+        return "/" + "/".join(self.ids[:4])
+
+    @property
+    def has_document(self) -> bool:
+        """Whether the plain path stands for a document."""
+        return self.kind in ("resource", "version") and self.resource.hasdocument
+
+
+def resolve(model: Model, path: str) -> Place:
+    """The place of a request path; 404 problems where the model has none."""
+    parts = _parts(path)
+    details = bool(parts) and parts[-1].endswith(DETAILS)
+    if details:
+        parts[-1] = parts[-1].removesuffix(DETAILS)
+    place = _place(model, parts, path)
+    if details and place.kind not in ("resource", "version"):
+        raise RegistryProblem("bad_details", path)
+    return msgspec.structs.replace(place, details=details)
+
+
+def _parts(path: str) -> list[str]:
+    trimmed = path.removeprefix("/").removesuffix("/")
+    if not trimmed:
+        return []
+    try:
+        parts = [unquote_to_bytes(part).decode() for part in trimmed.split("/")]
+    except UnicodeDecodeError:
+        raise RegistryProblem("api_not_found", path) from None
+    if any(not part or part in (".", "..") for part in parts):
+        raise RegistryProblem("api_not_found", path)
+    return parts
+
+
+def _place(model: Model, parts: list[str], path: str) -> Place:
+    xid = "/" + "/".join(parts)
+    if not parts:
+        return Place(kind="registry", xid="/")
+    group = model.groups.get(parts[0])
+    if group is None:
+        raise RegistryProblem("not_found", path, detail=f"There is no group type {parts[0]!r} in the model.")
+    resource = group.resources.get(parts[2]) if len(parts) > 2 else None
+    if len(parts) > 2 and resource is None:
+        raise RegistryProblem("not_found", path, detail=f"Group type {parts[0]!r} has no {parts[2]!r}.")
+    if len(parts) > 6 or (len(parts) > 4 and parts[4] != "versions" and parts[4:] != ["meta"]):
+        raise RegistryProblem("api_not_found", path)
+    for entity_id in parts[1::2]:
+        check_id(entity_id, path)
+    kind: Kind = "meta" if parts[4:] == ["meta"] else KINDS[len(parts)]
+    return Place(kind=kind, xid=xid, group_type=group, resource_type=resource)
+
+
+def check_id(entity_id: object, subject: str) -> str:
+    """The id when it is legal, else `malformed_id`."""
+    if not isinstance(entity_id, str) or not is_entity_id(entity_id):
+        raise RegistryProblem(
+            "malformed_id",
+            subject,
+            id=entity_id,
+            error_detail="1 to 128 letters, digits and - . _ ~ : @, the first a letter, a digit or _",
+        )
+    return entity_id

@@ -1,0 +1,54 @@
+"""The port to a store: what the rules need of a transaction. Stores implement it; nothing here knows SQL."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from postroom.model.types import Model
+from postroom.registry.entities import Change, Entity
+
+
+class Transaction(Protocol):
+    """Reads see one state; writes become visible together or not at all."""
+
+    def entity(self, xid: str) -> Entity | None:
+        """The entity with exactly this xid."""
+
+    def entities(self, collection: str) -> list[Entity]:
+        """The members of a collection, in the order of their ids."""
+
+    def below(self, xid: str) -> list[Entity]:
+        """Everything below an entity, at any depth."""
+
+    def count(self, collection: str) -> int:
+        """How many members a collection has."""
+
+    def sibling(self, collection: str, entity_id: str) -> str | None:
+        """The id of the member whose id is this one when case is ignored, as it is spelled there."""
+
+    def put(self, entity: Entity) -> None:
+        """Create or replace an entity."""
+
+    def delete(self, xid: str) -> None:
+        """Remove one entity; whoever asks removes what is below."""
+
+    def append_change(self, change: Change) -> int:
+        """Add a row to the change log and say its sequence."""
+
+    def append_history(self, entity: Entity, sequence: int) -> None:
+        """Keep a superseded body with the sequence of the change that superseded it."""
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """Rows of the change log after a sequence, oldest first."""
+
+    def history(self, xid: str) -> list[Entity]:
+        """Superseded bodies of an entity, oldest first."""
+
+    def model(self) -> Model:
+        """The full model in force."""
+
+    def modelsource(self) -> dict[str, Any]:
+        """The model as the user gave it."""
+
+    def put_modelsource(self, source: dict[str, Any]) -> None:
+        """Replace the model."""
