@@ -1,0 +1,24 @@
+"""What every store offers: transactions for reading and for writing, and a cheap sign that something changed."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from postroom.registry.transaction import Transaction
+
+
+class Store(Protocol):
+    """Where a registry lives. Methods may be called from any thread."""
+
+    def read(self) -> AbstractContextManager[Transaction]:
+        """A transaction that sees one state and changes nothing."""
+
+    def write(self) -> AbstractContextManager[Transaction]:
+        """A transaction that is committed when the block ends well, and leaves nothing behind when it does not."""
+
+    def version(self) -> int:
+        """A number that changes whenever committed data changes."""
+
+    def close(self) -> None:
+        """Give back files and connections."""

@@ -1,0 +1,49 @@
+"""The schema of the SQLite store, step by step from version 1 on. A step, once released, never changes."""
+
+from __future__ import annotations
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE entity (
+        xid        TEXT PRIMARY KEY,
+        collection TEXT NOT NULL,
+        folded     TEXT NOT NULL,
+        epoch      INTEGER NOT NULL,
+        createdat  TEXT NOT NULL,
+        modifiedat TEXT NOT NULL,
+        attributes BLOB NOT NULL,
+        content    BLOB,
+        url        TEXT,
+        counter    INTEGER NOT NULL DEFAULT 0
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX entity_by_collection ON entity (collection, folded);
+    CREATE TABLE change (
+        sequence    INTEGER PRIMARY KEY AUTOINCREMENT,
+        xid         TEXT NOT NULL,
+        action      TEXT NOT NULL,
+        epoch       INTEGER NOT NULL,
+        changed     BLOB NOT NULL,
+        actor       TEXT NOT NULL,
+        correlation TEXT NOT NULL,
+        time        TEXT NOT NULL
+    );
+    CREATE TABLE history (
+        xid        TEXT NOT NULL,
+        sequence   INTEGER NOT NULL,
+        epoch      INTEGER NOT NULL,
+        createdat  TEXT NOT NULL,
+        modifiedat TEXT NOT NULL,
+        attributes BLOB NOT NULL,
+        content    BLOB,
+        url        TEXT,
+        counter    INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (xid, sequence)
+    ) WITHOUT ROWID;
+    CREATE TABLE configuration (
+        name  TEXT PRIMARY KEY,
+        value BLOB NOT NULL
+    ) WITHOUT ROWID;
+    """,
+)
+
+LATEST = len(MIGRATIONS)

@@ -1,0 +1,58 @@
+"""Entities and changes as rows, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroom.registry.entities import Change, Document, Entity
+
+ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, counter"
+CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
+
+Row = tuple[Any, ...]
+
+
+def entity_values(entity: Entity) -> Row:
+    """The values of ENTITY_COLUMNS."""
+    document = entity.document
+    return (
+        entity.xid,
+        entity.epoch,
+        entity.createdat,
+        entity.modifiedat,
+        msgspec.json.encode(entity.attributes),
+        document.content if document else None,
+        document.url if document else None,
+        entity.counter,
+    )
+
+
+def entity_of(row: Row) -> Entity:
+    """The entity of a row of ENTITY_COLUMNS."""
+    xid, epoch, createdat, modifiedat, attributes, content, url, counter = row
+    return Entity(
+        xid=xid,
+        epoch=epoch,
+        createdat=createdat,
+        modifiedat=modifiedat,
+        attributes=msgspec.json.decode(attributes),
+        document=None if content is None else Document(content=content, url=url),
+        counter=counter,
+    )
+
+
+def change_of(row: Row) -> Change:
+    """The change of a row of CHANGE_COLUMNS."""
+    xid, action, epoch, changed, actor, correlation, time, sequence = row
+    return Change(
+        xid=xid,
+        action=action,
+        epoch=epoch,
+        changed=msgspec.json.decode(changed, type=tuple[str, ...]),
+        actor=actor,
+        correlation=correlation,
+        time=time,
+        sequence=sequence,
+    )

@@ -1,0 +1,227 @@
+"""The embedded store: one SQLite file in WAL mode, durable at every commit."""
+
+from __future__ import annotations
+
+import functools
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from postroom.errors import FolderUnwritable, StoreUnusable
+from postroom.model.source import parse_model
+from postroom.model.types import Model
+from postroom.registry.entities import Change, Entity
+from postroom.store.migrations import LATEST, MIGRATIONS
+from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
+
+BUSY_SECONDS = 30.0
+
+
+class SqliteTransaction:
+    """A transaction on one connection; see registry.transaction for what each method does."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def entity(self, xid: str) -> Entity | None:
+        """The entity with exactly this xid."""
+        row = self._db.execute(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
+        return entity_of(row) if row else None
+
+    def entities(self, collection: str) -> list[Entity]:
+        """The members of a collection, in the order of their ids."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = ? ORDER BY folded"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (collection,))]
+
+    def below(self, xid: str) -> list[Entity]:
+        """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
+        prefix = xid.rstrip("/")
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ?"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (prefix + "/", prefix + "0"))]
+
+    def count(self, collection: str) -> int:
+        """How many members a collection has."""
+        found: int = self._db.execute("SELECT count(*) FROM entity WHERE collection = ?", (collection,)).fetchone()[0]
+        return found
+
+    def sibling(self, collection: str, entity_id: str) -> str | None:
+        """The id that equals this one when case is ignored."""
+        query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
+        row = self._db.execute(query, (collection, entity_id.casefold())).fetchone()
+        return str(row[0]).rpartition("/")[2] if row else None
+
+    def put(self, entity: Entity) -> None:
+        """Create or replace an entity."""
+        values = (*entity_values(entity), *_place(entity.xid))
+        self._db.execute(
+            f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded) "  # noqa: S608
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+
+    def delete(self, xid: str) -> None:
+        """Remove one entity."""
+        self._db.execute("DELETE FROM entity WHERE xid = ?", (xid,))
+
+    def append_change(self, change: Change) -> int:
+        """Add a row to the change log."""
+        cursor = self._db.execute(
+            "INSERT INTO change (xid, action, epoch, changed, actor, correlation, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                change.xid,
+                change.action,
+                change.epoch,
+                msgspec.json.encode(change.changed),
+                change.actor,
+                change.correlation,
+                change.time,
+            ),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def append_history(self, entity: Entity, sequence: int) -> None:
+        """Keep a superseded body."""
+        self._db.execute(
+            f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (*entity_values(entity), sequence),
+        )
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """Rows of the change log after a sequence."""
+        query = f"SELECT {CHANGE_COLUMNS} FROM change WHERE sequence > ? ORDER BY sequence LIMIT ?"  # noqa: S608
+        return [change_of(row) for row in self._db.execute(query, (after, limit))]
+
+    def history(self, xid: str) -> list[Entity]:
+        """Superseded bodies of an entity, oldest first."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM history WHERE xid = ? ORDER BY sequence"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (xid,))]
+
+    def model(self) -> Model:
+        """The full model in force."""
+        return _compiled(self._source())
+
+    def modelsource(self) -> dict[str, Any]:
+        """The model as the user gave it."""
+        source: dict[str, Any] = msgspec.json.decode(self._source())
+        return source
+
+    def put_modelsource(self, source: dict[str, Any]) -> None:
+        """Replace the model."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO configuration (name, value) VALUES ('modelsource', ?)",
+            (msgspec.json.encode(source),),
+        )
+
+    def _source(self) -> bytes:
+        row = self._db.execute("SELECT value FROM configuration WHERE name = 'modelsource'").fetchone()
+        return bytes(row[0]) if row else b"{}"
+
+
+def _place(xid: str) -> tuple[str, str]:
+    collection, _, entity_id = xid.rpartition("/")
+    return (collection, entity_id.casefold()) if xid != "/" else ("", "/")
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(source: bytes) -> Model:
+    return parse_model(msgspec.json.decode(source))
+
+
+class SqliteStore:
+    """A store in one file. Readers have connections of their own; writers take turns on one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = threading.Lock()
+        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
+        self._open: list[sqlite3.Connection] = []
+        _check_folder(path)
+        try:
+            self._writer = self._connect()
+            _migrate(self._writer, path)
+        except sqlite3.Error as error:
+            self.close()
+            raise StoreUnusable(f"the database cannot be used: {error}.", place=str(path)) from None
+
+    @contextmanager
+    def read(self) -> Iterator[SqliteTransaction]:
+        """A snapshot: BEGIN and the first SELECT fix the state that all later ones see."""
+        connection = self._reader()
+        try:
+            connection.execute("BEGIN")
+            yield SqliteTransaction(connection)
+        finally:
+            connection.rollback()
+            self._readers.put(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[SqliteTransaction]:
+        """One writer at a time, in this process by the lock, among processes by BEGIN IMMEDIATE."""
+        with self._turn:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield SqliteTransaction(self._writer)
+            except BaseException:
+                self._writer.rollback()
+                raise
+            self._writer.commit()
+
+    def version(self) -> int:
+        """The last sequence of the change log."""
+        connection = self._reader()
+        try:
+            row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").fetchone()
+            return int(row[0]) if row else 0
+        finally:
+            self._readers.put(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        while self._open:
+            self._open.pop().close()
+
+    def _reader(self) -> sqlite3.Connection:
+        try:
+            return self._readers.get_nowait()
+        except queue.Empty:
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self._open.append(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+
+def _check_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(path)) from None
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found > LATEST:
+        connection.rollback()
+        raise StoreUnusable(
+            f"the database was written by a newer Postroom (its schema is {found}, this one knows {LATEST}).",
+            place=str(path),
+            remedy="Use that Postroom, or another database.",
+        )
+    for step in MIGRATIONS[found:]:
+        for statement in step.split(";"):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {LATEST}")
+    connection.commit()
