@@ -1,0 +1,35 @@
+"""`postroom serve`: the registry over HTTP."""
+
+from __future__ import annotations
+
+from postroom.cli.command import postroom_command, setting, settings_from
+
+
+@postroom_command(example="postroom serve --db sqlite:///registry.db --port 8080")
+@setting("db", "URL")
+@setting("host", "H")
+@setting("port", "N")
+@setting("model", "messaging|none|FILE")
+@setting("workers", "N")
+@setting("allow_fetch", "HOST[:PORT]")
+@setting("insecure")
+def command(
+    db: str | None,
+    host: str | None,
+    port: str | None,
+    model: str | None,
+    workers: str | None,
+    allow_fetch: tuple[str, ...],
+    insecure: bool,
+) -> None:
+    """Serve the registry over HTTP until it is stopped (Ctrl-C or SIGTERM).
+
+    Without --db the registry lives in a file in your data folder. A new registry gets the model that --model names.
+    """
+    from postroom.http.server import serve
+
+    serve(
+        settings_from(
+            db=db, host=host, port=port, model=model, workers=workers, allow_fetch=allow_fetch, insecure=insecure
+        )
+    )

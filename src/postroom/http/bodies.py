@@ -1,0 +1,99 @@
+"""Request bodies: bytes within limits, and JSON that is exactly JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from starlette.requests import ClientDisconnect, Request
+
+from postroom.registry.problems import RegistryProblem
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+MEGABYTE = 1024 * 1024
+
+
+async def read_body(request: Request, limit_mb: int) -> bytes:
+    """The body, or a 413 problem as soon as it is longer than the limit."""
+    chunks, size = [], 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > limit_mb * MEGABYTE:
+                _refuse_size(request.url.path, limit_mb)
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise RegistryProblem("parsing_data", request.url.path, error_detail="the body ended early") from None
+    return b"".join(chunks)
+
+
+def _refuse_size(path: str, limit_mb: int) -> NoReturn:
+    detail = f"the body is larger than {limit_mb} MB"
+    raise RegistryProblem("bad_request", path, error_detail=detail, status=413)
+
+
+def parse_json(body: bytes, max_depth: int, subject: str) -> Any:
+    """The value of a JSON text; duplicate keys, NaN, numbers out of range and deep nesting are refused."""
+    try:
+        text = body.decode("utf-8-sig")
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+    except UnicodeDecodeError:
+        _refuse("the body is not UTF-8", subject)
+    except json.JSONDecodeError as error:
+        _refuse(f"{error.msg} at line {error.lineno}, column {error.colno}", subject)
+    except RecursionError:
+        _refuse("it is nested too deeply", subject)
+    except ValueError as error:
+        _refuse(str(error), subject)
+    if _depth_exceeds(value, max_depth):
+        _refuse(f"it is nested more than {max_depth} levels deep", subject)
+    if _SURROGATE.search(body):
+        _refuse_lone_surrogates(value, subject)
+    return value
+
+
+def _refuse(detail: str, subject: str) -> NoReturn:
+    raise RegistryProblem("parsing_data", subject, error_detail=detail) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        doubled = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {doubled!r} is there twice")
+    return made
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:40]} is out of range")
+    return number
+
+
+def _depth_exceeds(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            member
+            for one in level
+            if isinstance(one, dict | list)
+            for member in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _refuse_lone_surrogates(value: Any, subject: str) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        _refuse("it holds half of a surrogate pair", subject)

@@ -1,0 +1,89 @@
+"""The paths beside entities: model, modelsource, capabilities, export, health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.http.bodies import parse_json
+from postroom.http.calls import Answer, Call
+from postroom.model.render import render_model
+from postroom.registry.capabilities import CAPABILITIES, check_capabilities
+from postroom.registry.inlining import parse_inline
+from postroom.registry.interaction import Interaction
+from postroom.registry.modelling import write_modelsource
+from postroom.registry.places import Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.trees import read_registry
+from postroom.registry.views import View, render
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+ROOT = Place(kind="registry", xid="/")
+EXPORT_INLINE = ["*,capabilities,modelsource"]
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "model": ("GET",),
+    "modelsource": ("GET", "PUT"),
+    "capabilities": ("GET", "PUT", "PATCH"),
+    "export": ("GET",),
+    "healthz": ("GET", "HEAD"),
+    "readyz": ("GET", "HEAD"),
+}
+OURS = frozenset({"healthz", "readyz"})
+
+
+def answer_configuration(name: str, call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a request to one of the fixed names; its method is known to be allowed."""
+    match name:
+        case "healthz":
+            return Answer(json={"status": "ok"})
+        case "readyz":
+            return _ready(store)
+        case "model":
+            with store.read() as tx:
+                return Answer(json=render_model(tx.model()))
+        case "modelsource":
+            return _modelsource(call, store, settings)
+        case "capabilities":
+            return _capabilities(call, settings)
+        case _:
+            return _export(call, store)
+
+
+def _ready(store: Store) -> Answer:
+    with store.read() as tx:
+        ready = tx.entity("/") is not None
+    return Answer(status=200 if ready else 503, json={"status": "ready" if ready else "empty"})
+
+
+def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
+    if call.method == "GET":
+        with store.read() as tx:
+            return Answer(json=tx.modelsource())
+    source = required_json(call, settings)
+    with store.write() as tx:
+        interaction = Interaction(tx)
+        write_modelsource(interaction, source)
+        interaction.finish()
+        return Answer(json=tx.modelsource())
+
+
+def _capabilities(call: Call, settings: Settings) -> Answer:
+    if call.method != "GET":
+        check_capabilities(required_json(call, settings), replace=call.method == "PUT")
+    return Answer(json=CAPABILITIES)
+
+
+def _export(call: Call, store: Store) -> Answer:
+    with store.read() as tx:
+        inline = parse_inline(tx.model(), ROOT, call.flags("inline") or EXPORT_INLINE)
+        tree = read_registry(tx, inline)
+    view = View(base=call.base, inline=inline, doc=True, binary=call.has("binary"), capabilities=CAPABILITIES)
+    return Answer(json=render(tree, view))
+
+
+def required_json(call: Call, settings: Settings) -> Any:
+    """The JSON of a body that has to be there."""
+    if not call.body.strip():
+        raise RegistryProblem("missing_body", call.path)
+    return parse_json(call.body, settings.max_depth, call.path)

@@ -1,0 +1,79 @@
+"""From a call to an answer: which part of the service it is for, is the method allowed, problems as documents."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+
+from postroom.http import configuration, entities
+from postroom.http.calls import Answer, Call, check_specversion
+from postroom.registry.places import resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+PROBLEM_TYPE = "application/json; charset=utf-8"  # C-64
+LOG = logging.getLogger("postroom.http")
+
+
+def answer(call: Call, store: Store, settings: Settings) -> Answer:
+    """The answer to a call, whatever happens on the way."""
+    try:
+        return _with_root(_dispatch(call, store, settings), call)
+    except RegistryProblem as problem:
+        return refuse(problem, call)
+    except Exception:
+        LOG.exception("%s %s failed", call.method, call.path)
+        return refuse(RegistryProblem("server_error", call.path), call)
+
+
+def refuse(problem: RegistryProblem, call: Call) -> Answer:
+    """A problem as an answer; `instance` lets an operator find the request in the log."""
+    instance = f"urn:uuid:{uuid.uuid4()}"
+    LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra={"fields": {"instance": instance}})
+    headers = {"Content-Type": PROBLEM_TYPE}
+    if "allow" in problem.extra_headers:
+        headers["Allow"] = problem.extra_headers["allow"]
+    return _with_root(
+        Answer(status=problem.status, headers=headers, json={**problem.document(), "instance": instance}), call
+    )
+
+
+def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
+    name = _fixed_name(call.path, store)
+    if name is not None:
+        allowed = configuration.METHODS[name]
+    else:
+        with store.read() as tx:
+            allowed = entities.METHODS[resolve(tx.model(), call.path).kind]
+    if call.method == "OPTIONS":
+        methods = ", ".join((*allowed, "OPTIONS"))
+        return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+    if call.method not in allowed:
+        raise RegistryProblem(
+            "action_not_supported", call.path, action=call.method, headers={"allow": ", ".join((*allowed, "OPTIONS"))}
+        )
+    check_specversion(call)
+    if name is not None:
+        return configuration.answer_configuration(name, call, store, settings)
+    return entities.answer_entities(call, store, settings)
+
+
+def _fixed_name(path: str, store: Store) -> str | None:
+    """A fixed name; our own ones give way to a Group type of the same name and then live under `/-/` only."""
+    parts = [part for part in path.split("/") if part]
+    if len(parts) == 2 and parts[0] == "-" and parts[1] in configuration.OURS:
+        return parts[1]
+    if parts[:1] == ["-"]:
+        raise RegistryProblem("api_not_found", path)
+    if len(parts) != 1 or parts[0] not in configuration.METHODS:
+        return None
+    if parts[0] in configuration.OURS:
+        with store.read() as tx:
+            return None if parts[0] in tx.model().groups else parts[0]
+    return parts[0]
+
+
+def _with_root(given: Answer, call: Call) -> Answer:
+    headers = {"Link": f"<{call.base}>;rel=xregistry-root", **given.headers}
+    return Answer(status=given.status, headers=headers, json=given.json, content=given.content)

@@ -1,0 +1,230 @@
+"""The xRegistry binding for entities and collections: a call becomes a registry operation, its result an answer."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import msgspec
+
+from postroom.http.bodies import parse_json
+from postroom.http.calls import Answer, Call, ignores_epochs, wanted_default, wanted_epoch
+from postroom.http.configuration import required_json
+from postroom.http.headers import attribute_headers, read_attributes, refuse_attributes
+from postroom.registry import operations
+from postroom.registry.capabilities import CAPABILITIES
+from postroom.registry.inlining import ALL, Inline, parse_inline
+from postroom.registry.interaction import Interaction
+from postroom.registry.places import Place, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+from postroom.registry.trees import ResourceTree, VersionTree, read_collection, read_entity
+from postroom.registry.views import View, render, render_collection
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "registry": ("GET", "PUT", "PATCH", "POST"),
+    "groups": ("GET", "PATCH", "POST", "DELETE"),
+    "group": ("GET", "PUT", "PATCH", "POST", "DELETE"),
+    "resources": ("GET", "PATCH", "POST", "DELETE"),
+    "resource": ("GET", "PUT", "PATCH", "POST", "DELETE"),
+    "meta": ("GET", "PUT", "PATCH"),
+    "versions": ("GET", "PATCH", "POST", "DELETE"),
+    "version": ("GET", "PUT", "PATCH", "DELETE"),
+}
+NOT_IN_HEADERS = frozenset({"contenttype", "meta", "versions"})
+
+
+class EntityCall:
+    """One call to one place, inside one transaction."""
+
+    def __init__(self, tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
+        self.tx = tx
+        self.call = call
+        self.place = place
+        self.settings = settings
+
+    def read(self) -> Answer:
+        """GET."""
+        if self.call.has("collections"):
+            return self._read_collections()
+        if self.place.is_collection:
+            inline = self._inline()
+            collection = read_collection(self.tx, self.place, inline)
+            return Answer(json=render_collection(collection, self._view(inline)))
+        return self._entity(self.place)
+
+    def write(self) -> Answer:
+        """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
+        interaction = Interaction(self.tx)
+        interaction.checks_epochs = not ignores_epochs(self.call)
+        self._inline()
+        handler = getattr(self, f"_{self.call.method.lower()}")
+        answer: Answer = handler(interaction)
+        interaction.finish()
+        return answer
+
+    def _delete(self, interaction: Interaction) -> Answer:
+        members = None
+        if self.place.is_collection and self.call.body.strip():
+            members = parse_json(self.call.body, self.settings.max_depth, self.call.path)
+        operations.delete(interaction, self.place, wanted_epoch(self.call), members, wanted_default(self.call))
+        return Answer(status=204)
+
+    def _put(self, interaction: Interaction, patch: bool = False) -> Answer:
+        place = self.place
+        if self._is_document_call():
+            return self._put_document(interaction)
+        body = self._metadata()
+        match place.kind:
+            case "registry":
+                operations.update_registry(interaction, body, patch)
+                return self._entity(place)
+            case "group":
+                return self._entity(place, operations.put_group(interaction, place, body, patch))
+            case "resource":
+                written = operations.put_resource(interaction, place, body, patch, wanted_default(self.call))
+                return self._entity(place, written.created)
+            case "meta":
+                operations.put_meta(interaction, place, body, patch)
+                return self._entity(place)
+            case _:
+                written = operations.put_version(
+                    interaction, place, place.ids[5], body, patch, wanted_default(self.call)
+                )
+                return self._entity(place, bool(written.new_versions))
+
+    def _patch(self, interaction: Interaction) -> Answer:
+        if self.place.is_collection:
+            return self._write_members(interaction, patch=True)
+        if self._is_document_call():
+            raise RegistryProblem("details_required", self.call.path)
+        return self._put(interaction, patch=True)
+
+    def _post(self, interaction: Interaction) -> Answer:
+        place = self.place
+        if place.is_collection:
+            return self._write_members(interaction, patch=False)
+        if place.kind == "resource":
+            return self._post_version(interaction)
+        body = self._metadata()
+        if place.kind == "registry":
+            written = operations.put_groups(interaction, body)
+            return Answer(json={p: self._members(f"/{p}", ids) for p, ids in written.items()})
+        written = operations.put_resource_collections(interaction, place, body)
+        return Answer(json={p: self._members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
+
+    def _post_version(self, interaction: Interaction) -> Answer:
+        document = self._is_document_call()
+        body = self._document_body() if document else self._metadata()
+        default = wanted_default(self.call)
+        written = operations.put_version(interaction, self.place, None, body, document, default)
+        place = self._version_place(written.versions[0])
+        return self._entity(place, bool(written.new_versions))
+
+    def _put_document(self, interaction: Interaction) -> Answer:
+        body, default = self._document_body(), wanted_default(self.call)
+        if self.place.kind == "resource":
+            written = operations.put_resource(interaction, self.place, body, True, default)
+            return self._entity(self.place, written.created)
+        written = operations.put_version(interaction, self.place, self.place.ids[5], body, True, default)
+        return self._entity(self.place, bool(written.new_versions))
+
+    def _write_members(self, interaction: Interaction, patch: bool) -> Answer:
+        place, body = self.place, self._metadata()
+        if place.kind == "versions":
+            written = operations.put_versions(interaction, place, body, patch, wanted_default(self.call))
+            return Answer(json=self._members(place.xid, list(written.versions)))
+        return Answer(json=self._members(place.xid, operations.put_members(interaction, place, body, patch)))
+
+    def _is_document_call(self) -> bool:
+        return self.place.has_document and not self.place.details and not self.call.has("doc")
+
+    def _metadata(self) -> Any:
+        refuse_attributes(self.call.headers, self.call.path)
+        return required_json(self.call, self.settings)
+
+    def _document_body(self) -> dict[str, Any]:
+        kind = self.place.resource
+        body = read_attributes(self.call.headers, kind, self.call.path)
+        body["contenttype"] = self.call.header("content-type")
+        url = kind.singular + "url"
+        if body.get(url) is not None:
+            if self.call.body:
+                detail = "with it the body has to be empty"
+                raise RegistryProblem("extra_xregistry_header", self.call.path, name=url, error_detail=detail)
+        else:
+            body.pop(url, None)
+            body[kind.singular + "base64"] = base64.b64encode(self.call.body).decode()
+        return body
+
+    def _inline(self, place: Place | None = None) -> Inline:
+        values = self.call.flags("inline")
+        return parse_inline(self.tx.model(), place or self.place, values) if values else Inline()
+
+    def _view(self, inline: Inline, root: str = "") -> View:
+        return View(
+            base=self.call.base,
+            inline=inline,
+            doc=self.call.has("doc"),
+            binary=self.call.has("binary"),
+            root=root or self.place.xid,
+            capabilities=CAPABILITIES,
+        )
+
+    def _members(self, xid: str, ids: list[str]) -> dict[str, Any]:
+        place = resolve(self.tx.model(), xid)
+        inline = self._inline(place) if place.xid == self.place.xid else Inline()
+        return render_collection(read_collection(self.tx, place, inline, set(ids)), self._view(inline, xid))
+
+    def _version_place(self, version_id: str) -> Place:
+        xid = f"{self.place.resource_xid}/versions/{version_id}"
+        return msgspec.structs.replace(self.place, kind="version", xid=xid)
+
+    def _read_collections(self) -> Answer:
+        place = self.place
+        if place.kind not in ("registry", "group"):
+            raise RegistryProblem("bad_flag", self.call.path, flag="collections")
+        document = render(read_entity(self.tx, place, ALL), self._view(ALL))
+        plurals = self.tx.model().groups if place.kind == "registry" else place.group.resources
+        return Answer(json={plural: document[plural] for plural in plurals})
+
+    def _entity(self, place: Place, created: bool = False) -> Answer:
+        inline = self._inline() if place == self.place else Inline()
+        tree = read_entity(self.tx, place, inline)
+        view = self._view(inline, place.xid)
+        if self._is_document_call() and isinstance(tree, ResourceTree | VersionTree):
+            return self._document(tree, view, created)
+        details = "$details" if place.details else ""
+        headers = {"Location": self.call.base + place.xid + details} if created else {}
+        return Answer(status=201 if created else 200, headers=headers, json=render(tree, view))
+
+    def _document(self, tree: ResourceTree | VersionTree, view: View, created: bool) -> Answer:
+        version = tree.default if isinstance(tree, ResourceTree) else tree
+        document = version.entity.document if version else None
+        if version is None or document is None:
+            raise RegistryProblem("not_found", tree.xid)
+        headers = attribute_headers(render(tree, view), NOT_IN_HEADERS)
+        headers["Content-Location"] = view.base + version.xid
+        headers["Content-Disposition"] = version.resource_id
+        contenttype = version.entity.attributes.get("contenttype")
+        if contenttype:
+            headers["Content-Type"] = contenttype
+        if created:
+            headers["Location"] = view.base + tree.xid
+        if document.url:
+            headers.setdefault("Location", document.url)
+            return Answer(status=201 if created else 303 if self.call.method == "GET" else 200, headers=headers)
+        return Answer(status=201 if created else 200, headers=headers, content=document.content)
+
+
+def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a call to a path of the model; raises problems for places and methods that do not exist."""
+    with store.read() as tx:
+        place = resolve(tx.model(), call.path)
+        if call.method == "GET":
+            return EntityCall(tx, call, place, settings).read()
+    with store.write() as tx:
+        place = resolve(tx.model(), call.path)
+        return EntityCall(tx, call, place, settings).write()
