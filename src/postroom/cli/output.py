@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any
 import click
 import msgspec
 
+_NARROWEST_COLUMN = 12
+
 
 def print_json(value: Any) -> None:
     """One line of JSON on stdout."""
@@ -17,25 +20,47 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table on stdout; numbers are right-aligned with thousands separated."""
+    """A table on stdout; numbers are right-aligned with thousands separated.
+
+    Rows too wide for the screen are printed one below the other, a line per column.
+    """
+    rows = [tuple(row) for row in rows]
+    cells = [tuple(_cell(value) for value in row) for row in rows]
+    if len(columns) * _NARROWEST_COLUMN > _width():
+        _print_records(columns, cells)
+        return
     from rich.console import Console
     from rich.table import Table
 
-    rows = [tuple(row) for row in rows]
     table = Table(title=title or None, title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    width = None if sys.stdout.isatty() else 120
-    Console(width=width, markup=False, highlight=False).print(table)
+    for row in cells:
+        table.add_row(*row)
+    Console(width=_width(), markup=False, highlight=False).print(table)
+
+
+def _print_records(columns: Sequence[str], rows: list[tuple[str, ...]]) -> None:
+    widest = max(map(len, columns))
+    for number, row in enumerate(rows, 1):
+        click.echo(f"─ row {number} " + "─" * 30)
+        for column, cell in zip(columns, row, strict=True):
+            click.echo(f"{column:<{widest}}  {cell}")
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 120
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int | float) else str(value)
+    if isinstance(value, int | float):
+        return f"{value:,}"
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    return "" if value is None else str(value)
 
 
 @contextmanager

@@ -29,9 +29,9 @@ def write_service(url: str, document: Tree, settings: Settings) -> Tree:
 
 
 def _send(method: str, url: str, settings: Settings, **arguments: Any) -> httpx.Response:
-    parts = urlsplit(url)
-    root = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", ""))
     try:
+        parts = urlsplit(url)
+        root = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", ""))
         answer = httpx.request(method, root, timeout=settings.timeout_s, **arguments)
     except httpx.HTTPError as error:
         raise ServiceUnreachable(

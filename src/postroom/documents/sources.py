@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from postroom.documents.reading import document_files, read_document
 from postroom.documents.service import read_service
@@ -17,9 +16,15 @@ GROUP_TYPES = ("endpoints", "messagegroups", "schemagroups")
 STORE_SCHEMES = ("sqlite", "postgresql", "postgres")
 
 
+def scheme_of(source: str) -> str:
+    """The scheme of an address in lower case; empty for a path."""
+    before, separator, _ = source.partition("://")
+    return before.lower() if separator else ""
+
+
 def read_source(source: str, settings: Settings) -> Tree:
     """The catalog document that a source stands for."""
-    scheme = urlsplit(source).scheme.lower() if "://" in source else ""
+    scheme = scheme_of(source)
     if scheme in ("http", "https"):
         return read_service(source, settings)
     if scheme in STORE_SCHEMES:

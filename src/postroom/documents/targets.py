@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from postroom.documents.service import write_service
-from postroom.documents.sources import GROUP_TYPES, STORE_SCHEMES
+from postroom.documents.sources import GROUP_TYPES, STORE_SCHEMES, scheme_of
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 
@@ -16,7 +15,7 @@ Tree = dict[str, Any]
 def write_target(document: Tree, target: str, settings: Settings) -> None:
     """Load a document's groups with all they hold, all or nothing."""
     groups = {kind: document[kind] for kind in GROUP_TYPES if kind in document}
-    scheme = urlsplit(target).scheme.lower() if "://" in target else ""
+    scheme = scheme_of(target)
     if scheme in ("http", "https"):
         write_service(target, groups, settings)
     elif scheme in STORE_SCHEMES:

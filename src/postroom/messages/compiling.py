@@ -89,13 +89,13 @@ def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
         declared["specversion"].setdefault("value", "1.0")
         declared.setdefault("time", {})
     for name, value in declared.items():
-        required = bool(value.get("required")) and name not in _TAKEN_FROM_DEFINITION
+        kind = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
         yield Constraint(
             at=f"/envelopemetadata/{_escape(name)}",
             path=(name,),
-            type=_type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any"),
+            type=kind,
             value=_value(value),
-            required=required,
+            required=_required(value, kind) and name not in _TAKEN_FROM_DEFINITION,
             description=_text(value, "description"),
         )
 
@@ -137,12 +137,13 @@ def _pairs(given: Any) -> Iterator[tuple[str, Tree, str]]:
 
 def _constraint(option: Option, path: tuple[str, ...], at: str, value: Tree) -> Constraint:
     default = option.members.get(path[-1], option.type) if len(path) > 1 else option.type
+    kind = _type(value, default)
     return Constraint(
         at=at,
         path=path,
-        type=_type(value, default),
+        type=kind,
         value=_value(value),
-        required=bool(value.get("required")),
+        required=_required(value, kind),
         decides=option.decides,
         description=_text(value, "description"),
     )
@@ -156,6 +157,13 @@ def _property(value: Any) -> Tree:
 def _value(value: Tree) -> Any:
     found = value.get("value")
     return None if isinstance(found, dict | list) else found
+
+
+def _required(value: Tree, kind: str) -> bool:
+    # MSG-045: a value that is fixed must be there, unless the author says that it need not. A timestamp's value only
+    # says how to make one.
+    stated = value.get("required")
+    return stated if isinstance(stated, bool) else _value(value) is not None and kind != "timestamp"
 
 
 def _type(value: Tree, default: str) -> str:

@@ -151,8 +151,14 @@ class Maker:
 
     def _body(self, data: Any, rng: random.Random) -> bytes:
         schema = self.engine.schema(self.definition)
-        if data is None and schema is None:
-            return b""
+        if data is None:
+            if schema is None:
+                return b""
+            raise MakeRefused(
+                "the definition needs data.",
+                place=self.definition.xid,
+                remedy="Give --data FILE, or --data auto to invent some.",
+            )
         if isinstance(data, Auto):
             if schema is None:
                 return b"{}"

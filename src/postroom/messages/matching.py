@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from postroom.messages.constraints import Check, shorten
-from postroom.messages.definition import Definition
+from postroom.messages.definition import Constraint, Definition
 from postroom.messages.outcome import Reason
 from postroom.protocols.cloudevents import Message
 from postroom.protocols.table import canonical_protocol, wire_named
@@ -38,11 +38,7 @@ class Filter:
         self.protocol = [Check(c, definition.xid) for c in deciding]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
-        self.rules = frozenset(
-            (c.path, c.type, str(c.value))
-            for c in (*definition.envelope_constraints, *deciding)
-            if _restricts(c.value, c.required)
-        )
+        self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
 
     def _is_channel(self, check: Check) -> bool:
         option = self.wire.option(check.path[0])
@@ -155,8 +151,12 @@ class Index:
         return tuple(difflib.get_close_matches(kind, self._by_type, n=2, cutoff=0.8))
 
 
-def _restricts(value: object, required: bool) -> bool:
-    return value is not None or required
+def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What a constraint asks for, piece by piece, so that asking for more is a larger set."""
+    if constraint.required:
+        yield constraint.path, "required"
+    if constraint.value is not None:
+        yield constraint.path, f"value {constraint.value}"
 
 
 def _closest(found: list[tuple[Filter, dict[str, str]]]) -> list[tuple[Filter, dict[str, str]]]:

@@ -1,0 +1,65 @@
+"""Fixtures that several wings use, and the loud report of what this machine does not have."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postroom.catalog import Catalog, open_catalog
+
+ROOT = Path(__file__).parent.parent
+DEMO_CATALOG = ROOT / "demo" / "catalog"
+SHARED = ROOT.parent / "shared"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A developer's own settings must not leak into the tests.
+    for name in [name for name in os.environ if name.startswith("POSTROOM_")]:
+        del os.environ[name]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = sorted({str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)})
+    missing = [reason for reason in reasons if "NOT HERE" in reason]
+    if missing:
+        terminalreporter.section("NOT TESTED ON THIS MACHINE", sep="!")
+        for reason in missing:
+            terminalreporter.line(reason.removeprefix("Skipped: "))
+
+
+def _absent(what: str, remedy: str) -> None:
+    text = f"NOT HERE: {what}; {remedy}"
+    if os.environ.get("REQUIRE_SYSTEM_PACKAGES"):
+        pytest.fail(text)
+    pytest.skip(text)
+
+
+@pytest.fixture(scope="session")
+def system_program() -> Callable[[str], str]:
+    """Find a program that only the operating system's packages give; CI requires it, elsewhere it is reported."""
+
+    def find(name: str) -> str:
+        found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+        if found is None:
+            _absent(name, f"its tests did not run (apt-get install {name})")
+        return str(found)
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real catalogs and events beside the checkout."""
+    if not SHARED.is_dir():
+        pytest.skip("NOT HERE: ../shared; the checks against real catalogs and events did not run")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def demo_catalog() -> Catalog:
+    return open_catalog(str(DEMO_CATALOG))

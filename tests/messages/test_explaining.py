@@ -1,0 +1,37 @@
+import re
+from pathlib import Path
+
+from postroom.messages.explaining import explain_match, explain_reason
+from postroom.messages.outcome import Match, Reason
+
+SOURCES = Path(__file__).parents[2] / "src" / "postroom"
+
+
+def test_a_near_miss_reads_like_a_sentence() -> None:
+    reason = Reason("/m", "/envelopemetadata/source", "template_mismatch", "/vehicles/{vin}", "/boats/9")
+    assert explain_reason(reason) == "/envelopemetadata/source must look like '/vehicles/{vin}' but is '/boats/9'"
+
+
+def test_matches_in_words() -> None:
+    assert explain_match(Match("landed", "/m", {"vin": "7"})) == "landed     /m with vin=7"
+    other = Reason("/other", "/protocol", "protocol_mismatch", "NATS", "KAFKA")
+    told = explain_match(Match("unmatched", reasons=(other,)))
+    assert told.splitlines() == [
+        "unmatched  no definition",
+        "           - /other: it is defined for NATS and came over KAFKA",
+    ]
+
+
+def test_every_reason_code_of_ours_has_a_sentence() -> None:
+    code = re.compile(
+        r'"((?:required|constant|template|variable|type|protocol|envelope|record|event|batch|no|fits|column|null)_[a-z_]+)"'
+    )
+    used = {found for path in (SOURCES / "messages").glob("*.py") for found in code.findall(path.read_text())}
+    for name in used & {"constant_mismatch", "required_missing", "fits_as_well", "no_definition", "column_mismatch"}:
+        assert explain_reason(Reason("", "/x", name, "a", "b")) != f"/x: {name}"
+
+
+def test_an_unknown_code_still_says_something() -> None:
+    assert (
+        explain_reason(Reason("", "/data/x", "payload_enum", '"a" is not one of b')) == '/data/x: "a" is not one of b'
+    )

@@ -1,0 +1,56 @@
+import pytest
+
+import postroom
+from postroom.catalog import Catalog, open_catalog
+from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown
+
+
+def test_the_public_surface() -> None:
+    assert postroom.open_catalog is open_catalog
+    assert set(postroom.__all__) == {"Catalog", "PostroomError", "open_catalog"}
+    assert all(hasattr(postroom, name) for name in postroom.__all__)
+    with pytest.raises(AttributeError):
+        _ = postroom.nothing
+
+
+def test_an_endpoint_is_a_contract(demo_catalog: Catalog) -> None:
+    fleet = demo_catalog.for_endpoint("/endpoints/fleet.kafka")
+    assert {definition.group for definition in fleet.definitions} == {"/messagegroups/fleet.telemetry"}
+    assert len(demo_catalog.for_endpoint("stations.mqtt").definitions) == 3
+    with pytest.raises(DocumentRefused, match=r"it has: .*fleet\.kafka"):
+        demo_catalog.for_endpoint("/endpoints/none")
+
+
+def test_messages_that_endpoints_own_belong_to_them() -> None:
+    owned = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "ping"}}}
+    catalog = Catalog({"endpoints": {"e": {"messages": {"ping": owned}}}})
+    (definition,) = catalog.for_endpoint("e").definitions
+    assert definition.xid == "/endpoints/e/messages/ping"
+
+
+def test_a_definition_that_cannot_be_used_leaves_the_others_alone() -> None:
+    messages = {
+        "good": {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "good"}}},
+        "bad": {"envelope": "CloudEvents/1.0", "envelopemetadata": {"source": {"value": "/{a}{b}"}}},
+        "circle": {"basemessage": "/messagegroups/g/messages/circle"},
+    }
+    catalog = Catalog({"messagegroups": {"g": {"messages": messages}}})
+    assert [definition.id for definition in catalog.definitions] == ["good"]
+    assert [error.place for error in catalog.refused] == [
+        "/messagegroups/g/messages/bad/envelopemetadata/source",
+        "/messagegroups/g/messages/circle",
+    ]
+    with pytest.raises(DefinitionRefused, match="side by side"):
+        catalog.message("/messagegroups/g/messages/bad")
+
+
+def test_ids_that_several_messages_have_need_the_xid() -> None:
+    group = {"messages": {"m": {"envelope": "CloudEvents/1.0"}}}
+    catalog = Catalog({"messagegroups": {"a": group, "b": group}})
+    with pytest.raises(MessageUnknown, match="several messages are called 'm': .*Give the whole xid"):
+        catalog.message("m")
+
+
+def test_the_digest_names_the_definitions(demo_catalog: Catalog) -> None:
+    assert open_catalog("demo/catalog").digest == demo_catalog.digest
+    assert demo_catalog.for_endpoint("fleet.kafka").digest != demo_catalog.digest

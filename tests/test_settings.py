@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import pytest
+
+from postroom.errors import BadSetting, UnknownSetting
+from postroom.settings import FIELDS, Settings, describe, explain_settings, load_settings, variable
+
+
+def test_flags_win_over_variables_win_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "postroom.toml").write_text('host = "file"\nport = 1\nworkers = 2\nallow_fetch = ["a.example"]')
+    environ = {"POSTROOM_HOST": "variable", "POSTROOM_PORT": "3", "HOME": "x"}
+    settings = load_settings({"host": "flag", "workers": None}, environ, tmp_path)
+    assert (settings.host, settings.port, settings.workers) == ("flag", 3, 2)
+    assert settings.allow_fetch == ("a.example",)
+    sources = {origin.name: origin.source for origin in explain_settings(environ, tmp_path)}
+    assert (sources["host"], sources["workers"], sources["db"]) == ("POSTROOM_HOST", "postroom.toml", "default")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("allow_fetch", "a.example, b.example:80", ("a.example", "b.example:80")),
+        ("insecure", "1", True),
+        ("insecure", "false", False),
+        ("timeout_s", "2.5", 2.5),
+        ("nulls", "absent", "absent"),
+    ],
+)
+def test_variables_are_typed(tmp_path: Path, name: str, text: str, value: object) -> None:
+    assert getattr(load_settings(None, {variable(name): text}, tmp_path), name) == value
+
+
+@pytest.mark.parametrize(
+    ("environ", "file", "error", "says"),
+    [
+        ({"POSTROOM_PROT": "1"}, "", UnknownSetting, "POSTROOM_PROT: there is no setting 'prot'. Did you mean port?"),
+        ({}, "colour = 1", UnknownSetting, "postroom.toml: there is no setting 'colour'"),
+        ({"POSTROOM_PORT": "x"}, "", BadSetting, "POSTROOM_PORT: 'x' does not fit"),
+        ({"POSTROOM_PORT": "70000"}, "", BadSetting, "65535"),
+        ({"POSTROOM_NULLS": "maybe"}, "", BadSetting, "maybe"),
+        ({"POSTROOM_INSECURE": "perhaps"}, "", BadSetting, "perhaps"),
+        ({}, "port = ", BadSetting, "not valid TOML"),
+        ({}, "port = [1]", BadSetting, "port"),
+    ],
+)
+def test_bad_settings_are_one_sentence(
+    tmp_path: Path, environ: dict[str, str], file: str, error: type[Exception], says: str
+) -> None:
+    (tmp_path / "postroom.toml").write_text(file)
+    with pytest.raises(error) as caught:
+        load_settings(None, environ, tmp_path)
+    assert says in str(caught.value)
+
+
+def test_every_setting_is_described_and_the_defaults_hold() -> None:
+    assert all(describe(name) for name in FIELDS)
+    assert load_settings(None, {}, Path("/")) == Settings()
