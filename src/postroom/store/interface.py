@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from postroom.registry.transaction import Transaction
 
@@ -22,3 +23,11 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Give back files and connections."""
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""

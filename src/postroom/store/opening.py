@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroom.errors import SourceUnknown, StoreUnusable
+from postroom.errors import FileMissing, SourceUnknown, StoreUnusable
 from postroom.registry.operations import initialise
 from postroom.store.interface import Store
 
 SQLITE = "sqlite:///"
 
 
-def open_store(url: str, model: str = "messaging") -> Store:
-    """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model."""
+def open_store(url: str, model: str = "messaging", *, create: bool = True) -> Store:
+    """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
+
+    With `create=False` a file that is not there is an error instead of a new registry.
+    """
     scheme = url.partition(":")[0]
     if scheme in ("postgresql", "postgres"):
         raise StoreUnusable("this version has no PostgreSQL store yet.", place=url, remedy="Use sqlite:///path.db.")
@@ -20,7 +23,10 @@ def open_store(url: str, model: str = "messaging") -> Store:
         raise SourceUnknown("this is no store.", place=url, remedy="A store looks like sqlite:///path.db.")
     from postroom.store.sqlite import SqliteStore
 
-    store = SqliteStore(Path(url.removeprefix(SQLITE)))
+    path = Path(url.removeprefix(SQLITE))
+    if not create and not path.exists():
+        raise FileMissing("there is no such database.", place=str(path))
+    store = SqliteStore(path)
     try:
         with store.write() as tx:
             initialise(tx, model)
