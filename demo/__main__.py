@@ -18,11 +18,15 @@ from demo.traffic import Traffic
 from postroom import PostroomError, open_catalog
 from postroom.errors import FolderUnwritable
 
-HERE = Path(__file__).parent
-CATALOG = HERE / "catalog"
+CATALOG = Path(__file__).parent / "catalog"
 POSTROOM = [sys.executable, "-m", "postroom"]
 QUERY = """SELECT var_depot AS depot, count(*) AS positions, round(avg(data.speed_kmh), 1) AS average_kmh
 FROM "fleet.telemetry"."vehicle.telemetry.position" GROUP BY depot ORDER BY depot"""
+NEXT = (
+    "tables --lake {lake}",
+    """sql --lake {lake} 'SELECT * FROM "shop.orders"."order.placed" LIMIT 3'""",
+    "match --catalog demo/catalog --input demo/sample.jsonl --explain",
+)
 
 
 def main() -> None:
@@ -43,27 +47,22 @@ def demonstrate(count: int, folder: Path) -> None:
     """The whole job, step by step, with nothing but the public commands and the Python API."""
     began = time.monotonic()
     lake, work = fresh(folder / "demo-lake"), fresh(folder / "demo-work")
-    work.mkdir(parents=True)
     records = work / "records.jsonl"
     with registry(work) as url:
         say("Loading the catalog of a small company into it")
-        run("load", CATALOG, "--to", url)
+        run("load", shown(CATALOG), "--to", url)
         say(f"Making {count:,} messages from its definitions, about 5% of them wrong on purpose")
         expected = make_traffic(url, records, count)
         say("Sorting them on Spark, one typed Delta table per message definition (Spark takes a few seconds to start)")
-        ledger = work / "ledger.json"
-        run("sort", "--catalog", url, "--source", records, "--lake", lake, "--report", ledger)
+        run("sort", "--catalog", url, "--source", records, "--lake", lake)
     say("What did not fit is kept and explained")
     run("dead", "--lake", lake)
-    say("Look further with SQL")
+    say("Looking into a table with SQL")
     run("sql", "--lake", lake, QUERY)
-    balance(expected, json.loads(ledger.read_text()))
-    print(
-        f"\nDone in {time.monotonic() - began:.0f} seconds. Try next:\n"
-        f"  .venv/bin/postroom tables --lake {lake}\n"
-        f'  .venv/bin/postroom sql --lake {lake} \'SELECT * FROM "shop.orders"."order.placed" LIMIT 5\'\n'
-        f"  .venv/bin/postroom match --catalog {CATALOG.relative_to(Path.cwd(), walk_up=False)} --input demo/sample.jsonl --explain"
-    )
+    balance(expected, lake)
+    print(f"\nDone in {time.monotonic() - began:.0f} seconds. Look further:")
+    for command in NEXT:
+        print(f"  .venv/bin/postroom {command.format(lake=lake)}")
 
 
 def make_traffic(url: str, records: Path, count: int) -> Counter[tuple[str, str]]:
@@ -80,17 +79,19 @@ def make_traffic(url: str, records: Path, count: int) -> Counter[tuple[str, str]
     return traffic.expected
 
 
-def balance(expected: Counter[tuple[str, str]], ledger: dict[str, object]) -> None:
-    """Compare what became of the messages with what ought to have."""
-    landed = {xid: n for (outcome, xid), n in expected.items() if outcome == "landed"}
+def balance(expected: Counter[tuple[str, str]], lake: Path) -> None:
+    """Compare what became of the messages, by the lake's own ledger, with what they were made for."""
+    command = [*POSTROOM, "sql", "--lake", str(lake), "--json", "SELECT read, landed, dead FROM ledger"]
+    (entry,) = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    landed = {xid: count for (outcome, xid), count in expected.items() if outcome == "landed"}
     dead: Counter[str] = Counter()
-    for (outcome, _), n in expected.items():
+    for (outcome, _), count in expected.items():
         if outcome != "landed":
-            dead[outcome] += n
-    if ledger["landed"] != landed or ledger["dead"] != dict(dead):
-        stop(f"the lake is not what was expected: {landed} {dict(dead)}, the ledger says {ledger}", 1)
-    total, on_tables, letters = ledger["read"], sum(landed.values()), dead.total()
-    print(f"\nBalance: read {total:,} = landed {on_tables:,} + dead {letters:,}; every one is where it was made to go.")
+            dead[outcome] += count
+    if entry["landed"] != landed or entry["dead"] != dict(dead):
+        stop(f"the lake is not what was expected: {landed}, {dict(dead)}; the ledger says {entry}.", 1)
+    read, rows, letters = entry["read"], sum(landed.values()), dead.total()
+    print(f"\nThe books balance: read {read:,} = landed {rows:,} + dead {letters:,}, each where it was made to go.")
 
 
 @contextmanager
@@ -124,12 +125,19 @@ def run(*arguments: object) -> None:
         sys.exit(code)
 
 
+def shown(path: Path) -> Path:
+    """A path as one would type it here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def fresh(folder: Path) -> Path:
     """Make room: the demonstration can be run again and again."""
     try:
-        shutil.rmtree(folder, ignore_errors=False) if folder.exists() else None
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
     except OSError as error:
-        raise FolderUnwritable(f"cannot be replaced: {error.strerror}.", place=str(folder)) from None
+        raise FolderUnwritable(f"cannot be made anew: {error.strerror}.", place=str(folder)) from None
     return folder
 
 

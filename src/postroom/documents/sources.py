@@ -60,7 +60,7 @@ def read_store(url: str) -> Tree:
     from postroom.registry.operations import export_document
     from postroom.store import open_store
 
-    with open_store(url) as store, store.read() as transaction:
+    with open_store(url, create=False) as store, store.read() as transaction:
         return export_document(transaction)
 
 

@@ -42,7 +42,8 @@ def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused
             definitions.append(compile_definition(tree, place))
         except DefinitionRefused as error:
             refused.append(error)
-    return CompiledCatalog(tuple(definitions)), refused
+    # In one order wherever the catalog came from, so that the same definitions have the same digest.
+    return CompiledCatalog(tuple(sorted(definitions, key=lambda definition: definition.xid))), refused
 
 
 def compile_definition(tree: Tree, place: Place) -> Definition:

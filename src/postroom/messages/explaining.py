@@ -13,7 +13,7 @@ _SENTENCES = {
     "protocol_mismatch": "it is defined for {expected} and came over {found}",
     "envelope_missing": "it must be a {expected} message and has no envelope",
     "null_not_allowed": "{at} is null; it must be {expected}, or left out",
-    "payload_required": "{at}: {expected}",
+    "payload_type": "{at} must be {expected} but is {found}",
     "payload_not_json": "the payload is not JSON: {found}",
     "column_mismatch": "{at} must be {expected} to fit its column but is {found!r}",
     "fits_as_well": "it fits as well, and nothing decides",

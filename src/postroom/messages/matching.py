@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import os
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -148,7 +149,10 @@ class Index:
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019 - an index lives as long as its process
     def _similar_types(self, kind: str) -> tuple[str, ...]:
-        return tuple(difflib.get_close_matches(kind, self._by_type, n=2, cutoff=0.8))
+        # Only what comes after the prefix that all types share tells whether two are alike.
+        shared = len(os.path.commonprefix([kind, *self._by_type]).rpartition(".")[0])
+        tails = {known[shared:]: known for known in self._by_type}
+        return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
 
 
 def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
