@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from postroom.catalog import Catalog, open_catalog
+from postroom.messages.definition import CompiledCatalog
+from postroom.pipeline.commit import commit_batch
+from postroom.pipeline.job import Job
+from postroom.pipeline.lake import Lake, create_lake
+from postroom.pipeline.sources import WHOLE_FILE
+from postroom.pipeline.worker import Written, write_batch
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def fleet_catalog(**position: Any) -> dict[str, Any]:
-    """Vehicles that tell where they are, orders, and an alarm over MQTT; `position` overrides its schema's properties."""
+    """Vehicles that tell where they are, orders, and an alarm over MQTT; `position` changes the schema's properties."""
     properties = {"lat": {"type": "number"}, "lon": {"type": "number"}, "speed": {"type": "integer"}} | position
     return {
         "specversion": "1.0-rc4",
@@ -154,6 +162,50 @@ MIXED_LANDED = {
     "/messagegroups/shop/messages/order.placed": 6,
 }
 MIXED_DEAD = {"invalid": 3, "unmatched": 1, "malformed": 1}
+
+
+class Fleet:
+    """The makers of catalogs and records, for tests; a conftest cannot be imported."""
+
+    catalog = staticmethod(fleet_catalog)
+    position = staticmethod(position_event)
+    order = staticmethod(order_event)
+    alarm = staticmethod(alarm_record)
+    write = staticmethod(write_records)
+    landed = MIXED_LANDED
+    dead = MIXED_DEAD
+
+    @staticmethod
+    def compiled(**position: Any) -> CompiledCatalog:
+        return Catalog(fleet_catalog(**position)).compiled
+
+    @staticmethod
+    def job(lake: Lake, catalog: CompiledCatalog, run: str = "run1", batch: int = 0) -> Job:
+        return Job(str(lake.root), lake.keep_catalog(catalog), "strict", run, batch, datetime.now(UTC))
+
+    @staticmethod
+    def task(job: Job, *files: Path) -> Written:
+        """What a Spark task would do with these files, without Spark."""
+        rows = [{"path": str(file), "start": 0, "length": WHOLE_FILE} for file in files]
+        return write_batch(job, [pa.RecordBatch.from_pylist(rows)])
+
+
+@pytest.fixture(scope="session")
+def fleet() -> Fleet:
+    return Fleet()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return create_lake(tmp_path / "lake")
+
+
+@pytest.fixture
+def sorted_lake(fleet: Fleet, lake: Lake, catalog: Catalog, records: Path) -> Lake:
+    """A lake with one batch of mixed records, made without Spark."""
+    job = fleet.job(lake, catalog.compiled)
+    commit_batch(lake, job, "records", [fleet.task(job, records)])
+    return lake
 
 
 @pytest.fixture

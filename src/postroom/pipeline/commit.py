@@ -111,7 +111,7 @@ def choose_table(lake: Lake, folder: str, schema: str, definition: str) -> tuple
     present = _generations(lake, folder)
     why = ""
     for candidate in present:
-        table = DeltaTable(lake.path(candidate), without_files=True)
+        table = DeltaTable(lake.path(candidate))
         _check_owner(table, definition, candidate)
         try:
             _, paths = new_columns(table.schema().to_json(), schema)

@@ -90,7 +90,7 @@ def is_committed(table: str, run: str, batch: int) -> bool:
     """Whether a table has taken in a batch of a run already."""
     if not DeltaTable.is_deltatable(table):
         return False
-    version = DeltaTable(table, without_files=True).transaction_version(run)
+    version = DeltaTable(table).transaction_version(run)
     return version is not None and version >= batch
 
 

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from postroom.catalog import Catalog
+from postroom.errors import DocumentBroken, FileMissing, LakeRefused, PostroomError
+from postroom.pipeline import LedgerEntry, sort
+from postroom.pipeline.commit import plan_manifest
+from postroom.pipeline.lake import create_lake, open_lake
+from postroom.pipeline.ledger import read_ledger
+from postroom.pipeline.manifest import put_manifest
+from postroom.pipeline.sources import cut_ranges
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def rows(lake: Path, folder: str) -> int:
+    return int(DeltaTable(lake / folder).to_pyarrow_table().num_rows)
+
+
+def test_mixed_records_land_in_their_tables(
+    spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    entry = sort(spark, records, catalog, tmp_path / "lake")
+    assert isinstance(entry, LedgerEntry)
+    assert entry.landed == fleet.landed
+    assert entry.dead == fleet.dead
+    assert entry.read == sum(entry.landed.values()) + sum(entry.dead.values())
+    assert read_ledger(open_lake(tmp_path / "lake")) == [entry]
+    assert rows(tmp_path / "lake", "fleet/vehicle.position") == 11
+    assert rows(tmp_path / "lake", "_dead_letters") == 5
+
+
+def test_many_tasks_make_one_batch(
+    spark: Any, fleet: Any, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.pipeline.sources.SMALLEST_RANGE", 1000)
+    for part in range(3):
+        fleet.write(tmp_path / "in" / f"{part}.jsonl", [fleet.position(n) for n in range(part * 100, part * 100 + 100)])
+    assert len(cut_ranges(sorted((tmp_path / "in").iterdir()), 8)) > 8
+    entry = sort(spark, tmp_path / "in", catalog, tmp_path / "lake")
+    assert entry.read == 300
+    table = DeltaTable(tmp_path / "lake" / "fleet" / "vehicle.position").to_pyarrow_table()
+    assert len(set(table.column("_record_id").to_pylist())) == 300
+    assert len(set(table.column("ce_id").to_pylist())) == 300
+
+
+def test_record_ids_are_the_same_on_a_second_run(spark: Any, catalog: Catalog, records: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        sort(spark, records, catalog, tmp_path / "lake")
+    table = DeltaTable(tmp_path / "lake" / "shop" / "order.placed").to_pyarrow_table()
+    assert table.num_rows == 12
+    assert len(set(table.column("_record_id").to_pylist())) == 6
+
+
+def test_gzip_and_dataframes_are_sources_too(
+    spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    packed = tmp_path / "mixed.jsonl.gz"
+    packed.write_bytes(gzip.compress(records.read_bytes()))
+    assert sort(spark, packed, catalog, tmp_path / "lake").landed == fleet.landed
+    lines = spark.read.text(str(records)).where("value != ''")
+    assert sort(spark, lines, catalog, tmp_path / "lake").landed == fleet.landed
+
+
+def test_a_dataframe_with_the_columns_of_a_record(spark: Any, catalog: Catalog, tmp_path: Path) -> None:
+    frame = spark.createDataFrame(
+        [("MQTT/5.0", {"topic_name": "vehicles/VIN9/alarm"}, '{"code": "hot"}')],
+        "protocol string, metadata map<string, string>, payload string",
+    )
+    entry = sort(spark, frame, catalog, tmp_path / "lake")
+    assert entry.landed == {"/messagegroups/fleet/messages/vehicle.alarm": 1}
+
+
+def test_a_dataframe_without_records_is_refused(spark: Any, catalog: Catalog, tmp_path: Path) -> None:
+    with pytest.raises(LakeRefused, match="holds no records"):
+        sort(spark, spark.range(3), catalog, tmp_path / "lake")
+
+
+def test_an_empty_file_is_an_empty_batch(spark: Any, catalog: Catalog, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    entry = sort(spark, tmp_path / "empty.jsonl", catalog, tmp_path / "lake")
+    assert (entry.read, entry.landed, entry.dead) == (0, {}, {})
+
+
+def test_with_a_checkpoint_a_file_is_sorted_once(
+    spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    lake, checkpoint = tmp_path / "lake", tmp_path / "checkpoint"
+    first = sort(spark, records.parent, catalog, lake, checkpoint=checkpoint)
+    again = sort(spark, records.parent, catalog, lake, checkpoint=checkpoint)
+    fleet.write(records.parent / "later.jsonl", [fleet.order(77)])
+    later = sort(spark, records.parent, catalog, lake, checkpoint=checkpoint)
+    assert (first.read, again.read, later.read) == (24, 0, 1)
+    assert first.run == again.run == later.run
+    assert rows(lake, "shop/order.placed") == 7
+
+
+def test_a_run_that_died_between_manifest_and_tables_is_finished_first(
+    spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    lake = create_lake(tmp_path / "lake")
+    job = fleet.job(lake, catalog.compiled, run="dead")
+    put_manifest(lake, plan_manifest(lake, job, "records", [fleet.task(job, records)]))
+    entry = sort(spark, records, catalog, lake.root)
+    assert [ledger.run for ledger in read_ledger(lake)] == ["dead", entry.run]
+    assert rows(lake.root, "shop/order.placed") == 12
+
+
+def test_a_planned_batch_that_never_ran_runs_with_its_own_plan(
+    spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    sort(spark, records, catalog, tmp_path / "lake", checkpoint=checkpoint)
+    shutil.rmtree(tmp_path / "lake" / "_ledger")
+    fleet.write(records.parent / "later.jsonl", [fleet.order(77)])
+    sort(spark, records.parent, catalog, tmp_path / "lake", checkpoint=checkpoint)
+    entries = {entry.batch: entry.read for entry in read_ledger(open_lake(tmp_path / "lake"))}
+    assert entries == {0: 24, 1: 1}
+    assert rows(tmp_path / "lake", "shop/order.placed") == 7
+
+
+@pytest.mark.parametrize(
+    ("prepare", "error"),
+    [
+        (lambda folder: folder / "nowhere.jsonl", FileMissing),
+        (lambda folder: _damaged(folder / "damaged.jsonl.gz"), DocumentBroken),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_lands(
+    spark: Any, catalog: Catalog, tmp_path: Path, prepare: Any, error: type[PostroomError]
+) -> None:
+    with pytest.raises(error) as raised:
+        sort(spark, prepare(tmp_path), catalog, tmp_path / "lake")
+    assert "\n" not in str(raised.value)
+    lake = open_lake(tmp_path / "lake")
+    assert list(lake.places()) == []
+    assert list(lake.root.rglob("*.parquet")) == []
+
+
+def _damaged(path: Path) -> Path:
+    path.write_bytes(gzip.compress(b'{"specversion": "1.0"}\n' * 1000)[:-20])
+    return path
+
+
+def test_spark_reads_what_landed(spark: Any, catalog: Catalog, records: Path, tmp_path: Path) -> None:
+    sort(spark, records, catalog, tmp_path / "lake")
+    files = DeltaTable(tmp_path / "lake" / "fleet" / "vehicle.position").file_uris()
+    frame = spark.read.parquet(*files)
+    assert frame.where("data.speed > 5").count() == 5
+    assert dict(frame.dtypes)["data"] == "struct<lat:double,lon:double,speed:bigint>"
