@@ -13,8 +13,9 @@ from postroom.version import VERSION
 def test_help_lists_every_command_with_its_first_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["--help"]) == 0
     shown = capsys.readouterr().out
-    for name in COMMANDS:
+    for name, summary in COMMANDS.items():
         assert f"  {name} " in shown
+        assert summary in shown
 
 
 def test_no_arguments_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,6 +33,7 @@ def test_every_command_has_help_with_an_example(name: str, capsys: pytest.Captur
     command = main.get_command(click.Context(main), name)
     assert isinstance(command, ExampleCommand)
     assert command.name == name
+    assert (command.help or "").startswith(COMMANDS[name].rstrip("."))
     assert execute([name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert command.example in shown.replace("\n  ", "\n")

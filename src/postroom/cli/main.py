@@ -14,18 +14,19 @@ import click
 from postroom.errors import PostroomError
 from postroom.version import VERSION
 
-COMMANDS = (
-    "serve",
-    "load",
-    "match",
-    "make",
-    "sort",
-    "tables",
-    "dead",
-    "sql",
-    "settings",
-    "completion",
-)
+# Each with how its help begins, so that `postroom --help` need not import them; a test compares the two.
+COMMANDS = {
+    "serve": "Serve the registry over HTTP.",
+    "load": "Load catalogs into a store or a running service.",
+    "match": "Say for each record which message definition it fits.",
+    "make": "Make messages from the definition MESSAGE.",
+    "sort": "Sort records by the message definitions of a catalog.",
+    "tables": "List the tables of a lake.",
+    "dead": "Count dead letters by outcome and reason.",
+    "sql": "Run one SELECT over a lake with DuckDB.",
+    "settings": "List all settings with their values.",
+    "completion": "Print the completion script for SHELL.",
+}
 
 EPILOG = """\b
 Try it:
@@ -45,6 +46,10 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"postroom.cli.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

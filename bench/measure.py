@@ -1,0 +1,48 @@
+"""Measuring CPU time and printing ratios."""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How much more one thing costs than another, and what we aim for."""
+
+    name: str
+    value: float
+    goal: float | None = None
+
+    def __str__(self) -> str:
+        aim = "" if self.goal is None else f"   goal {self.goal:g}   {'met' if self.value <= self.goal else 'MISSED'}"
+        return f"  {self.name:<68} {self.value:8.2f} ×{aim}"
+
+
+def cpu_of(work: Callable[[], object]) -> float:
+    """CPU seconds of one call in this process."""
+    gc.collect()
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def cpu_of_command(command: Sequence[str]) -> float:
+    """CPU seconds of a process and its children."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
+def ratio(
+    name: str, subject: Callable[[], float], yardstick: Callable[[], float], goal: float | None, rounds: int
+) -> Ratio:
+    """The median of ratios taken in turns, so that a noisy moment hits both sides."""
+    subject(), yardstick()
+    return Ratio(name, statistics.median(subject() / yardstick() for _ in range(rounds)), goal)
