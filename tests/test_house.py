@@ -1,0 +1,50 @@
+"""The house stands as DESIGN draws it: imports point one way, and the check would notice if they did not."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LINTER = Path(sys.executable).with_name("lint-imports")
+
+
+def contracts_hold(folder: Path) -> bool:
+    run = subprocess.run(
+        [LINTER, "--no-cache"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(folder / "src"), "PATH": "/usr/bin:/bin"},
+    )
+    assert "Contracts" in run.stdout, run.stdout + run.stderr
+    return run.returncode == 0
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_contracts_hold(copy: Path) -> None:
+    assert contracts_hold(copy)
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("messages/templates.py", "import postroom.catalog"),
+        ("registry/problems.py", "import postroom.store"),
+        ("pipeline/worker.py", "import postroom.catalog"),
+        ("formats/columns.py", "import pyarrow"),
+    ],
+)
+def test_an_import_turned_around_is_noticed(copy: Path, module: str, line: str) -> None:
+    path = copy / "src" / "postroom" / module
+    path.write_text(path.read_text() + f"\n{line}\n")
+    assert not contracts_hold(copy)
