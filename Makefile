@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# The machine's own certificates first: behind a company's proxy only they are right.
+SYNC   := $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check bench docs format lock clean
 
@@ -18,7 +21,7 @@ $(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
 	@echo "Setting up $(VENV) (the first time takes a minute or two) …"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(SYNC) --system-certs || { echo "Once more with uv's own certificates …"; $(SYNC); }
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 	@echo "Ready: $(BIN)/postroom"
