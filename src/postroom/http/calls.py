@@ -78,7 +78,7 @@ def wanted_epoch(call: Call) -> int | None:
     if text is None:
         return None
     if not text.isascii() or not text.isdigit() or len(text) > 30:
-        raise RegistryProblem("bad_flag", call.path, flag="epoch", detail="An epoch is a whole number.")
+        raise RegistryProblem("invalid_attribute", call.path, name="epoch", error_detail="must be a whole number")
     return int(text)
 
 

@@ -63,7 +63,7 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
     source = required_json(call, settings)
     with store.write() as tx:
         interaction = Interaction(tx)
-        write_modelsource(interaction, source)
+        write_modelsource(interaction, {} if source is None else source)
         interaction.finish()
         return Answer(json=tx.modelsource())
 

@@ -66,8 +66,10 @@ def _fixed_name(path: str, store: Store) -> str | None:
         return parts[1]
     if parts[:1] == ["-"]:
         raise RegistryProblem("api_not_found", path)
-    if len(parts) != 1 or parts[0] not in configuration.METHODS:
+    if not parts or parts[0] not in configuration.METHODS:
         return None
+    if len(parts) > 1 and parts[0] not in configuration.OURS:
+        raise RegistryProblem("api_not_found", path)
     if parts[0] in configuration.OURS:
         with store.read() as tx:
             return None if parts[0] in tx.model().groups else parts[0]

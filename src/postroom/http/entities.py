@@ -13,6 +13,7 @@ from postroom.http.configuration import required_json
 from postroom.http.headers import attribute_headers, read_attributes, refuse_attributes
 from postroom.registry import operations
 from postroom.registry.capabilities import CAPABILITIES
+from postroom.registry.entities import Document
 from postroom.registry.inlining import ALL, Inline, parse_inline
 from postroom.registry.interaction import Interaction
 from postroom.registry.places import Place, resolve
@@ -59,7 +60,6 @@ class EntityCall:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
         interaction = Interaction(self.tx)
         interaction.checks_epochs = not ignores_epochs(self.call)
-        self._inline()
         handler = getattr(self, f"_{self.call.method.lower()}")
         answer: Answer = handler(interaction)
         interaction.finish()
@@ -87,8 +87,8 @@ class EntityCall:
                 written = operations.put_resource(interaction, place, body, patch, wanted_default(self.call))
                 return self._entity(place, written.created)
             case "meta":
-                operations.put_meta(interaction, place, body, patch)
-                return self._entity(place)
+                written = operations.put_meta(interaction, place, body, patch)
+                return self._entity(place, written.created)
             case _:
                 written = operations.put_version(
                     interaction, place, place.ids[5], body, patch, wanted_default(self.call)
@@ -159,9 +159,9 @@ class EntityCall:
             body[kind.singular + "base64"] = base64.b64encode(self.call.body).decode()
         return body
 
-    def _inline(self, place: Place | None = None) -> Inline:
+    def _inline(self) -> Inline:
         values = self.call.flags("inline")
-        return parse_inline(self.tx.model(), place or self.place, values) if values else Inline()
+        return parse_inline(self.tx.model(), self.place, values) if values else Inline()
 
     def _view(self, inline: Inline, root: str = "") -> View:
         return View(
@@ -174,8 +174,9 @@ class EntityCall:
         )
 
     def _members(self, xid: str, ids: list[str]) -> dict[str, Any]:
-        place = resolve(self.tx.model(), xid)
-        inline = self._inline(place) if place.xid == self.place.xid else Inline()
+        place, inline = resolve(self.tx.model(), xid), self._inline()
+        if place.xid != self.place.xid:
+            inline = inline.below(place.ids[-1]) or Inline()
         return render_collection(read_collection(self.tx, place, inline, set(ids)), self._view(inline, xid))
 
     def _version_place(self, version_id: str) -> Place:
@@ -188,7 +189,8 @@ class EntityCall:
             raise RegistryProblem("bad_flag", self.call.path, flag="collections")
         document = render(read_entity(self.tx, place, ALL), self._view(ALL))
         plurals = self.tx.model().groups if place.kind == "registry" else place.group.resources
-        return Answer(json={plural: document[plural] for plural in plurals})
+        shown = {name for plural in plurals for name in (plural, plural + "url", plural + "count")}
+        return Answer(json={name: value for name, value in document.items() if name in shown})
 
     def _entity(self, place: Place, created: bool = False) -> Answer:
         inline = self._inline() if place == self.place else Inline()
@@ -202,9 +204,9 @@ class EntityCall:
 
     def _document(self, tree: ResourceTree | VersionTree, view: View, created: bool) -> Answer:
         version = tree.default if isinstance(tree, ResourceTree) else tree
-        document = version.entity.document if version else None
-        if version is None or document is None:
+        if version is None:
             raise RegistryProblem("not_found", tree.xid)
+        document = version.entity.document or Document()
         headers = attribute_headers(render(tree, view), NOT_IN_HEADERS)
         headers["Content-Location"] = view.base + version.xid
         headers["Content-Disposition"] = version.resource_id

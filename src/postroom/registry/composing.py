@@ -89,11 +89,10 @@ def compose(
     """The attributes that are to be stored; `before` is what a PATCH merges into, None for a PUT."""
     kept_out = SERVER_NAMES | set(managed)
     known = {n: a for n, a in attributes.items() if n not in kept_out and not a.readonly}
-    merged = dict(before or {})
-    for name, value in body.items():
+    merged = {**(before or {}), **body}
+    for name in list(merged):
         if name in kept_out or (name in attributes and attributes[name].readonly):
-            continue  # REG-026: writes to read-only attributes are ignored
-        merged[name] = value
+            del merged[name]  # REG-026: writes to read-only attributes are ignored
     normal, violations = conform(interaction.model, known, merged)
     raise_violations(violations, subject)
     _check_texts(normal, subject)

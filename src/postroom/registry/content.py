@@ -43,15 +43,16 @@ def take_document(
         body["contenttype"] = stored_type if patch and stored_type else JSON_TYPE
     if name == url:
         return Document(url=_text(values[url], url, subject))
-    content = _decoded(values[encoded], encoded, subject) if name == encoded else written(values[inline])
-    return Document(content=content)
+    if name == encoded:
+        return Document(content=_decoded(values[encoded], encoded, subject))
+    return Document(content=written(values[inline]), text=isinstance(values[inline], str))
 
 
-def _unchanged(before: Document | None, cleared: bool, patch: bool) -> Document:
+def _unchanged(before: Document | None, cleared: bool, patch: bool) -> Document | None:
     if cleared or before is None:
-        return Document()
+        return None
     # RES-032: a document that is a URL is an attribute like any other, so a PUT without it removes it.
-    return Document() if before.url and not patch else before
+    return None if before.url and not patch else before
 
 
 def _text(value: Any, name: str, subject: str) -> str:
@@ -81,10 +82,10 @@ def shown(kind: ResourceType, document: Document, contenttype: str | None, binar
         return {}
     form = "binary" if binary or not document.content else mapped(kind, contenttype)
     try:
+        if form == "string" or (form == "json" and document.text):
+            return {inline: document.content.decode()}
         if form == "json":
             return {inline: msgspec.json.decode(document.content)}
-        if form == "string":
-            return {inline: document.content.decode()}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass  # MOD-089: what cannot be shown as its type says is shown as bytes
     return {encoded: base64.b64encode(document.content).decode()}

@@ -7,7 +7,7 @@ from typing import Any
 from postroom.registry.composing import Body, as_body, as_map, check_epoch, check_identity
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
-from postroom.registry.metas import apply_meta, choose_default
+from postroom.registry.metas import apply_meta, choose_default, sticky_default
 from postroom.registry.places import Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.resources import ResourceWrite
@@ -50,7 +50,9 @@ def _named(interaction: Interaction, place: Place, members: dict[str, Any]) -> l
         body = as_body(value, xid)
         if entity is None:
             continue
-        check_identity(body, _id_name(place), entity_id, xid, _id_name(place).removesuffix("id"))
+        for holder in (body, body.get("meta")):
+            if isinstance(holder, dict):
+                check_identity(holder, _id_name(place), entity_id, xid, _id_name(place).removesuffix("id"))
         check_epoch(interaction, _epoch_holder(place, body, xid), entity, xid)
         found.append(entity)
     return found
@@ -90,6 +92,6 @@ def _delete_versions(interaction: Interaction, place: Place, version_ids: list[s
     link_ancestors(write.drafts, write.kind.versionmode, interaction.now, write.xid)
     draft = apply_meta(interaction, write.kind, write.xid, write.existing, None, patch=True)
     if draft.wanted not in write.drafts:
-        draft.sticky, draft.wanted = False, None  # META-018
+        draft.sticky, draft.wanted = sticky_default(write.kind), None  # META-018
     choose_default(draft, write.kind, write.drafts, default, [], write.xid)
     write.finish(draft)

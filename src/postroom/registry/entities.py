@@ -14,6 +14,8 @@ class Document(msgspec.Struct, frozen=True):
 
     content: bytes = b""
     url: str = ""
+    text: bool = False
+    """Whether it came as a JSON string, so that it is shown as one again."""
 
 
 class Entity(msgspec.Struct, frozen=True, kw_only=True):

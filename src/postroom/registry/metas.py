@@ -39,7 +39,7 @@ def apply_meta(
         createdat=existing.createdat if existing else interaction.now,
         modifiedat=interaction.now,
         attributes={name: value for name, value in before.items() if name != "xref"},
-        sticky=before.get("defaultversionsticky", False),
+        sticky=before.get("defaultversionsticky", sticky_default(kind)),
         previous=before.get("defaultversionid"),
     )
     draft.attributes.setdefault("readonly", False)
@@ -58,8 +58,13 @@ def apply_meta(
     draft.attributes = compose(interaction, kind.metaattributes, body, base if patch else {}, subject, managed)
     draft.attributes["readonly"] = before.get("readonly", False)
     draft.touched = True
-    _read_default(draft, body, patch, subject)
+    _read_default(draft, kind, body, patch, subject)
     return draft
+
+
+def sticky_default(kind: ResourceType) -> bool:
+    """Whether defaults are sticky when nobody says so; a model may fix it (META-017)."""
+    return bool(kind.metaattributes["defaultversionsticky"].default)
 
 
 def _check_meta_epoch(interaction: Interaction, body: Body, existing: Entity | None, subject: str, xid: str) -> None:
@@ -71,13 +76,15 @@ def _reference_floor(interaction: Interaction, xref: str, existing: Entity | Non
     return max(existing.epoch if existing else 0, target.epoch if target else 0) + 1  # RES-056
 
 
-def _read_default(draft: MetaDraft, body: Body, patch: bool, subject: str) -> None:
+def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool, subject: str) -> None:
     given, sticky = body.get("defaultversionid"), body.get("defaultversionsticky")
     for name, value, kinds in (("defaultversionid", given, str), ("defaultversionsticky", sticky, bool)):
         if value is not None and not isinstance(value, kinds):
             detail = "must be true or false" if kinds is bool else "must be the id of a Version"
             raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
     was_sticky = draft.sticky
+    if sticky is None:
+        sticky = sticky_default(kind)
     if not patch:
         draft.sticky, draft.wanted = bool(sticky), given
     elif "defaultversionsticky" in body:
@@ -95,6 +102,11 @@ def choose_default(
         draft.sticky, draft.wanted, draft.touched = False, None, True
     elif flag:
         draft.sticky, draft.wanted, draft.touched = True, _flagged(flag, added, xid), True
+    allowed = kind.metaattributes["defaultversionsticky"].enum
+    if allowed and draft.sticky not in allowed:
+        detail = f"must be {str(not draft.sticky).lower()}"
+        name = "defaultversionsticky"
+        raise RegistryProblem("invalid_attribute", f"{xid}/meta", name=name, error_detail=detail, pointer=f"/{name}")
     if draft.sticky and kind.maxversions == 1:
         raise RegistryProblem("setdefaultversionsticky_false", xid)
     if draft.sticky and draft.wanted is not None:

@@ -120,10 +120,10 @@ def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool,
 
 
 def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool) -> Written:
-    """PUT or PATCH of a Resource's meta; the Resource has to exist."""
-    if interaction.tx.entity(place.resource_xid) is None:
-        raise RegistryProblem("not_found", place.resource_xid)
-    return ResourceWrite(interaction, place, patch).apply(meta=as_body(body, place.xid))
+    """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
+    ensure_group(interaction, place)
+    is_new = interaction.tx.entity(place.resource_xid) is None
+    return ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=as_body(body, place.xid))
 
 
 def put_version(

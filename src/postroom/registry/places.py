@@ -101,7 +101,9 @@ def _place(model: Model, parts: list[str], path: str) -> Place:
     resource = group.resources.get(parts[2]) if len(parts) > 2 else None
     if len(parts) > 2 and resource is None:
         raise RegistryProblem("not_found", path, detail=f"Group type {parts[0]!r} has no {parts[2]!r}.")
-    if len(parts) > 6 or (len(parts) > 4 and parts[4] != "versions" and parts[4:] != ["meta"]):
+    if len(parts) > 4 and parts[4] != "versions" and parts[4:] != ["meta"]:
+        raise RegistryProblem("not_found", path)
+    if len(parts) > 6:
         raise RegistryProblem("api_not_found", path)
     for entity_id in parts[1::2]:
         check_id(entity_id, path)

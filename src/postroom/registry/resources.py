@@ -218,12 +218,12 @@ class ResourceWrite:
         return [version_id for version_id in self.drafts if version_id not in self.stored]
 
     def _check_versions(self, meta: MetaDraft) -> None:
+        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
         group = self._group()
         wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
         for draft in self.drafts.values():
             mark_checks(self.kind, draft, meta.attributes, f"{self.xid}/versions/{draft.id}")
             constraints.enforce(wanted, group, draft.attributes, self.xid)
-        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
         self._check_roots()
 
     def _check_roots(self) -> None:

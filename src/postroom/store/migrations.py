@@ -14,6 +14,7 @@ MIGRATIONS: tuple[str, ...] = (
         attributes BLOB NOT NULL,
         content    BLOB,
         url        TEXT,
+        text       INTEGER NOT NULL DEFAULT 0,
         counter    INTEGER NOT NULL DEFAULT 0
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX entity_by_collection ON entity (collection, folded);
@@ -36,6 +37,7 @@ MIGRATIONS: tuple[str, ...] = (
         attributes BLOB NOT NULL,
         content    BLOB,
         url        TEXT,
+        text       INTEGER NOT NULL DEFAULT 0,
         counter    INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (xid, sequence)
     ) WITHOUT ROWID;

@@ -8,7 +8,7 @@ import msgspec
 
 from postroom.registry.entities import Change, Document, Entity
 
-ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, counter"
+ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 
 Row = tuple[Any, ...]
@@ -25,20 +25,21 @@ def entity_values(entity: Entity) -> Row:
         msgspec.json.encode(entity.attributes),
         document.content if document else None,
         document.url if document else None,
+        document.text if document else False,
         entity.counter,
     )
 
 
 def entity_of(row: Row) -> Entity:
     """The entity of a row of ENTITY_COLUMNS."""
-    xid, epoch, createdat, modifiedat, attributes, content, url, counter = row
+    xid, epoch, createdat, modifiedat, attributes, content, url, text, counter = row
     return Entity(
         xid=xid,
         epoch=epoch,
         createdat=createdat,
         modifiedat=modifiedat,
         attributes=msgspec.json.decode(attributes),
-        document=None if content is None else Document(content=content, url=url),
+        document=None if content is None else Document(content=content, url=url, text=bool(text)),
         counter=counter,
     )
 

@@ -62,7 +62,7 @@ class SqliteTransaction:
         values = (*entity_values(entity), *_place(entity.xid))
         self._db.execute(
             f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded) "  # noqa: S608
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         )
 
@@ -89,7 +89,7 @@ class SqliteTransaction:
     def append_history(self, entity: Entity, sequence: int) -> None:
         """Keep a superseded body."""
         self._db.execute(
-            f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (*entity_values(entity), sequence),
         )
 

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import base64
+
+import httpx
+import pytest
+
+OVEN = "/schemagroups/ovens/schemas/oven"
+FORMAT = {"xRegistry-format": "Protobuf/3"}
+
+
+@pytest.mark.feature("RES-007", "RES-010", "RES-011", "RES-014", "RES-015", "RES-019", "RES-020", "RES-021", "HTTP-029")
+def test_documents_are_served_as_they_came(client: httpx.Client) -> None:
+    content = b'syntax = "proto3"; \xff\x00'
+    headers = {**FORMAT, "Content-Type": "application/x-protobuf", "xRegistry-labels.site": "north%20wing"}
+    made = client.put(OVEN, content=content, headers=headers)
+    assert made.status_code == 201
+    assert made.headers["location"].endswith(OVEN)
+    got = client.get(OVEN)
+    assert (got.content, got.headers["content-type"]) == (content, "application/x-protobuf")
+    assert got.headers["xregistry-labels.site"] == "north%20wing"
+    assert got.headers["xregistry-versionscount"] == "1"
+    assert got.headers["content-location"].endswith(f"{OVEN}/versions/1")
+    assert got.headers["content-disposition"] == "oven"
+    details = client.get(f"{OVEN}$details?inline=schema").json()
+    assert base64.b64decode(details["schemabase64"]) == content
+    assert details["labels"] == {"site": "north wing"}
+
+
+@pytest.mark.feature("RES-017", "RES-016", "RES-018")
+def test_headers_patch_and_the_content_type_goes_when_it_is_not_given(client: httpx.Client) -> None:
+    client.put(OVEN, content=b"one", headers={**FORMAT, "Content-Type": "text/plain", "xRegistry-name": "Oven"})
+    client.put(OVEN, content=b"two", headers={"xRegistry-description": "second"})
+    details = client.get(f"{OVEN}$details").json()
+    assert (details["name"], details["description"], details["format"]) == ("Oven", "second", "Protobuf/3")
+    assert "contenttype" not in details
+    client.put(OVEN, content=b"two", headers={"xRegistry-name": "null"})
+    assert "name" not in client.get(f"{OVEN}$details").json()
+
+
+@pytest.mark.feature("RES-022", "RES-023", "RES-039")
+def test_a_document_elsewhere_is_a_redirect(client: httpx.Client) -> None:
+    url = "https://ovens.example/oven.proto"
+    assert client.put(OVEN, headers={**FORMAT, "xRegistry-schemaurl": url}).status_code == 201
+    got = client.get(OVEN)
+    assert (got.status_code, got.headers["location"], got.content) == (303, url, b"")
+    assert client.get(f"{OVEN}$details").json()["schemaurl"] == url
+    both = client.put(OVEN, headers={**FORMAT, "xRegistry-schemaurl": url}, content=b"x")
+    assert both.json()["type"].endswith("#extra_xregistry_header")
+
+
+@pytest.mark.feature("RES-034", "RES-036", "RES-037", "MOD-088", "FLAG-004")
+@pytest.mark.parametrize(
+    ("body", "served", "shown"),
+    [
+        ({"schema": {"type": "object"}}, b'{"type":"object"}', {"schema": {"type": "object"}}),
+        ({"schema": "message Oven {}"}, b"message Oven {}", {"schema": "message Oven {}"}),
+        ({"schema": "plain", "contenttype": "text/plain; x=y"}, b"plain", {"schema": "plain"}),
+        ({"schema": "plain", "contenttype": "a/b"}, b"plain", {"schemabase64": "cGxhaW4="}),
+        ({"schemabase64": "e30=", "contenttype": "a/b+json"}, b"{}", {"schema": {}}),
+        ({"schemabase64": "e30=", "contenttype": "application/json"}, b"{}", {"schema": {}}),
+        ({"schemabase64": "ew==", "contenttype": "application/json"}, b"{", {"schemabase64": "ew=="}),
+        ({}, b"", {}),
+    ],
+)  # fmt: skip
+def test_documents_in_json(client: httpx.Client, body: dict[str, object], served: bytes, shown: object) -> None:
+    assert client.put(f"{OVEN}$details", json={"format": "X/1", **body}).status_code == 201
+    assert client.get(OVEN).content == served
+    details = client.get(f"{OVEN}$details?inline=schema").json()
+    assert {name: value for name, value in details.items() if name in ("schema", "schemabase64")} == shown
+
+
+@pytest.mark.feature("RES-024", "RES-025", "RES-026", "RES-029", "RES-030", "RES-009")
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "problem"),
+    [
+        ("PATCH", OVEN, {}, 405, "details_required"),
+        ("PUT", f"{OVEN}$details", {"xRegistry-name": "x"}, 400, "extra_xregistry_header"),
+        ("PUT", OVEN, {"xRegistry-schema": "x"}, 400, "extra_xregistry_header"),
+        ("PUT", OVEN, {"xRegistry-schemabase64": "x"}, 400, "extra_xregistry_header"),
+        ("PUT", OVEN, {"xRegistry-name": "%C0%A0"}, 400, "header_error"),
+        ("PUT", "/schemagroups/ovens$details", {}, 400, "bad_details"),
+    ],
+)
+def test_misused_headers(
+    client: httpx.Client, method: str, path: str, headers: dict[str, str], status: int, problem: str
+) -> None:
+    answer = client.request(method, path, headers={**headers}, content=b"{}")
+    assert (answer.status_code, answer.json()["type"].rpartition("#")[2]) == (status, problem)
+
+
+@pytest.mark.feature("RES-008")
+def test_details_is_tolerated_where_there_are_no_documents(client: httpx.Client) -> None:
+    made = client.put("/messagegroups/ovens/messages/heated$details", json={})
+    assert made.json()["self"].endswith("/heated")

@@ -1,0 +1,82 @@
+"""A small registry on a real store, spoken to through the operations that HTTP uses too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.registry import operations
+from postroom.registry.inlining import parse_inline
+from postroom.registry.interaction import Interaction
+from postroom.registry.places import resolve
+from postroom.registry.trees import read_collection, read_entity
+from postroom.registry.views import View, render, render_collection
+from postroom.store import open_store
+from postroom.store.interface import Store
+
+
+class Desk:
+    """Puts, patches, deletes and shows entities by xid, each in a transaction of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def put(self, xid: str, body: Any, patch: bool = False, default: str | None = "") -> Any:
+        with self.store.write() as tx:
+            interaction, place = Interaction(tx), resolve(tx.model(), xid)
+            match place.kind:
+                case "registry":
+                    operations.update_registry(interaction, body, patch)
+                case "group":
+                    operations.put_group(interaction, place, body, patch)
+                case "resource":
+                    operations.put_resource(interaction, place, body, patch, default)
+                case "meta":
+                    operations.put_meta(interaction, place, body, patch)
+                case "version":
+                    operations.put_version(interaction, place, place.ids[5], body, patch, default)
+                case "versions":
+                    operations.put_versions(interaction, place, body, patch, default)
+                case _:
+                    operations.put_members(interaction, place, body, patch)
+            interaction.finish()
+        return self.show(xid)
+
+    def patch(self, xid: str, body: Any) -> Any:
+        return self.put(xid, body, patch=True)
+
+    def post_version(self, xid: str, body: Any) -> str:
+        with self.store.write() as tx:
+            interaction, place = Interaction(tx), resolve(tx.model(), xid)
+            written = operations.put_version(interaction, place, None, body, False, "")
+            interaction.finish()
+        return written.versions[0]
+
+    def delete(self, xid: str, epoch: int | None = None, members: Any = None) -> None:
+        with self.store.write() as tx:
+            interaction = Interaction(tx)
+            operations.delete(interaction, resolve(tx.model(), xid), epoch, members, "")
+            interaction.finish()
+
+    def show(self, xid: str, inline: str = "") -> Any:
+        with self.store.read() as tx:
+            place = resolve(tx.model(), xid)
+            wanted = parse_inline(tx.model(), place, [inline] if inline else [])
+            view = View(base="http://desk", inline=wanted, root=place.xid)
+            if place.is_collection:
+                return render_collection(read_collection(tx, place, wanted), view)
+            return render(read_entity(tx, place, wanted), view)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.registry.entities import Document, Entity
+from postroom.store import open_store
+from postroom.store.interface import Store
+from postroom.store.rows import entity_of, entity_values
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as opened:
+        yield opened
+
+
+def oven(xid: str, **attributes: object) -> Entity:
+    return Entity(xid=xid, epoch=1, createdat="2030-01-01T00:00:00Z", modifiedat="", attributes=dict(attributes))
+
+
+def test_a_failed_write_leaves_nothing(store: Store) -> None:
+    before = store.version()
+
+    def fail() -> None:
+        with store.write() as tx:
+            tx.put(oven("/messagegroups/ovens"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    with store.read() as tx:
+        assert tx.entity("/messagegroups/ovens") is None
+    assert store.version() == before
+
+
+def test_a_read_sees_one_state(store: Store) -> None:
+    with store.read() as tx:
+        assert tx.count("/messagegroups") == 0
+        with store.write() as writing:
+            writing.put(oven("/messagegroups/ovens"))
+        assert tx.count("/messagegroups") == 0
+    with store.read() as tx:
+        assert tx.count("/messagegroups") == 1
+
+
+def test_below_is_below_and_nothing_beside(store: Store) -> None:
+    xids = ["/messagegroups/a", "/messagegroups/a/messages/x", "/messagegroups/a/messages/x/versions/1"]
+    beside = ["/messagegroups/a.b", "/messagegroups/a-b/messages/x", "/messagegroups/ab", "/messagegroups/a0"]
+    with store.write() as tx:
+        for xid in xids + beside:
+            tx.put(oven(xid))
+        assert [entity.xid for entity in tx.below("/messagegroups/a")] == xids[1:]
+
+
+@pytest.mark.feature("REG-035", "REG-036")
+def test_ids_are_found_exactly_and_unique_ignoring_case(store: Store) -> None:
+    with store.write() as tx:
+        tx.put(oven("/messagegroups/Ovens"))
+        assert tx.sibling("/messagegroups", "ovens") == "Ovens"
+        assert tx.sibling("/messagegroups", "oven") is None
+        assert tx.entity("/messagegroups/ovens") is None
+
+
+def test_writers_take_turns(store: Store) -> None:
+    def add(number: int) -> None:
+        with store.write() as tx:
+            found = tx.entity("/messagegroups/counter")
+            count = found.attributes["count"] if found else 0
+            tx.put(oven("/messagegroups/counter", count=count + 1, last=number))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.read() as tx:
+        found = tx.entity("/messagegroups/counter")
+    assert found is not None
+    assert found.attributes["count"] == 20
+
+
+def test_the_file_is_safe_at_every_commit(tmp_path: Path) -> None:
+    import sqlite3
+
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
+        writer: sqlite3.Connection = store._writer  # type: ignore[attr-defined]
+        assert writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert writer.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.booleans(), max_size=4),
+    st.none() | st.builds(Document, content=st.binary(max_size=20), url=st.text(max_size=5), text=st.booleans()),
+)
+def test_rows_are_entities_again(attributes: dict[str, object], document: Document | None) -> None:
+    entity = Entity(xid="/a/b", epoch=3, createdat="c", modifiedat="m", attributes=attributes, document=document)
+    assert entity_of(entity_values(entity)) == entity
