@@ -89,6 +89,19 @@ def test_misused_headers(
     assert (answer.status_code, answer.json()["type"].rpartition("#")[2]) == (status, problem)
 
 
+@pytest.mark.feature("RES-013", "RES-027")
+def test_unusual_attributes_never_break_the_headers(client: httpx.Client) -> None:
+    odd = {"format": "X/1", "description": "50 % Käse\n", "mine": {"Ünï": "x"}, "list": [1], "deep": {"a": {"b": 1}}}
+    assert client.put(f"{OVEN}$details", json=odd).status_code == 201
+    got = client.get(OVEN)
+    assert got.headers["xregistry-description"] == "50%20%25%20K%C3%A4se%0A"
+    assert not [name for name in got.headers if name.startswith(("xregistry-mine", "xregistry-list", "xregistry-deep"))]
+    client.put(f"{OVEN}$details", json={"format": "X/1", "schemaurl": "https://ovens.example/ö€"})
+    assert client.get(OVEN).headers["location"] == "https://ovens.example/%C3%B6%E2%82%AC"
+    for wrong in ({"contenttype": "a/b\r\nX: y"}, {"contenttype": "ä/€"}, {"schemaurl": "a b"}, {"schemaurl": 5}):
+        assert client.put(f"{OVEN}$details", json={"format": "X/1", **wrong}).status_code == 400
+
+
 @pytest.mark.feature("RES-008")
 def test_details_is_tolerated_where_there_are_no_documents(client: httpx.Client) -> None:
     made = client.put("/messagegroups/ovens/messages/heated$details", json={})

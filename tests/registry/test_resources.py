@@ -94,7 +94,7 @@ def test_which_version_a_new_resource_gets(desk: Any, body: Any, default: str, n
         (OVEN, {}, "required_attribute_missing"),
         ("/schemagroups/ovens/schemas/none/versions", {}, "missing_versions"),
         (HEATED, {"meta": {"defaultversionsticky": True}}, "setdefaultversionsticky_false"),
-        (HEATED, {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"required": "yes"}}}, "invalid_attribute"),
+        (HEATED, {"envelope": "CloudEvents/1.0", "envelopemetadata": {"id": {"required": 1}}}, "invalid_attribute"),
         (HEATED, {"basemessage": "/messagegroups/ovens"}, "invalid_attribute"),
         (HEATED, {"basemessage": "urn:a", "basemessageuri": "urn:b"}, "invalid_attribute"),
         (HEATED, {"meta": {"xref": "messages/x"}}, "malformed_xref"),

@@ -13,19 +13,26 @@ from postroom.registry.problems import RegistryProblem
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 MEGABYTE = 1024 * 1024
+PATIENCE = 16
 
 
 async def read_body(request: Request, limit_mb: int) -> bytes:
-    """The body, or a 413 problem as soon as it is longer than the limit."""
-    chunks, size = [], 0
+    """The body, or a 413 problem when it is longer than the limit.
+
+    What is too much is read and forgotten, up to a point: a client that is still sending would not see the answer.
+    """
+    chunks, size, limit = [], 0, limit_mb * MEGABYTE
     try:
         async for chunk in request.stream():
             size += len(chunk)
-            if size > limit_mb * MEGABYTE:
-                _refuse_size(request.url.path, limit_mb)
-            chunks.append(chunk)
+            if size <= limit:
+                chunks.append(chunk)
+            elif size > limit * PATIENCE:
+                break
     except ClientDisconnect:
         raise RegistryProblem("parsing_data", request.url.path, error_detail="the body ended early") from None
+    if size > limit:
+        _refuse_size(request.url.path, limit_mb)
     return b"".join(chunks)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -34,6 +35,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "versions": ("GET", "PATCH", "POST", "DELETE"),
     "version": ("GET", "PUT", "PATCH", "DELETE"),
 }
+URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~{}|^"
 NOT_IN_HEADERS = frozenset({"contenttype", "meta", "versions"})
 
 
@@ -177,7 +179,7 @@ class EntityCall:
         place, inline = resolve(self.tx.model(), xid), self._inline()
         if place.xid != self.place.xid:
             inline = inline.below(place.ids[-1]) or Inline()
-        return render_collection(read_collection(self.tx, place, inline, set(ids)), self._view(inline, xid))
+        return render_collection(read_collection(self.tx, place, inline, set(ids)), self._view(inline))
 
     def _version_place(self, version_id: str) -> Place:
         xid = f"{self.place.resource_xid}/versions/{version_id}"
@@ -216,7 +218,7 @@ class EntityCall:
         if created:
             headers["Location"] = view.base + tree.xid
         if document.url:
-            headers.setdefault("Location", document.url)
+            headers.setdefault("Location", quote(document.url, safe=URL_CHARACTERS))
             return Answer(status=201 if created else 303 if self.call.method == "GET" else 200, headers=headers)
         return Answer(status=201 if created else 200, headers=headers, content=document.content)
 

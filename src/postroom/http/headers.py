@@ -6,6 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
+from postroom.model.names import is_map_key
 from postroom.model.types import Attribute, ResourceType
 from postroom.registry.problems import RegistryProblem
 
@@ -38,7 +39,7 @@ def attribute_headers(document: dict[str, Any], left_out: frozenset[str]) -> dic
             continue
         if isinstance(value, dict):
             members = {f"{name}.{key}": member for key, member in value.items()}
-            if all(_is_scalar(member) for member in members.values()):
+            if all(_is_scalar(value[key]) and is_map_key(key) for key in value):
                 headers |= {f"xRegistry-{key}": encode(_text(member)) for key, member in members.items()}
         elif _is_scalar(value):
             headers[f"xRegistry-{name}"] = encode(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import http.client
 import ipaddress
@@ -76,7 +77,11 @@ def _reserve(host: str, port: int) -> tuple[socket.socket, int]:
         guard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         guard.bind((host, port))
     except OSError as error:
-        reason = "another process listens there" if error.errno == 98 else (error.strerror or str(error)).lower()
+        reason = (
+            "another process listens there"
+            if error.errno == errno.EADDRINUSE
+            else (error.strerror or str(error)).lower()
+        )
         raise PortBusy(
             f"cannot listen on {host}:{port}: {reason}.", remedy="Choose another with --port, or --port 0."
         ) from None

@@ -119,6 +119,11 @@ def _check_texts(attributes: Body, subject: str) -> None:
             raise RegistryProblem(
                 "invalid_attribute", subject, name=name, error_detail="must not be empty", pointer=f"/{name}"
             )
+    contenttype = attributes.get("contenttype")
+    if isinstance(contenttype, str) and not (contenttype.isascii() and contenttype.isprintable()):
+        detail = "must be a media type"
+        name = "contenttype"
+        raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
     deprecated = attributes.get("deprecated")
     if not isinstance(deprecated, dict):
         return

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.model.scalars import scalar_error
 from postroom.model.types import ResourceType
 from postroom.registry.composing import Body
 from postroom.registry.entities import Document
@@ -56,9 +57,9 @@ def _unchanged(before: Document | None, cleared: bool, patch: bool) -> Document 
 
 
 def _text(value: Any, name: str, subject: str) -> str:
-    if not isinstance(value, str) or not value:
+    if value == "" or scalar_error("url", value):
         raise RegistryProblem("invalid_attribute", subject, name=name, error_detail="must be a URL", pointer=f"/{name}")
-    return value
+    return str(value)
 
 
 def _decoded(value: Any, name: str, subject: str) -> bytes:
