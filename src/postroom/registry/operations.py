@@ -163,13 +163,23 @@ def import_document(tx: Transaction, tree: dict[str, Any], *, actor: str = "", c
 def export_document(tx: Transaction) -> dict[str, Any]:
     """The whole registry as one rc4 document without server URLs.
 
-    A Resource shows its default Version's attributes; `versions` is there only where there are several.
+    A Resource shows its default Version's attributes; `versions` is there only where there are several. A Resource
+    that stands for another shows its ids and `meta.xref` only.
     """
     document = render(read_registry(tx, EXPORT.inline), EXPORT)
     for group_plural, kind in tx.model().groups.items():
         for group in document[group_plural].values():
-            for plural in kind.resources:
-                for resource in group[plural].values():
-                    if len(resource.get("versions", ())) <= 1:
-                        resource.pop("versions", None)
+            for plural, resource_kind in kind.resources.items():
+                group[plural] = {one: _exported(r, resource_kind.singular) for one, r in group[plural].items()}
     return document
+
+
+def _exported(resource: dict[str, Any], singular: str) -> dict[str, Any]:
+    identity = (singular + "id", "xid")
+    meta = resource["meta"]
+    if "xref" in meta:  # FLAG-012: a reference is not a copy, and could not be imported as one
+        kept = {name: resource[name] for name in identity}
+        return {**kept, "meta": {name: meta[name] for name in (*identity, "xref")}}
+    if len(resource.get("versions", ())) <= 1:
+        return {name: value for name, value in resource.items() if name != "versions"}
+    return resource
