@@ -75,6 +75,14 @@ def test_a_commit_that_died_is_finished_exactly_once(
     assert unfinished(lake) == []
 
 
+def test_a_table_whose_making_died_is_made(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:
+    (lake.path("shop/order.placed") / "_delta_log").mkdir(parents=True)
+    assert list(lake.places()) == []
+    job = fleet.job(lake, catalog.compiled)
+    commit_batch(lake, job, "records", [fleet.task(job, records)])
+    assert count(lake, "shop/order.placed") == 6
+
+
 def test_an_earlier_commit_of_the_same_batch_wins(
     fleet: Any, lake: Lake, catalog: Catalog, records: Path, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from postroom.pipeline.evolution import Incompatible, new_columns
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import DEAD_LETTERS
-from postroom.pipeline.ledger import LedgerEntry, commit_properties, is_committed, record_batch
+from postroom.pipeline.ledger import LedgerEntry, commit_properties, find_entry, is_committed, record_batch
 from postroom.pipeline.manifest import (
     AddedFile,
     Change,
@@ -38,6 +38,10 @@ def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[Written]) 
     """Bring what the tasks wrote into the tables, exactly once; an earlier commit of the same batch wins."""
     written = list(written)
     with lake.lock():
+        done = find_entry(lake, job.run, job.batch)
+        if done is not None:
+            discard(lake, written)
+            return done
         manifest = plan_manifest(lake, job, source, written)
         if not put_manifest(lake, manifest):
             discard(lake, written)

@@ -49,7 +49,8 @@ class Lake(msgspec.Struct, frozen=True):
 
     def has(self, folder: str) -> bool:
         """Whether there is a Delta table in a folder of the lake."""
-        return (self.root / folder / "_delta_log").is_dir()
+        # A process that dies while it makes a table leaves a log without a commit: that is no table yet.
+        return any((self.root / folder / "_delta_log").glob("[0-9]*.json"))
 
     def places(self) -> Iterator[TablePlace]:
         """All tables of landed messages, in order of their names."""
@@ -61,6 +62,8 @@ class Lake(msgspec.Struct, frozen=True):
     def _places(self, base: Path, prefix: str) -> Iterator[TablePlace]:
         for log in sorted(base.glob("[!_]*/*/_delta_log")):
             table, group = log.parent.name, log.parent.parent.name
+            if not self.has(f"{prefix}{group}/{table}"):
+                continue
             schema = f"endpoints/{id_of(group)}" if prefix else id_of(group)
             yield TablePlace(f"{prefix}{group}/{table}", schema, id_of(table))
 
