@@ -13,6 +13,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.store import open_store
 from postroom.store.interface import Store
 
+XREF = {"meta": {"xref": "/messagegroups/ovens/messages/heated"}}
 KITCHEN: dict[str, Any] = {
     "$schema": "https://example.com/schema",
     "specversion": "1.0-rc4",
@@ -26,7 +27,7 @@ KITCHEN: dict[str, Any] = {
             },
         }
     },
-    "messagegroups": {"ovens": {"epoch": 40, "messages": {"heated": {"protocol": "KAFKA"}}}},
+    "messagegroups": {"ovens": {"epoch": 40, "messages": {"heated": {"protocol": "KAFKA"}, "warm": XREF}}},
     "endpoints": {"door": {"usage": ["consumer"], "messages": {"opened": {}}}},
 }
 
@@ -46,7 +47,7 @@ def test_a_document_goes_in_and_comes_out(store: Store, tmp_path: Path) -> None:
         "schemagroups": 1,
         "schemas": 2,
         "messagegroups": 1,
-        "messages": 2,
+        "messages": 3,
         "endpoints": 1,
         "versions": 5,
     }
@@ -55,6 +56,8 @@ def test_a_document_goes_in_and_comes_out(store: Store, tmp_path: Path) -> None:
     assert exported["schemagroups"]["ovens"]["schemas"]["oven"]["versions"]["1"]["schema"] == {"type": "object"}
     assert exported["schemagroups"]["ovens"]["schemas"]["proto"]["schema"] == "message Oven {}"
     assert "versions" not in exported["messagegroups"]["ovens"]["messages"]["heated"]
+    assert exported["messagegroups"]["ovens"]["messages"]["warm"]["meta"]["xref"] == XREF["meta"]["xref"]
+    assert "protocol" not in exported["messagegroups"]["ovens"]["messages"]["warm"]
     assert "http" not in str({name: value for name, value in exported.items() if name.endswith("url")})
     with open_store(f"sqlite:///{tmp_path}/other.db") as other:
         with other.write() as tx:
