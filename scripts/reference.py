@@ -1,0 +1,233 @@
+"""Write the reference pages that repeat what the program knows: commands, settings, errors.
+
+`python scripts/reference.py` writes them, `python scripts/reference.py --check` only says which are out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from postroom.cli.command import ExampleCommand
+from postroom.cli.main import COMMANDS, main
+from postroom.errors import PostroomError
+from postroom.registry.problems import PROBLEMS
+from postroom.settings import FIELDS, FILE, describe, variable
+
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+NOTE = "<!-- Written by scripts/reference.py from the program itself: change it there. -->"
+SHARED_OPTIONS = ("verbose", "quiet", "help")
+EXAMPLES_ARE_TESTED = "<!-- test: skip, tests/docs/test_help.py runs the example of every command -->"
+
+
+def commands_page() -> str:
+    """Every command with its arguments, options and example."""
+    context = click.Context(main, info_name="postroom")
+    opening = """
+        # Commands
+
+        `postroom COMMAND --help` prints the same. `postroom --version` prints the version.
+
+        Every command ends with one of these exit codes:
+
+        | exit code | meaning |
+        |---|---|
+        | 0 | done |
+        | 1 | a negative answer: not every message landed, … |
+        | 2 | bad usage or bad input |
+        | 3 | a system that the command needs is not there |
+        | 130 | interrupted from the keyboard |
+
+        An error is one sentence on stderr; [Errors](errors.md) lists them. A flag marked *setting* can also be given
+        as a variable or in a file; [Settings](settings.md) has the names.
+    """
+    sections = [_command(name, _loaded(name, context), context) for name in COMMANDS]
+    return _page(inspect.cleandoc(opening), *sections)
+
+
+def settings_page() -> str:
+    """Every setting with its variable, type, default and the commands that take it as a flag."""
+    opening = f"""
+        # Settings
+
+        A setting comes from the first of these that names it:
+
+        1. a flag of the command, where the command has one;
+        2. the environment variable;
+        3. `{FILE}` in the current folder, as `name = value`;
+        4. the default.
+
+        A list is separated by commas in a variable and is an array in `{FILE}`. A name that no setting has is an
+        error, in the file as well as after `POSTROOM_`. `postroom settings` lists what holds and who said so;
+        [Configure it](../how-to/configure.md) shows how to use them.
+    """
+    takers = _commands_by_setting()
+    return _page(inspect.cleandoc(opening), *(_setting(name, takers.get(name, [])) for name in FIELDS))
+
+
+def errors_page() -> str:
+    """Every error a command can end with, and every way in which a registry refuses a request."""
+    opening = """
+        # Errors
+
+        A command that cannot do its work prints one sentence on stderr: `postroom:`, the place (a file with line and
+        column, a JSON pointer, a URL), what is wrong, and what to do where that is known. `POSTROOM_DEBUG=1` shows the
+        traceback behind it. In Python the same errors are exceptions; all derive from `postroom.PostroomError` and
+        carry `code`, `sentence`, `place` and `remedy`.
+    """
+    problems = """
+        ## Answers of the registry
+
+        The service answers a refused request with a JSON object: `type` (a URI that ends with the code below), `title`,
+        `status`, `subject` (the entity) and, where they help, `detail`, `args` and `pointer`.
+    """
+    rows = [(f"`{name}`", kind.status, kind.title.replace("{{}}", "{}")) for name, kind in sorted(PROBLEMS.items())]
+    return _page(
+        inspect.cleandoc(opening),
+        *(_error_family(family) for family in PostroomError.__subclasses__() if family.__module__ == "postroom.errors"),
+        inspect.cleandoc(problems),
+        _table(("code", "status", "title"), rows),
+    )
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+}
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Write or check the pages; 1 when a checked page is out of date."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is out of date")
+    check = parser.parse_args(arguments).check
+    stale = [name for name, page in PAGES.items() if _differs(REFERENCE / name, page())]
+    for name in stale:
+        if check:
+            print(f"docs/reference/{name} is out of date; `make docs` writes it anew.", file=sys.stderr)
+        else:
+            REFERENCE.mkdir(parents=True, exist_ok=True)
+            (REFERENCE / name).write_text(PAGES[name](), encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+def _differs(path: Path, text: str) -> bool:
+    return not path.exists() or path.read_text(encoding="utf-8") != text
+
+
+def _loaded(name: str, context: click.Context) -> click.Command:
+    command = main.get_command(context, name)
+    if command is None:
+        raise LookupError(f"the command {name} has no module")
+    return command
+
+
+def _command(name: str, command: click.Command, parent: click.Context) -> str:
+    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
+    parts = [f"## postroom {name}", _prose(command.help), f"```text\n{_usage(command, context)}\n```"]
+    parts.append(_table(("option", "meaning"), _options(command, context)))
+    if isinstance(command, ExampleCommand) and command.example:
+        shown = "\n".join(f"$ {line}" for line in command.example.splitlines())
+        parts.append(f"{EXAMPLES_ARE_TESTED}\n```console\n{shown}\n```")
+    return "\n\n".join(parts)
+
+
+def _usage(command: click.Command, context: click.Context) -> str:
+    return " ".join([context.command_path, *command.collect_usage_pieces(context)])
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    # What every command has comes last; sorting keeps the order of the rest.
+    for parameter in sorted(command.get_params(context), key=lambda given: given.name in SHARED_OPTIONS):
+        record = parameter.get_help_record(context)
+        if record is not None and record[1]:
+            yield f"`{record[0]}`", record[1]
+
+
+def _commands_by_setting() -> dict[str, list[str]]:
+    context = click.Context(main, info_name="postroom")
+    takers: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        for parameter in _loaded(name, context).params:
+            if isinstance(parameter, click.Option) and f"[setting {parameter.name}" in (parameter.help or ""):
+                takers.setdefault(str(parameter.name), []).append(name)
+    return takers
+
+
+def _setting(name: str, takers: list[str]) -> str:
+    default = FIELDS[name].default
+    flag = "--" + name.replace("_", "-")
+    rows = [
+        ("variable", f"`{variable(name)}`"),
+        ("type", _type(msgspec.inspect.type_info(FIELDS[name].type))),
+        (
+            "default",
+            f"`{str(default).lower() if isinstance(default, bool) else default}`" if default else _empty(default),
+        ),
+    ]
+    if takers:
+        rows.append(
+            ("flag", f"`{flag}` of {', '.join(f'[`{taker}`](commands.md#postroom-{taker})' for taker in takers)}")
+        )
+    return f"## {name}\n\n{describe(name)}\n\n" + "\n".join(f"- {label}: {value}" for label, value in rows)
+
+
+def _empty(default: Any) -> str:
+    return "`false`" if default is False else "`0`" if default == 0 and default != () else "empty"
+
+
+def _type(info: msgspec.inspect.Type) -> str:
+    if isinstance(info, msgspec.inspect.Metadata):
+        return _type(info.type)
+    if isinstance(info, msgspec.inspect.LiteralType):
+        return " or ".join(f"`{value}`" for value in info.values)
+    if isinstance(info, msgspec.inspect.VarTupleType):
+        return "list of texts"
+    if isinstance(info, msgspec.inspect.IntType):
+        return f"whole number{_range(info)}"
+    if isinstance(info, msgspec.inspect.FloatType):
+        return f"number{_range(info)}"
+    return "`true` or `false`" if isinstance(info, msgspec.inspect.BoolType) else "text"
+
+
+def _range(info: msgspec.inspect.IntType | msgspec.inspect.FloatType) -> str:
+    if info.ge is not None and info.le is not None:
+        return f" from {info.ge} to {info.le}"
+    return f" greater than {info.gt}" if info.gt is not None else ""
+
+
+def _error_family(family: type[PostroomError]) -> str:
+    rows = [(f"`{kind.code}`", f"`{kind.__name__}`", _prose(kind.__doc__)) for kind in family.__subclasses__()]
+    title = _prose(family.__doc__).rstrip(".")
+    return f"## Exit code {family.exit_code}: {title[0].lower()}{title[1:]}\n\n" + _table(
+        ("code", "in Python", "meaning"), rows
+    )
+
+
+def _prose(text: str | None) -> str:
+    return inspect.cleandoc(text or "").strip()
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [columns, ["---"] * len(columns), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |".replace("| --- ", "|---").replace("--- |", "---|") for line in lines)
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+def _page(*parts: str) -> str:
+    return "\n\n".join([NOTE, *(part.strip() for part in parts)]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(run())
