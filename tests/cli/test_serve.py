@@ -113,7 +113,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
         writer = threading.Thread(target=write)
         writer.start()
         time.sleep(1.0)
-        for pid in (*_children(process.pid), process.pid):
+        for pid in (process.pid, *_children(process.pid)):  # the parent first: it would start a new worker
             os.kill(pid, signal.SIGKILL)
         writer.join(30)
         process.wait(30)
@@ -125,6 +125,32 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     assert {f"m{number}" for number in acknowledged} <= stored
     assert {f"/messagegroups/g/messages/{one}/versions/1" for one in stored} == versions
     assert {f"/messagegroups/g/messages/{one}" for one in stored} <= created
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "(zombie)" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("worker_first", [False, True])
+def test_no_worker_outlives_its_parent(tmp_path: Path, worker_first: bool) -> None:
+    with serving("--db", f"sqlite:///{tmp_path}/registry.db") as (process, _):
+        workers = _children(process.pid)
+        if worker_first:
+            os.kill(workers[0], signal.SIGKILL)
+            deadline = time.monotonic() + 10
+            while time.monotonic() < deadline and set(_children(process.pid)) <= set(workers):
+                time.sleep(0.001)
+            workers = _children(process.pid)
+        assert workers
+        process.kill()
+        process.wait(10)
+        deadline = time.monotonic() + 15
+        while time.monotonic() < deadline and any(map(_is_alive, workers)):
+            time.sleep(0.1)
+        assert not any(map(_is_alive, workers))
 
 
 def _children(pid: int) -> list[int]:

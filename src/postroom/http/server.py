@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 30.0
 PARENT_CHECK_SECONDS = 1.0
+ORPHAN_SECONDS = 5.0
 
 
 def serve(settings: Settings) -> None:
@@ -123,6 +124,9 @@ def _follow(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
+    # A worker that was just forked still has its parent's handler, which would swallow the signal.
+    time.sleep(ORPHAN_SECONDS)
+    os._exit(1)
 
 
 def _announce_later(host: str, port: int) -> None:
