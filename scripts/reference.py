@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import html
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -149,7 +150,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[tuple[s
     for parameter in sorted(command.get_params(context), key=lambda given: given.name in SHARED_OPTIONS):
         record = parameter.get_help_record(context)
         if record is not None and record[1]:
-            yield f"`{record[0]}`", record[1]
+            yield _code(record[0]), record[1]
 
 
 def _commands_by_setting() -> dict[str, list[str]]:
@@ -222,7 +223,12 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    return " ".join(str(value).replace("|", "\\|").split())
+    return " ".join(str(value).replace("|", "&#124;").split())
+
+
+def _code(text: str) -> str:
+    # Renderers disagree on how a bar is written in a code span of a table; they agree on HTML.
+    return f"<code>{html.escape(text)}</code>" if "|" in text else f"`{text}`"
 
 
 def _page(*parts: str) -> str:
