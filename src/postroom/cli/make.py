@@ -15,7 +15,7 @@ from postroom.errors import BadFlag, DocumentBroken, FileMissing
 
 
 @postroom_command(
-    example="postroom make --catalog demo/catalog vehicle.telemetry.position --set vin=WVW123 --data auto"
+    example="postroom make --catalog demo/catalog station.offline --set depot=oslo --set station=S07 --data auto"
 )
 @click.argument("message")
 @click.option("--catalog", required=True, metavar="SRC", help="A file, a folder, http(s)://… or sqlite:///path.db.")
