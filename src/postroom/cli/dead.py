@@ -41,7 +41,8 @@ def command(lake: str, as_json: bool) -> None:
     for group in groups:
         click.echo(f"\n{explain_match(group.match)}")
         click.echo(f"           {_start(group.record)}")
-        click.echo(f"           {group.source}, byte {group.position:,}")
+        which = f", message {group.number + 1} of the batch" if group.number else ""
+        click.echo(f"           {group.source}, byte {group.position:,}{which}")
 
 
 def _start(record: bytes) -> str:
@@ -62,5 +63,6 @@ def _shown(group: LetterGroup) -> dict[str, Any]:
             "record": group.record.decode(errors="replace"),
             "source": group.source,
             "position": group.position,
+            "number": group.number,
         },
     }

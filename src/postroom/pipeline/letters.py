@@ -17,7 +17,8 @@ _SUMMARY = """
 SELECT outcome, coalesce(reasons[1].code, '') AS code, count(*) AS letters, min(_dead_at) AS first_seen,
        max(_dead_at) AS last_seen,
        arg_min({{'match': {{'outcome': outcome, 'message': message, 'candidates': candidates, 'reasons': reasons}},
-                 'record': record, 'source': _source, 'position': _position}}, (_dead_at, _source, _position)) AS sample
+                 'record': record, 'source': _source, 'position': _position, 'number': index}},
+               (_dead_at, _source, _position)) AS sample
 FROM {table}
 GROUP BY ALL
 ORDER BY letters DESC, outcome, code
@@ -36,6 +37,7 @@ class LetterGroup(msgspec.Struct, frozen=True):
     record: bytes
     source: str
     position: int
+    number: int
 
 
 def summarise_letters(lake: Lake) -> list[LetterGroup]:
@@ -55,5 +57,5 @@ def _group(*values: Any) -> LetterGroup:
     found = sample["match"]
     reasons = tuple(Reason(**{name: text or "" for name, text in reason.items()}) for reason in found["reasons"] or ())
     match = Match(outcome, found["message"], candidates=tuple(found["candidates"] or ()), reasons=reasons)
-    record, source, position = sample["record"], sample["source"], sample["position"]
-    return LetterGroup(outcome, code, letters, first_seen, last_seen, match, record, source, position)
+    place = (sample["record"], sample["source"], sample["position"], sample["number"])
+    return LetterGroup(outcome, code, letters, first_seen, last_seen, match, *place)

@@ -76,28 +76,35 @@ def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "pos
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     said = scratch / "java.log"
     with said.open("wb") as output, _environment({"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}):
+        gateway: Any = None
         try:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]  # Spark left it untyped
                 configuration, {"stdout": output, "stderr": output}
             )
-            context = SparkContext(gateway=gateway, conf=configuration)
+            return SparkSession(SparkContext(gateway=gateway, conf=configuration))
         except (PySparkException, OSError, Py4JError) as error:
-            raise MissingSystem(f"Spark did not start: {_last_line(said) or error}", place=master) from error
-    return SparkSession(context)
+            _stop_gateway(gateway)
+            raise MissingSystem(f"Spark did not start: {_telling_line(said, error)}", place=master) from error
 
 
 def stop_spark(session: SparkSession) -> None:
     """Stop Spark and wait until its Java process is gone, so that the next session starts a fresh one."""
+    gateway = session.sparkContext._gateway
+    session.stop()
+    _stop_gateway(gateway)
+
+
+def _stop_gateway(gateway: Any) -> None:
     from pyspark import SparkContext
 
-    gateway: Any = session.sparkContext._gateway
-    session.stop()
-    gateway.shutdown()
-    if gateway.proc is not None:
-        gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=60)
+    if gateway is not None:
+        gateway.shutdown()
+        if gateway.proc is not None:
+            gateway.proc.stdin.close()
+            gateway.proc.wait(timeout=60)
     SparkContext._gateway = None
     SparkContext._jvm = None
+    SparkContext._active_spark_context = None
 
 
 @contextmanager
@@ -115,7 +122,8 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _last_line(said: Path) -> str:
-    lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if "rror" in line or "xception" in line] or lines
-    return telling[-1] if telling else ""
+def _telling_line(said: Path, error: Exception) -> str:
+    lines = [line.strip() for line in (said.read_text(errors="replace") + f"\n{error}").splitlines()]
+    spoken = [line for line in lines if line and not line.startswith(("at ", "...", "WARNING"))]
+    telling = [line for line in spoken if " ERROR " in line or "xception: " in line or "rror: " in line] or spoken
+    return telling[0] if telling else "Java ended without a word."
