@@ -11,9 +11,11 @@ from tests.docs.sessions import ROOT
 
 from postroom.cli.main import COMMANDS
 from postroom.errors import PostroomError
+from postroom.http import configuration, entities
 from postroom.messages.explaining import _SENTENCES as SENTENCES
 from postroom.messages.outcome import OUTCOMES
 from postroom.protocols.table import PROTOCOLS
+from postroom.registry.capabilities import CAPABILITIES
 from postroom.registry.problems import PROBLEMS
 from postroom.settings import FIELDS, variable
 
@@ -59,6 +61,32 @@ def test_every_reason_code_is_listed(code: str) -> None:
 @pytest.mark.parametrize("word", [*OUTCOMES, *(wire.name for wire in PROTOCOLS)])
 def test_every_outcome_and_protocol_is_listed(word: str) -> None:
     assert f"| `{word}` |" in (REFERENCE / "records-and-outcomes.md").read_text()
+
+
+@pytest.mark.parametrize("path", configuration.METHODS)
+def test_every_fixed_path_of_the_service_is_listed_with_its_methods(path: str) -> None:
+    methods = ", ".join(configuration.METHODS[path])
+    assert f"| `/{path}` | {methods} |" in (REFERENCE / "http.md").read_text()
+
+
+@pytest.mark.parametrize("kind", entities.METHODS)
+def test_the_methods_of_every_kind_of_entity_are_listed(kind: str) -> None:
+    path = {
+        "registry": "/",
+        "groups": "/GROUPS",
+        "group": "/GROUPS/id",
+        "resources": "/GROUPS/id/RESOURCES",
+        "resource": "/GROUPS/id/RESOURCES/id",
+        "meta": "/GROUPS/id/RESOURCES/id/meta",
+        "versions": "/GROUPS/id/RESOURCES/id/versions",
+        "version": "/GROUPS/id/RESOURCES/id/versions/id",
+    }[kind]
+    assert f"| `{path}` | {', '.join(entities.METHODS[kind])} |" in (REFERENCE / "http.md").read_text()
+
+
+@pytest.mark.parametrize("flag", CAPABILITIES["flags"])
+def test_every_flag_of_the_service_is_listed(flag: str) -> None:
+    assert f"| `{flag}` |" in (REFERENCE / "http.md").read_text()
 
 
 def test_every_column_that_postroom_adds_is_listed() -> None:
