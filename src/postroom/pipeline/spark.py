@@ -83,8 +83,9 @@ def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "pos
             )
             return SparkSession(SparkContext(gateway=gateway, conf=configuration))
         except (PySparkException, OSError, Py4JError) as error:
+            why = _telling_line(said, str(error))  # a Java error asks Java for its text, so before that ends
             _stop_gateway(gateway)
-            raise MissingSystem(f"Spark did not start: {_telling_line(said, error)}", place=master) from error
+            raise MissingSystem(f"Spark did not start: {why}", place=master) from None
 
 
 def stop_spark(session: SparkSession) -> None:
@@ -122,7 +123,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _telling_line(said: Path, error: Exception) -> str:
+def _telling_line(said: Path, error: str) -> str:
     lines = [line.strip() for line in (said.read_text(errors="replace") + f"\n{error}").splitlines()]
     spoken = [line for line in lines if line and not line.startswith(("at ", "...", "WARNING"))]
     telling = [line for line in spoken if " ERROR " in line or "xception: " in line or "rror: " in line] or spoken
