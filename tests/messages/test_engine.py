@@ -56,7 +56,7 @@ def test_a_payload_reason_says_where_what_and_what_instead() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"", b"{", b"[", b'{"a":1}', b"\xff\xfe", b"null", b'{"protocol":"KAFKA","payload_base64":"%"}', b"[1,2]"],
+    [b"", b"{", b"[", b"[]", b'{"a":1}', b"\xff\xfe", b"null", b'{"protocol":"KAFKA","payload_base64":"%"}', b"[1,2]"],
 )
 def test_lines_that_are_no_messages_are_malformed_and_never_raise(line: bytes) -> None:
     results = catalog(READING).engine.sort_line(line)

@@ -45,14 +45,16 @@ def command(
     require_spark()
     from postroom.catalog import open_catalog
     from postroom.pipeline import sort
+    from postroom.pipeline.java import find_java_home
     from postroom.pipeline.lake import create_lake
     from postroom.pipeline.sources import find_files
 
     settings = settings_from(nulls=nulls, master=master)
     opened = open_catalog(catalog, settings=settings)
     chosen = opened.for_endpoint(endpoint) if endpoint else opened
-    # Both again inside sort(): here they say what is wrong before Spark takes seconds to start.
+    # All again inside sort(): here they say what is wrong before Spark takes seconds to start, or a folder is made.
     find_files(source)
+    find_java_home()
     create_lake(lake)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with (

@@ -21,6 +21,9 @@ _SENTENCES = {
     "record_broken": "{found}",
     "event_broken": "it is not a CloudEvent: {found}",
     "batch_broken": "it is not a batch of CloudEvents: {found}",
+    "empty_batch": "it is a batch without events",
+    "column_misfit": "its table cannot hold it: {found}",
+    "payload_not_text": "the payload is not UTF-8 text",
     "specversion_unknown": "specversion must be {expected!r} but is {found!r}",
 }
 

@@ -44,7 +44,7 @@ def open_duckdb() -> DuckDBPyConnection:
     if importlib.util.find_spec("duckdb") is None or importlib.util.find_spec("duckdb_extension_delta") is None:
         raise ExtraMissing("this needs `pip install 'postroom[spark]'`.", place="duckdb")
     import duckdb
-    import duckdb_extension_delta  # type: ignore[import-untyped]  # a folder of binaries
+    import duckdb_extension_delta
 
     connection = duckdb.connect(
         ":memory:", config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}

@@ -56,7 +56,7 @@ def spark_session(master: str = "local[*]", *, ui: bool = False, app: str = "pos
 def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "postroom") -> SparkSession:
     """Start Spark; what the Java process says goes to `scratch`/java.log and not to the terminal."""
     require_spark()
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
+    from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from postroom.messages.definition import CompiledCatalog
 from postroom.messages.engine import Engine
-from postroom.messages.outcome import Match, Reason, Sorted
+from postroom.messages.outcome import Sorted
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import DEAD_LETTERS, Layout, layout_of
 from postroom.pipeline.lines import Line, lines_of
@@ -47,11 +47,6 @@ class Written(msgspec.Struct, frozen=True):
     dead: dict[str, int]
     files: list[WrittenFile]
     schemas: dict[str, bytes]
-
-
-EMPTY_BATCH = Sorted(
-    Match("malformed", reasons=(Reason("", "/payload", "empty_batch", "at least one event", "an empty batch"),))
-)
 
 
 def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
@@ -92,7 +87,6 @@ class Tables:
 
     def add(self, line: Line, messages: list[Sorted]) -> None:
         """Take in the messages of one record."""
-        messages = messages or [EMPTY_BATCH]
         several = len(messages) > 1
         for index, message in enumerate(messages):
             row = Row(line, index, several, message)

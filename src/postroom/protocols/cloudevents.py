@@ -72,6 +72,9 @@ def _batch(record: Record) -> list[Message | Malformed]:
         events = _batch_decoder.decode(record.payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return [Malformed("/payload", "batch_broken", "a JSON array of CloudEvents", str(error))]
+    if not events:
+        # A record must end somewhere; an empty batch says nothing that could land.
+        return [Malformed("/payload", "empty_batch", "at least one event", "an empty batch")]
     return [_structured(record, bytes(event)) for event in events]
 
 
