@@ -117,6 +117,7 @@ def version_attributes(singular: str, hasdocument: bool) -> dict[str, Definition
     if hasdocument:
         attributes |= {
             singular + "url": {"type": "url"},
+            singular + "proxyurl": {"type": "url"},  # RES-041: an extension of ours, the reference server's name
             singular: {"type": "any"},
             singular + "base64": {"type": "string"},
         }
