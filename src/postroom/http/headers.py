@@ -28,7 +28,7 @@ def decode(value: str, name: str, subject: str) -> str:
     try:
         return unquote_to_bytes(_BAD_PERCENT.sub("%25", text)).decode()
     except UnicodeDecodeError:
-        raise RegistryProblem("header_error", subject, name=name) from None
+        raise RegistryProblem("header_error", subject, name=name, error_detail="it is not UTF-8") from None
 
 
 def attribute_headers(document: dict[str, Any], left_out: frozenset[str]) -> dict[str, str]:
