@@ -1,0 +1,40 @@
+"""`postroom serve` as a process of its own, that can be asked, stopped and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def serving(database: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs."""
+    command = [sys.executable, "-m", "postroom", "serve", "--db", database, "--port", "0", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("listening on http://127.0.0.1:"), line
+        yield process, line.removeprefix("listening on ").strip()
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """kill -9: the parent first, for it would start a new worker."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    for pid in (process.pid, *map(int, listed.split())):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    process.wait(30)
