@@ -6,6 +6,7 @@ from typing import Any
 
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
+from postroom.model.fetching import allowed_fetcher
 from postroom.model.render import render_model
 from postroom.registry.capabilities import CAPABILITIES, check_capabilities
 from postroom.registry.inlining import parse_inline
@@ -63,6 +64,7 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
     source = required_json(call, settings)
     with store.write() as tx:
         interaction = Interaction(tx)
+        interaction.fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
         write_modelsource(interaction, {} if source is None else source)
         interaction.finish()
         return Answer(json=tx.modelsource())

@@ -30,13 +30,15 @@ ORPHAN_SECONDS = 5.0
 
 def serve(settings: Settings) -> None:
     """Serve until a signal says stop."""
+    from postroom.model.fetching import allowed_fetcher
     from postroom.store.opening import open_store
 
     _check_host(settings)
     settings = msgspec.structs.replace(settings, db=settings.db or default_database())
     guard, port = _reserve(settings.host, settings.port)
     try:
-        open_store(settings.db, settings.model).close()
+        fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
+        open_store(settings.db, settings.model, fetch=fetch).close()
         _run(settings, port)
     finally:
         guard.close()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from postroom.errors import DocumentBroken, FileMissing
+from postroom.model.fetching import FetchRefused
+from postroom.model.includes import Fetch, expand_includes, refuse_all
 from postroom.model.refusal import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Model
@@ -23,9 +26,30 @@ def model_source(name: str) -> dict[str, Any]:
     return _read(Path(name))
 
 
+def expanded_source(name: str, fetch: Fetch = refuse_all) -> dict[str, Any]:
+    """The same with its includes resolved; those of a file may name other files, relative to it."""
+    source = model_source(name)
+    if source and name != "messaging":
+        source = expand_includes(source, _with_files(fetch), Path(name).resolve().as_uri())
+    return source
+
+
 def load_model(name: str) -> Model:
     """The full model: `messaging`, `none`, or that of a model file."""
-    return parse_model(model_source(name))
+    return parse_model(expanded_source(name))
+
+
+def _with_files(fetch: Fetch) -> Fetch:
+    def read(url: str) -> bytes:
+        if not url.startswith("file:"):
+            return fetch(url)
+        path = Path(unquote(urlsplit(url).path))
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise FetchRefused(f"{path} cannot be read: {error.strerror}") from None
+
+    return read
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from postroom.model.includes import Fetch, refuse_all
 from postroom.model.types import Model
 from postroom.registry.entities import Action, Change, Entity
 from postroom.registry.transaction import Transaction
@@ -26,6 +27,7 @@ class Interaction:
         self.actor = actor
         self.correlation = correlation or str(uuid.uuid4())
         self.checks_epochs = True
+        self.fetch: Fetch = refuse_all
         self._before: dict[str, Entity | None] = {}
 
     @property

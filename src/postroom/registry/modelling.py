@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.model.conform import Violation, conform
+from postroom.model.includes import expand_includes
 from postroom.model.refusal import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Attributes, Model
@@ -22,12 +23,20 @@ def write_modelsource(interaction: Interaction, source: Any, with_registry: bool
     if not isinstance(source, dict):
         raise RegistryProblem("model_error", "/model", error_detail="a model must be a JSON object")
     before = interaction.model
-    model = checked_model(source)
-    interaction.tx.put_modelsource(source)
+    expanded = _expanded(interaction, source)
+    model = checked_model(expanded)
+    interaction.tx.put_modelsource(source, expanded)
     _check_groups(interaction, before, model)
     if with_registry:
         _check_registry(interaction, model)
         interaction.touch("/")
+
+
+def _expanded(interaction: Interaction, source: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return expand_includes(source, interaction.fetch)
+    except ModelRefused as error:
+        raise _problem(error) from None
 
 
 def checked_model(source: dict[str, Any]) -> Model:
@@ -35,10 +44,13 @@ def checked_model(source: dict[str, Any]) -> Model:
     try:
         return parse_model(source)
     except ModelRefused as error:
-        if error.problem == "model_error":
-            detail = str(error).rstrip(".")
-            raise RegistryProblem("model_error", "/model", pointer=error.place, error_detail=detail) from None
-        raise RegistryProblem(error.problem, "/model", pointer=error.place, name=error.name) from None
+        raise _problem(error) from None
+
+
+def _problem(error: ModelRefused) -> RegistryProblem:
+    if error.problem == "model_error":
+        return RegistryProblem("model_error", "/model", pointer=error.place, error_detail=str(error).rstrip("."))
+    return RegistryProblem(error.problem, "/model", pointer=error.place, name=error.name)
 
 
 def _check_groups(interaction: Interaction, before: Model, model: Model) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from postroom.model.shipped import model_source
+from postroom.model.includes import Fetch, refuse_all
+from postroom.model.shipped import expanded_source, model_source
 from postroom.registry.capabilities import check_capabilities
 from postroom.registry.composing import as_body
 from postroom.registry.deleting import delete_entity, delete_members
@@ -46,13 +47,13 @@ class Imported(msgspec.Struct, frozen=True):
     updated: dict[str, int]
 
 
-def initialise(tx: Transaction, model: str) -> None:
+def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_all) -> None:
     """Give an empty store its root entity and its model; leave any other store as it is."""
     if tx.entity("/") is not None:
         return
-    source = model_source(model)
-    checked_model(source)
-    tx.put_modelsource(source)
+    expanded = expanded_source(model, fetch)
+    checked_model(expanded)
+    tx.put_modelsource(model_source(model), expanded)
     interaction = Interaction(tx)
     interaction.save(new_registry(f"postroom-{uuid.uuid4().hex[:12]}", interaction.now))
     interaction.finish()

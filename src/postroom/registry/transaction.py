@@ -50,5 +50,5 @@ class Transaction(Protocol):
     def modelsource(self) -> dict[str, Any]:
         """The model as the user gave it."""
 
-    def put_modelsource(self, source: dict[str, Any]) -> None:
-        """Replace the model."""
+    def put_modelsource(self, source: dict[str, Any], expanded: dict[str, Any]) -> None:
+        """Replace the model; `expanded` is the source with its includes resolved."""

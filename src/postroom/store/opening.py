@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from postroom.errors import FileMissing, SourceUnknown, StoreUnusable
+from postroom.model.includes import Fetch, refuse_all
 from postroom.registry.operations import initialise
 from postroom.store.interface import Store
 
 SQLITE = "sqlite:///"
 
 
-def open_store(url: str, model: str = "messaging", *, create: bool = True) -> Store:
+def open_store(url: str, model: str = "messaging", *, create: bool = True, fetch: Fetch = refuse_all) -> Store:
     """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
 
-    With `create=False` a file that is not there is an error instead of a new registry.
+    With `create=False` a file that is not there is an error instead of a new registry; `fetch` gets what the model
+    includes from elsewhere.
     """
     scheme = url.partition(":")[0]
     if scheme in ("postgresql", "postgres"):
@@ -29,7 +31,7 @@ def open_store(url: str, model: str = "messaging", *, create: bool = True) -> St
     store = SqliteStore(path)
     try:
         with store.write() as tx:
-            initialise(tx, model)
+            initialise(tx, model, fetch)
     except BaseException:
         store.close()
         raise

@@ -105,23 +105,23 @@ class SqliteTransaction:
 
     def model(self) -> Model:
         """The full model in force."""
-        return _compiled(self._source())
+        return _compiled(self._configuration("modelexpanded") or self._configuration("modelsource") or b"{}")
 
     def modelsource(self) -> dict[str, Any]:
         """The model as the user gave it."""
-        source: dict[str, Any] = msgspec.json.decode(self._source())
+        source: dict[str, Any] = msgspec.json.decode(self._configuration("modelsource") or b"{}")
         return source
 
-    def put_modelsource(self, source: dict[str, Any]) -> None:
+    def put_modelsource(self, source: dict[str, Any], expanded: dict[str, Any]) -> None:
         """Replace the model."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO configuration (name, value) VALUES ('modelsource', ?)",
-            (msgspec.json.encode(source),),
+        self._db.executemany(
+            "INSERT OR REPLACE INTO configuration (name, value) VALUES (?, ?)",
+            [("modelsource", msgspec.json.encode(source)), ("modelexpanded", msgspec.json.encode(expanded))],
         )
 
-    def _source(self) -> bytes:
-        row = self._db.execute("SELECT value FROM configuration WHERE name = 'modelsource'").fetchone()
-        return bytes(row[0]) if row else b"{}"
+    def _configuration(self, name: str) -> bytes:
+        row = self._db.execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
+        return bytes(row[0]) if row else b""
 
 
 def _place(xid: str) -> tuple[str, str]:

@@ -1,0 +1,63 @@
+"""Documents from other hosts: only from hosts that a setting names, within a time and a size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import httpx
+
+PORTS = {"http": 80, "https": 443}
+
+
+class FetchRefused(Exception):
+    """A document that is not fetched; the sentence says why."""
+
+
+class Fetcher:
+    """Fetches from the hosts it was given (`HOST` or `HOST:PORT`), never following a redirect."""
+
+    def __init__(self, hosts: Iterable[str] = (), timeout_s: float = 30.0, limit: int = 16 * 1024 * 1024) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._timeout_s = timeout_s
+        self._limit = limit
+
+    def __call__(self, url: str) -> bytes:
+        """The bytes at a URL."""
+        self._check_host(url)
+        deadline = time.monotonic() + self._timeout_s
+        try:
+            with httpx.stream("GET", url, timeout=self._timeout_s, follow_redirects=False) as answer:
+                if answer.status_code != httpx.codes.OK:
+                    raise FetchRefused(f"{url} answers with status {answer.status_code}")
+                return self._read(answer, url, deadline)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise FetchRefused(f"{url} cannot be fetched: {error or type(error).__name__}") from None
+
+    def _read(self, answer: httpx.Response, url: str, deadline: float) -> bytes:
+        content = b""
+        for chunk in answer.iter_bytes():
+            content += chunk
+            if len(content) > self._limit:
+                raise FetchRefused(f"{url} is larger than {self._limit} bytes")
+            if time.monotonic() > deadline:
+                raise FetchRefused(f"{url} takes longer than {self._timeout_s:g} seconds")
+        return content
+
+    def _check_host(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port or PORTS.get(parts.scheme)
+        except ValueError:
+            raise FetchRefused(f"{url} is not a URL") from None
+        host = parts.hostname
+        if parts.scheme not in PORTS or not host:
+            raise FetchRefused(f"{url} is no http or https URL")
+        if not {host, f"{host}:{port}", f"[{host}]", f"[{host}]:{port}"} & self._hosts:
+            raise FetchRefused(f"{host} is not among the hosts that may be fetched from (setting allow_fetch)")
+
+
+def allowed_fetcher(hosts: Iterable[str], timeout_s: float, limit_mb: int) -> Fetcher:
+    """The fetcher that the settings allow_fetch, timeout_s and max_document_mb describe."""
+    return Fetcher(hosts, timeout_s, limit_mb * 1024 * 1024)
