@@ -53,7 +53,7 @@ def test_a_document_elsewhere_is_a_redirect(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("body", "served", "shown"),
     [
-        ({"schema": {"type": "object"}}, b'{"type":"object"}', {"schema": {"type": "object"}}),
+        ({"schema": {"type": "object"}}, b'{\n  "type": "object"\n}', {"schema": {"type": "object"}}),
         ({"schema": "message Oven {}"}, b"message Oven {}", {"schema": "message Oven {}"}),
         ({"schema": "plain", "contenttype": "text/plain; x=y"}, b"plain", {"schema": "plain"}),
         ({"schema": "plain", "contenttype": "a/b"}, b"plain", {"schemabase64": "cGxhaW4="}),

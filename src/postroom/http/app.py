@@ -1,4 +1,4 @@
-"""The ASGI edge: reads requests, hands store work to threads, sends answers."""
+"""The ASGI edge: answers kept GETs at once, hands everything else to threads, sends what comes of it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from postroom.http.bodies import read_body
+from postroom.http.addresses import Addresses
+from postroom.http.bodies import MEGABYTE, read_body
+from postroom.http.cache import AnswerCache
 from postroom.http.calls import Answer, Call, parse_query
 from postroom.http.dispatch import answer, refuse
+from postroom.http.representations import Representation, matches, represent, takes_gzip
+from postroom.http.sharing import refuse_foreign_writes, sharing_headers
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
+
+NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
+UNKNOWN_BASE = "http://localhost"
 
 
 def create_app(store: Store, settings: Settings) -> ASGIApp:
@@ -29,48 +35,104 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         yield
         store.close()
 
-    return Starlette(routes=[Mount("/", app=RegistryEndpoint(store, settings))], lifespan=lifespan)
+    edge = Edge(store, settings)
+    inner = Starlette(routes=[Mount("/", app=edge)], lifespan=lifespan)
+
+    async def front(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not await edge.answer_kept(scope, send):
+            await inner(scope, receive, send)
+
+    return front
 
 
-class RegistryEndpoint:
+class Edge:
     """Every path of the service; the model decides at run time which of them exist."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
+        self._addresses = Addresses(getattr(settings, "trusted_proxies", ()))
+        self._origins = frozenset(getattr(settings, "cors_origins", ("*",)))
+        self._cache = AnswerCache(getattr(settings, "cache_mb", 64) * MEGABYTE)
+
+    async def answer_kept(self, scope: Scope, send: Send) -> bool:
+        """Answer a GET whose answer is kept from the present state; False when there is none."""
+        if scope["method"] != "GET" or not self._cache:
+            return False
+        try:
+            call = self._call(scope)
+        except RegistryProblem:
+            return False
+        kept = self._cache.get(_key(call, scope), self._store.version())
+        if kept is not None:
+            await self._send(kept, call, send)
+        return kept is not None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        request = Request(scope, receive)
-        call = _call(request)
-        try:
-            body = await read_body(request, self._settings.max_body_mb)
-        except RegistryProblem as problem:
-            await _response(refuse(problem, call), call)(scope, receive, send)
+        call, problem = self._accepted(scope)
+        if problem is None:
+            try:
+                body = await read_body(Request(scope, receive), self._settings)
+                call = msgspec.structs.replace(call, body=body)
+                refuse_foreign_writes(call, self._origins)
+            except RegistryProblem as refused:
+                problem = refused
+        if problem is not None:
+            await self._send(represent(refuse(problem, call), call.method, gzips=False), call, send)
             return
-        call = msgspec.structs.replace(call, body=body)
-        made = await run_in_threadpool(answer, call, self._store, self._settings)
-        await _response(made, call)(scope, receive, send)
+        state = self._store.version()
+        made, is_kept = await run_in_threadpool(self._make, call)
+        if is_kept:
+            self._cache.put(_key(call, scope), state, made)
+        await self._send(made, call, send)
+
+    def _accepted(self, scope: Scope) -> tuple[Call, RegistryProblem | None]:
+        try:
+            return self._call(scope), None
+        except RegistryProblem as problem:
+            return Call(method=scope["method"].upper(), path=_path(scope), base=UNKNOWN_BASE), problem
+
+    def _call(self, scope: Scope) -> Call:
+        headers = dict(reversed(scope["headers"]))  # of several with one name the first counts
+        return Call(
+            method=scope["method"].upper(),
+            path=_path(scope),
+            base=self._addresses.base(scope, headers),
+            query=parse_query(scope.get("query_string", b"").decode("latin-1")),
+            headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
+        )
+
+    def _make(self, call: Call) -> tuple[Representation, bool]:
+        given = answer(call, self._store, self._settings)
+        made = represent(given, call.method, takes_gzip(call.header("accept-encoding") or ""))
+        return made, _is_kept(given, call)
+
+    async def _send(self, made: Representation, call: Call, send: Send) -> None:
+        condition = call.header("if-none-match") if made.etag else None
+        headers, status, body = list(made.headers), made.status, made.body
+        if condition is not None and matches(condition, made.etag):
+            headers = [(name, value) for name, value in headers if name not in NOT_MODIFIED_HEADERS]
+            status, body = 304, b""
+        for name, value in sharing_headers(call, self._origins).items():
+            headers.append((name.lower().encode(), value.encode("latin-1")))
+        if status not in (204, 304):
+            headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if call.method == "HEAD" else body})
 
 
-def _call(request: Request) -> Call:
-    raw = request.scope.get("raw_path") or request.scope["path"].encode()
-    host = request.headers.get("host") or "localhost"
-    return Call(
-        method=request.method.upper(),
-        path=raw.partition(b"?")[0].decode("latin-1") or "/",
-        base=f"{request.scope.get('scheme', 'http')}://{host}",
-        query=parse_query(request.scope.get("query_string", b"").decode("latin-1")),
-        headers=tuple((key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in request.headers.raw),
-    )
+def _path(scope: Scope) -> str:
+    raw = scope.get("raw_path") or scope["path"].encode()
+    path: str = raw.partition(b"?")[0].decode("latin-1")
+    return path or "/"
 
 
-def _response(made: Answer, call: Call) -> Response:
-    headers = dict(made.headers)
-    content = made.content
-    if made.json is not msgspec.UNSET:
-        content = msgspec.json.encode(made.json)
-        headers.setdefault("Content-Type", "application/json")
-    if call.method == "HEAD":
-        content = b""
-    return Response(content, status_code=made.status, headers=headers)
+def _key(call: Call, scope: Scope) -> tuple[str, str, bytes, bool]:
+    """The dialect is part of the query (`specversion`)."""
+    gzips = takes_gzip(call.header("accept-encoding") or "")
+    return call.base, call.path, scope.get("query_string", b""), gzips
+
+
+def _is_kept(given: Answer, call: Call) -> bool:
+    return call.method == "GET" and given.status in (200, 303) and given.cacheable

@@ -2,43 +2,72 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
+import zlib
 from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
 
 from postroom.registry.problems import RegistryProblem
+from postroom.settings import Settings
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 MEGABYTE = 1024 * 1024
 PATIENCE = 16
+UPLOAD_SECONDS = 60.0
+CODINGS = {"": False, "identity": False, "gzip": True, "x-gzip": True}
 
 
-async def read_body(request: Request, limit_mb: int) -> bytes:
-    """The body, or a 413 problem when it is longer than the limit.
+async def read_body(request: Request, settings: Settings) -> bytes:
+    """The body without its content coding; problems when it is too long, takes too long or is coded in another way.
 
     What is too much is read and forgotten, up to a point: a client that is still sending would not see the answer.
     """
-    chunks, size, limit = [], 0, limit_mb * MEGABYTE
+    path, limit = request.url.path, settings.max_body_mb * MEGABYTE
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
     try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size <= limit:
-                chunks.append(chunk)
-            elif size > limit * PATIENCE:
-                break
+        async with asyncio.timeout(getattr(settings, "upload_timeout_s", UPLOAD_SECONDS)):
+            body = await _received(request, limit)
+    except TimeoutError:
+        raise RegistryProblem("bad_request", path, error_detail="the body took too long", status=408) from None
     except ClientDisconnect:
-        raise RegistryProblem("parsing_data", request.url.path, error_detail="the body ended early") from None
-    if size > limit:
-        _refuse_size(request.url.path, limit_mb)
-    return b"".join(chunks)
+        raise RegistryProblem("parsing_data", path, error_detail="the body ended early") from None
+    if coding not in CODINGS:
+        detail = f"the content coding {coding[:40]!r} is not read here"
+        raise RegistryProblem("bad_request", path, error_detail=detail, status=415)
+    if body is not None and CODINGS[coding]:
+        body = _unzipped(body, limit, path)
+    if body is None:
+        detail = f"the body is larger than {settings.max_body_mb} MB"
+        raise RegistryProblem("bad_request", path, error_detail=detail, status=413)
+    return body
 
 
-def _refuse_size(path: str, limit_mb: int) -> NoReturn:
-    detail = f"the body is larger than {limit_mb} MB"
-    raise RegistryProblem("bad_request", path, error_detail=detail, status=413)
+async def _received(request: Request, limit: int) -> bytes | None:
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= limit:
+            chunks.append(chunk)
+        elif size > limit * PATIENCE:
+            break
+    return b"".join(chunks) if size <= limit else None
+
+
+def _unzipped(body: bytes, limit: int, path: str) -> bytes | None:
+    inflater = zlib.decompressobj(wbits=31)
+    try:
+        content = inflater.decompress(body, limit)
+    except zlib.error:
+        content = b""
+    if inflater.unconsumed_tail:
+        return None
+    if not inflater.eof or inflater.unused_data:
+        raise RegistryProblem("parsing_data", path, error_detail="the body is no gzip, as its header says")
+    return content
 
 
 def parse_json(body: bytes, max_depth: int, subject: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -46,6 +47,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     json: Any = msgspec.UNSET
     content: bytes = b""
+    cacheable: bool = True
+    """Whether the answer to a GET depends on nothing but the store's state."""
+    after: Callable[[Answer], Answer] | None = None
+    """What completes the answer once the transaction is over: fetching from elsewhere must not hold it."""
 
 
 def parse_query(text: str) -> tuple[tuple[str, str], ...]:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import logging
 import uuid
 
+import msgspec
+
 from postroom.http import configuration, entities
 from postroom.http.calls import Answer, Call, check_specversion
+from postroom.http.proxying import encoded
 from postroom.registry.places import resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
-PROBLEM_TYPE = "application/json; charset=utf-8"  # C-64
+JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64
 LOG = logging.getLogger("postroom.http")
 
 
 def answer(call: Call, store: Store, settings: Settings) -> Answer:
     """The answer to a call, whatever happens on the way."""
     try:
-        return _with_root(_dispatch(call, store, settings), call)
+        made = _dispatch(call, store, settings)
+        return _completed(made.after(made) if made.after else made, call, settings)
     except RegistryProblem as problem:
         return refuse(problem, call)
     except Exception:
@@ -31,12 +35,9 @@ def refuse(problem: RegistryProblem, call: Call) -> Answer:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
     LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra={"fields": {"instance": instance}})
-    headers = {"Content-Type": PROBLEM_TYPE}
-    if "allow" in problem.extra_headers:
-        headers["Allow"] = problem.extra_headers["allow"]
-    return _with_root(
-        Answer(status=problem.status, headers=headers, json={**problem.document(), "instance": instance}), call
-    )
+    document = {**problem.document(), "instance": instance}
+    headers = {"Allow": problem.extra_headers["allow"]} if "allow" in problem.extra_headers else {}
+    return _completed(Answer(status=problem.status, headers=headers, json=document), call, Settings())
 
 
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
@@ -76,6 +77,9 @@ def _fixed_name(path: str, store: Store) -> str | None:
     return parts[0]
 
 
-def _with_root(given: Answer, call: Call) -> Answer:
-    headers = {"Link": f"<{call.base}>;rel=xregistry-root", **given.headers}
-    return Answer(status=given.status, headers=headers, json=given.json, content=given.content)
+def _completed(given: Answer, call: Call, settings: Settings) -> Answer:
+    """The answer as bytes, with the headers that all answers have."""
+    links = [f"<{call.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
+    is_json = given.json is not msgspec.UNSET
+    headers = {**({"Content-Type": JSON_TYPE} if is_json else {}), **given.headers, "Link": ", ".join(links)}
+    return encoded(msgspec.structs.replace(given, headers=headers), settings, is_read=call.method == "GET")

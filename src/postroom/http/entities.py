@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call, ignores_epochs, wanted_default, wanted_epoch
 from postroom.http.configuration import required_json
-from postroom.http.headers import attribute_headers, read_attributes, refuse_attributes
+from postroom.http.documents import document_answer, document_body
+from postroom.http.headers import refuse_attributes
+from postroom.model.fetching import allowed_fetcher
 from postroom.registry import operations
 from postroom.registry.capabilities import CAPABILITIES
-from postroom.registry.entities import Document
 from postroom.registry.inlining import ALL, Inline, parse_inline
 from postroom.registry.interaction import Interaction
 from postroom.registry.places import Place, resolve
@@ -35,8 +34,6 @@ METHODS: dict[str, tuple[str, ...]] = {
     "versions": ("GET", "PATCH", "POST", "DELETE"),
     "version": ("GET", "PUT", "PATCH", "DELETE"),
 }
-URL_CHARACTERS = "!#$%&'()*+,/:;=?@[]~{}|^"
-NOT_IN_HEADERS = frozenset({"contenttype", "meta", "versions"})
 
 
 class EntityCall:
@@ -62,6 +59,8 @@ class EntityCall:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
         interaction = Interaction(self.tx)
         interaction.checks_epochs = not ignores_epochs(self.call)
+        allowed = self.settings
+        interaction.fetch = allowed_fetcher(allowed.allow_fetch, allowed.timeout_s, allowed.max_document_mb)
         handler = getattr(self, f"_{self.call.method.lower()}")
         answer: Answer = handler(interaction)
         interaction.finish()
@@ -148,18 +147,7 @@ class EntityCall:
         return required_json(self.call, self.settings)
 
     def _document_body(self) -> dict[str, Any]:
-        kind = self.place.resource
-        body = read_attributes(self.call.headers, kind, self.call.path)
-        body["contenttype"] = self.call.header("content-type")
-        url = kind.singular + "url"
-        if body.get(url) is not None:
-            if self.call.body:
-                detail = "with it the body has to be empty"
-                raise RegistryProblem("extra_xregistry_header", self.call.path, name=url, error_detail=detail)
-        else:
-            body.pop(url, None)
-            body[kind.singular + "base64"] = base64.b64encode(self.call.body).decode()
-        return body
+        return document_body(self.place.resource, self.call)
 
     def _inline(self) -> Inline:
         values = self.call.flags("inline")
@@ -199,28 +187,10 @@ class EntityCall:
         tree = read_entity(self.tx, place, inline)
         view = self._view(inline, place.xid)
         if self._is_document_call() and isinstance(tree, ResourceTree | VersionTree):
-            return self._document(tree, view, created)
+            return document_answer(tree, view, self.call, created, self.settings)
         details = "$details" if place.details else ""
         headers = {"Location": self.call.base + place.xid + details} if created else {}
         return Answer(status=201 if created else 200, headers=headers, json=render(tree, view))
-
-    def _document(self, tree: ResourceTree | VersionTree, view: View, created: bool) -> Answer:
-        version = tree.default if isinstance(tree, ResourceTree) else tree
-        if version is None:
-            raise RegistryProblem("not_found", tree.xid)
-        document = version.entity.document or Document()
-        headers = attribute_headers(render(tree, view), NOT_IN_HEADERS)
-        headers["Content-Location"] = view.base + version.xid
-        headers["Content-Disposition"] = version.resource_id
-        contenttype = version.entity.attributes.get("contenttype")
-        if contenttype:
-            headers["Content-Type"] = contenttype
-        if created:
-            headers["Location"] = view.base + tree.xid
-        if document.url:
-            headers.setdefault("Location", quote(document.url, safe=URL_CHARACTERS))
-            return Answer(status=201 if created else 303 if self.call.method == "GET" else 200, headers=headers)
-        return Answer(status=201 if created else 200, headers=headers, content=document.content)
 
 
 def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:

@@ -7,12 +7,21 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 
 PORTS = {"http": 80, "https": 443}
 
 
 class FetchRefused(Exception):
     """A document that is not fetched; the sentence says why."""
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What another host answered."""
+
+    status: int
+    contenttype: str
+    content: bytes
 
 
 class Fetcher:
@@ -25,13 +34,19 @@ class Fetcher:
 
     def __call__(self, url: str) -> bytes:
         """The bytes at a URL."""
+        fetched = self.fetch(url)
+        if fetched.status != httpx.codes.OK:
+            raise FetchRefused(f"{url} answers with status {fetched.status}")
+        return fetched.content
+
+    def fetch(self, url: str) -> Fetched:
+        """What a URL answers, whatever its status."""
         self._check_host(url)
         deadline = time.monotonic() + self._timeout_s
         try:
             with httpx.stream("GET", url, timeout=self._timeout_s, follow_redirects=False) as answer:
-                if answer.status_code != httpx.codes.OK:
-                    raise FetchRefused(f"{url} answers with status {answer.status_code}")
-                return self._read(answer, url, deadline)
+                content = self._read(answer, url, deadline)
+                return Fetched(answer.status_code, answer.headers.get("content-type", ""), content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise FetchRefused(f"{url} cannot be fetched: {error or type(error).__name__}") from None
 

@@ -19,9 +19,21 @@ TYPEMAP = {"application/json": "json", "*+json": "json", "text/plain": "string"}
 JSON_TYPE = "application/json"
 
 
+class Elsewhere:
+    """Stands in a rendered answer for the base64 of a document that is yet to be fetched."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+
 def names(singular: str) -> tuple[str, str, str]:
     """The attributes that carry a document: inline, base64, by URL."""
     return singular, singular + "base64", singular + "url"
+
+
+def proxy_name(singular: str) -> str:
+    """The attribute of a document that the server fetches and relays: an extension of ours (RES-041)."""
+    return singular + "proxyurl"
 
 
 def take_document(
@@ -29,15 +41,21 @@ def take_document(
 ) -> Document | None:
     """Take the document out of a body and say what it is after the write; sets `contenttype` where the rules say so."""
     inline, encoded, url = names(kind.singular)
+    proxy = proxy_name(kind.singular)
     if not kind.hasdocument:
         return None
-    given = [name for name in (inline, encoded, url) if body.get(name) is not None]
-    cleared = [name for name in (inline, encoded, url) if name in body and body[name] is None]
+    possible = (inline, encoded, url, proxy)
+    given = [name for name in possible if body.get(name) is not None]
+    cleared = [name for name in possible if name in body and body[name] is None]
     if len(given) > 1:
-        raise RegistryProblem("one_resource", subject, list=", ".join(names(kind.singular)))
+        raise RegistryProblem("one_resource", subject, list=", ".join(possible))
     values = {name: body.pop(name) for name in (inline, encoded, url) if name in body}
-    if not given:
-        return _unchanged(before, bool(cleared), patch)
+    if not given and not cleared:
+        return _unchanged(before, patch)
+    if proxy not in given:
+        body[proxy] = None  # RES-031: setting one removes the others
+    if not given or given == [proxy]:
+        return None
     name = given[0]
     if name != url and "contenttype" not in body and (name == inline or patch):
         # RES-034, RES-035: what arrives inside JSON has the type of the request; a PATCH keeps a stored one.
@@ -49,11 +67,9 @@ def take_document(
     return Document(content=written(values[inline]), text=isinstance(values[inline], str))
 
 
-def _unchanged(before: Document | None, cleared: bool, patch: bool) -> Document | None:
-    if cleared or before is None:
-        return None
+def _unchanged(before: Document | None, patch: bool) -> Document | None:
     # RES-032: a document that is a URL is an attribute like any other, so a PUT without it removes it.
-    return None if before.url and not patch else before
+    return None if before is not None and before.url and not patch else before
 
 
 def _text(value: Any, name: str, subject: str) -> str:
@@ -72,8 +88,8 @@ def _decoded(value: Any, name: str, subject: str) -> bytes:
 
 
 def written(value: Any) -> bytes:
-    """The bytes of a document that was given inside JSON: text as it is, anything else as JSON."""
-    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+    """The bytes of a document that was given inside JSON: text as it is, anything else as JSON made to be read."""
+    return value.encode() if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
 def shown(kind: ResourceType, document: Document, contenttype: str | None, binary: bool = False) -> Body:
@@ -81,7 +97,8 @@ def shown(kind: ResourceType, document: Document, contenttype: str | None, binar
     inline, encoded, _ = names(kind.singular)
     if document.url:
         return {}
-    form = "binary" if binary or not document.content else mapped(kind, contenttype)
+    is_empty = not document.content and not document.text
+    form = "binary" if binary or is_empty else mapped(kind, contenttype)
     try:
         if form == "string" or (form == "json" and document.text):
             return {inline: document.content.decode()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from postroom.model.core import SPECVERSION
 from postroom.model.render import render_model
 from postroom.model.types import ResourceType
-from postroom.registry.content import shown
+from postroom.registry.content import Elsewhere, proxy_name, shown
 from postroom.registry.entities import Entity
 from postroom.registry.formatting import MARKS
 from postroom.registry.inlining import ALL, CONFIGURATION, NOTHING, Inline
@@ -25,6 +26,8 @@ from postroom.registry.trees import (
 )
 
 Json = dict[str, Any]
+# RFC 6901 escapes "~", which ids may have; only where it would be read as an escape, as other servers do.
+_AMBIGUOUS = re.compile("~(?=[01])")
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +44,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     def url(self, xid: str, included: bool, details: bool = False) -> str:
         """The URL of an entity or collection: a pointer into the document when it is included in a document view."""
         if self.doc and included:
-            return "#" + (xid.removeprefix(self.root.rstrip("/")) or "/")
+            return "#" + (_AMBIGUOUS.sub("~0", xid.removeprefix(self.root.rstrip("/"))) or "/")
         return self.base + xid + ("$details" if details else "")
 
 
@@ -74,11 +77,14 @@ def _body(entity: Entity, leave_out: tuple[str, ...] = ()) -> Json:
     return {**attributes, "createdat": entity.createdat, "modifiedat": entity.modifiedat}
 
 
-def _collections(view: View, xid: str, counts: Mapping[str, int], rendered: Mapping[str, Json]) -> Json:
+def _collections(
+    view: View, xid: str, counts: Mapping[str, int], rendered: Mapping[str, Json], queries: Mapping[str, str]
+) -> Json:
     document: Json = {}
     for plural, count in counts.items():
         if view.urls:
-            document[plural + "url"] = view.url(f"{xid.rstrip('/')}/{plural}", included=plural in rendered)
+            url = view.url(f"{xid.rstrip('/')}/{plural}", included=plural in rendered)
+            document[plural + "url"] = url if url.startswith("#") else url + queries.get(plural, "")
             document[plural + "count"] = len(rendered[plural]) if plural in rendered else count
         if plural in rendered:
             document[plural] = rendered[plural]
@@ -102,7 +108,7 @@ def _registry(tree: RegistryTree, view: View, inline: Inline) -> Json:
         "epoch": tree.entity.epoch,
         **_body(tree.entity, ("registryid", "capabilities")),
         **{name: configuration[name]() for name in CONFIGURATION if inline.shows(name)},
-        **_collections(view, "/", tree.counts, rendered),
+        **_collections(view, "/", tree.counts, rendered, tree.queries),
     }
 
 
@@ -116,7 +122,7 @@ def _group(tree: GroupTree, view: View, inline: Inline) -> Json:
         **_identity(view, tree.entity.xid),
         "epoch": tree.entity.epoch,
         **_body(tree.entity),
-        **_collections(view, tree.entity.xid, tree.counts, rendered),
+        **_collections(view, tree.entity.xid, tree.counts, rendered, tree.queries),
     }
 
 
@@ -137,7 +143,8 @@ def _resource(tree: ResourceTree, view: View, inline: Inline) -> Json:
     if tree.versions is not None:
         below = inline.below("versions") or NOTHING
         versions = {"versions": {one: _version(v, view, below) for one, v in tree.versions.items()}}
-    return {**document, **_collections(view, tree.xid, {"versions": tree.count}, versions)}
+    queries = {"versions": tree.query}
+    return {**document, **_collections(view, tree.xid, {"versions": tree.count}, versions, queries)}
 
 
 def _details(kind: ResourceType, view: View) -> bool:
@@ -171,6 +178,9 @@ def _version(tree: VersionTree, view: View, inline: Inline) -> Json:
         "isdefault": tree.isdefault,
         **body,
     }
+    proxied = entity.attributes.get(proxy_name(kind.singular)) if kind.hasdocument else None
+    if proxied and inline.shows(kind.singular) and view.urls and not view.doc:
+        document[kind.singular + "base64"] = Elsewhere(proxied)
     if kind.hasdocument and entity.document is not None:
         if entity.document.url:
             document[kind.singular + "url"] = entity.document.url
