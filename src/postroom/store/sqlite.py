@@ -140,12 +140,14 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._turn = threading.Lock()
+        self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
         self._open: list[sqlite3.Connection] = []
         _check_folder(path)
         try:
             self._writer = self._connect()
             _migrate(self._writer, path)
+            self._watcher = self._connect()
         except sqlite3.Error as error:
             self.close()
             raise StoreUnusable(f"the database cannot be used: {error}.", place=str(path)) from None
@@ -174,13 +176,9 @@ class SqliteStore:
             self._writer.commit()
 
     def version(self) -> int:
-        """The last sequence of the change log."""
-        connection = self._reader()
-        try:
-            row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").fetchone()
-            return int(row[0]) if row else 0
-        finally:
-            self._readers.put(connection)
+        """SQLite's own count of commits by other connections, of this process and of others, as the watcher sees it."""
+        with self._watching:
+            return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
         """Close all connections."""
