@@ -1,40 +1,199 @@
-"""What this server can do, said honestly; nothing of it can be switched yet."""
+"""What a registry does at present, out of what the server offers; clients may change it."""
 
 from __future__ import annotations
 
-from typing import Any
+import fnmatch
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
-from postroom.model.core import SPECVERSION
-from postroom.model.rules import VERSION_MODES
+import msgspec
+
+from postroom.registry import offers
+from postroom.registry.interaction import Interaction
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
 
-CAPABILITIES: dict[str, Any] = {
-    "available": {
-        "capabilities": {"mutable": False},
-        "entities": {"mutable": True},
-        "export": {"mutable": False},
-        "model": {"mutable": False},
-        "modelsource": {"mutable": True},
-    },
-    "compatibilities": {},
-    "flags": ["binary", "collections", "doc", "epoch", "ignore", "inline", "setdefaultversionid", "specversion"],
-    "formats": [],
-    "ignores": ["epoch"],
-    "pagination": False,
-    "shortself": False,
-    "specversions": [SPECVERSION],
-    "versionmodes": list(VERSION_MODES),
-}
+SUBJECT = "/capabilities"
+ALL = "*"
+
+
+class Access(msgspec.Struct, frozen=True):
+    """Whether a kind of data can be changed by clients."""
+
+    mutable: bool = False
+
+
+UNSET_AVAILABLE = {"capabilities": Access(), "entities": Access(mutable=True), "model": Access()}
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """The capabilities in force; the defaults are those of the specification, for what an update leaves out."""
+
+    available: dict[str, Access] = msgspec.field(default_factory=lambda: dict(UNSET_AVAILABLE))
+    compatibilities: dict[str, tuple[str, ...]] = {}
+    flags: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    ignores: tuple[str, ...] = ()
+    pagination: bool = False
+    shortself: bool = False
+    specversions: tuple[str, ...] = offers.SPECVERSIONS
+    versionmodes: tuple[str, ...] = ("manual",)
+
+    def document(self) -> dict[str, Any]:
+        """The map that clients see."""
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
+
+    def mutable(self, kind: str) -> bool:
+        """Whether clients can change a kind of data."""
+        return kind in self.available and self.available[kind].mutable
+
+    def require(self, kind: str) -> None:
+        """Refuse access to data that is not available (CAP-007)."""
+        if kind not in self.available:
+            raise RegistryProblem("not_available", f"/{kind}")
+
+
+NAMES = Capabilities.__struct_fields__
+INITIAL = Capabilities(
+    available={name: Access(mutable=True in values) for name, values in offers.KINDS.items()},
+    compatibilities=offers.COMPATIBILITIES,
+    **offers.LISTS,  # type: ignore[arg-type]  # the names of the table are those of the fields
+)
+"""What a new registry has, and one whose capabilities are set to null."""
+CAPABILITIES = INITIAL.document()
+
+
+def read_capabilities(tx: Transaction) -> Capabilities:
+    """The capabilities in force."""
+    stored = tx.capabilities()
+    return INITIAL if stored is None else msgspec.convert(stored, Capabilities)
+
+
+def write_capabilities(interaction: Interaction, written: Any, patch: bool) -> Capabilities:
+    """Replace the capabilities, or with `patch` those that are named; null means what a new registry has."""
+    before = read_capabilities(interaction.tx)
+    after = INITIAL if written is None else _updated(before, written, patch)
+    if after == before:
+        return after
+    if not before.mutable("capabilities"):
+        raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities cannot be changed")
+    _check_modes(interaction, after)
+    interaction.tx.put_capabilities(after.document())
+    changed = [name for name in NAMES if getattr(before, name) != getattr(after, name)]
+    interaction.note(SUBJECT, changed)
+    return after
+
+
+def _updated(before: Capabilities, written: Any, patch: bool) -> Capabilities:
+    if not isinstance(written, dict):
+        raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities must be a JSON object")
+    given = {name: value for name, value in written.items() if name != "$schema"}
+    unknown = next((name for name in given if name not in NAMES), None)
+    if unknown is not None:
+        raise RegistryProblem("capability_unknown", SUBJECT, field=unknown)
+    named = {name: _read(name, value) for name, value in given.items() if value is not None}
+    reset = {name: getattr(Capabilities(), name) for name in NAMES if not patch or name in given}
+    after = msgspec.structs.replace(before, **{**reset, **named})
+    _check_compatibilities(after)
+    return after
+
+
+def _read(name: str, value: Any) -> Any:
+    if name in offers.SWITCHES:
+        if value not in offers.SWITCHES[name] or not isinstance(value, bool):
+            _refuse_value(name, value, offers.SWITCHES[name])
+        return value
+    if name in offers.LISTS:
+        return _read_list(name, value, offers.LISTS[name])
+    return _read_available(value) if name == "available" else _read_compatibilities(value)
+
+
+def _read_list(name: str, value: Any, possible: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        _refuse_value(name, value, possible)
+    if ALL in value:
+        if len(value) > 1:
+            raise RegistryProblem("capability_wildcard", SUBJECT, field=name)
+        return possible
+    spelled = {one.lower(): one for one in possible}  # CAP-003
+    wrong = next((one for one in value if one.lower() not in spelled), None)
+    if wrong is not None and name == "formats":
+        raise RegistryProblem("capability_error", SUBJECT, error_detail=f"the format {wrong} is not offered")
+    if wrong is not None:
+        _refuse_value(name, wrong, possible)
+    chosen = tuple(sorted({spelled[one.lower()] for one in value}))
+    if name in offers.NEEDED and offers.NEEDED[name] not in chosen:
+        raise RegistryProblem("capability_missing_value", SUBJECT, name=name, value=offers.NEEDED[name])
+    return chosen
+
+
+def _read_available(value: Any) -> dict[str, Access]:
+    if not isinstance(value, dict):
+        _refuse_value("available", value, offers.KINDS)
+    chosen = {"capabilities": Access(), "entities": Access(mutable=True)}  # always there
+    for written, details in value.items():
+        kind = written.lower()
+        if kind not in offers.KINDS:
+            raise RegistryProblem("capability_error", SUBJECT, error_detail=f"{written} is no kind of data here")
+        try:
+            access = msgspec.convert(details, Access)
+        except msgspec.ValidationError:
+            _refuse_value(f"available.{kind}", details, ("an object with mutable: true or false",))
+        if access.mutable not in offers.KINDS[kind]:
+            raise RegistryProblem("capability_error", SUBJECT, error_detail=f"{kind} cannot be mutable")
+        chosen[kind] = access
+    return dict(sorted(chosen.items()))
+
+
+def _read_compatibilities(value: Any) -> dict[str, tuple[str, ...]]:
+    try:
+        rules = msgspec.convert(value, dict[str, tuple[str, ...]])
+    except msgspec.ValidationError:
+        _refuse_value("compatibilities", value, ("a map of formats to lists of rules",))
+    chosen = {}
+    for form, wanted in rules.items():
+        possible = _offered_rules(form)
+        if ALL in wanted and len(wanted) > 1:
+            raise RegistryProblem("capability_wildcard", SUBJECT, field=f"compatibilities.{form}")
+        chosen[form] = tuple(sorted(possible if wanted == (ALL,) else {rule.lower() for rule in wanted}))
+        if not set(chosen[form]) <= possible:
+            detail = f"there are no such rules for the format {form}"
+            raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
+    return chosen
+
+
+def _offered_rules(form: str) -> set[str]:
+    matching = [rules for name, rules in offers.COMPATIBILITIES.items() if _same_format(form, name)]
+    return set().union(*matching)
+
+
+def _same_format(left: str, right: str) -> bool:
+    left, right = left.lower(), right.lower()
+    return fnmatch.fnmatchcase(left, right) or fnmatch.fnmatchcase(right, left)
+
+
+def _check_compatibilities(after: Capabilities) -> None:
+    """Every format with rules has to be one of the formats (CAP-008)."""
+    for form in after.compatibilities:
+        if not any(_same_format(form, known) for known in after.formats):
+            detail = f"compatibilities names the format {form}, which formats does not"
+            raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
+
+
+def _check_modes(interaction: Interaction, after: Capabilities) -> None:
+    for group in interaction.model.groups.values():
+        for plural, resource in group.resources.items():
+            if resource.versionmode not in after.versionmodes:
+                detail = f"{group.plural}/{plural} use the version mode {resource.versionmode}"
+                raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
+
+
+def _refuse_value(field: str, value: Any, possible: Iterable[Any]) -> NoReturn:
+    listed = ", ".join(str(one).lower() if isinstance(one, bool) else str(one) for one in possible)
+    raise RegistryProblem("capability_value", SUBJECT, value=value, field=field, list=listed)
 
 
 def check_capabilities(wanted: Any, replace: bool) -> None:
-    """Accept a request that asks for what is so; refuse any other."""
-    if not isinstance(wanted, dict):
-        raise RegistryProblem("bad_request", "/capabilities", error_detail="capabilities must be a JSON object")
-    unknown = next((name for name in wanted if name not in CAPABILITIES), None)
-    if unknown is not None:
-        raise RegistryProblem("capability_unknown", "/capabilities", field=unknown)
-    wanted = wanted if replace else {**CAPABILITIES, **wanted}
-    different = next((name for name, value in CAPABILITIES.items() if wanted.get(name) != value), None)
-    if different is not None:
-        raise RegistryProblem("capability_error", "/capabilities", error_detail=f"{different} cannot be changed here")
+    """Kept until its last caller is gone."""
+    _updated(INITIAL, wanted, not replace)

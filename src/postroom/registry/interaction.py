@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
@@ -29,6 +30,7 @@ class Interaction:
         self.checks_epochs = True
         self.fetch: Fetch = refuse_all
         self._before: dict[str, Entity | None] = {}
+        self._notes: dict[str, set[str]] = {}
 
     @property
     def model(self) -> Model:
@@ -55,6 +57,11 @@ class Interaction:
             return
         self.save(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
 
+    def note(self, path: str, changed: Iterable[str]) -> None:
+        """Log a change of configuration, which is no entity but belongs to the Registry."""
+        self._notes.setdefault(path, set()).update(changed)
+        self.touch("/")
+
     def is_changed(self, xid: str) -> bool:
         """Whether this request has written the entity already."""
         return xid in self._before
@@ -79,6 +86,15 @@ class Interaction:
             if before is not None:
                 self.tx.append_history(before, sequence)
         self._before.clear()
+        return changes + self._noted()
+
+    def _noted(self) -> list[Change]:
+        registry = self.tx.entity("/") or _NOTHING
+        changes = []
+        for path, names in self._notes.items():
+            change = self._row(path, "updated", registry.epoch, tuple(sorted(names)))
+            changes.append(msgspec.structs.replace(change, sequence=self.tx.append_change(change)))
+        self._notes.clear()
         return changes
 
     def _remember(self, xid: str) -> None:
@@ -89,11 +105,15 @@ class Interaction:
         action: Action = "updated" if before and after else "created" if after else "deleted"
         if (before is None and after is None) or before == after:
             return None
+        names = changed_names(before, after) if before and after else ()
+        return self._row(xid, action, (after or before or _NOTHING).epoch, names)
+
+    def _row(self, xid: str, action: Action, epoch: int, changed: tuple[str, ...]) -> Change:
         return Change(
             xid=xid,
             action=action,
-            epoch=(after or before or _NOTHING).epoch,
-            changed=changed_names(before, after) if before and after else (),
+            epoch=epoch,
+            changed=changed,
             actor=self.actor,
             correlation=self.correlation,
             time=self.now,

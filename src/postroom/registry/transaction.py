@@ -23,6 +23,12 @@ class Transaction(Protocol):
     def count(self, collection: str) -> int:
         """How many members a collection has."""
 
+    def ids(self, collection: str, after: str, limit: int, backwards: bool = False) -> list[str]:
+        """Up to `limit` ids of a collection that follow one (or, backwards, precede it) when case is ignored.
+
+        An empty `after` means from the beginning (or the end). Backwards, the nearest comes first.
+        """
+
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id of the member whose id is this one when case is ignored, as it is spelled there."""
 
@@ -52,3 +58,9 @@ class Transaction(Protocol):
 
     def put_modelsource(self, source: dict[str, Any], expanded: dict[str, Any]) -> None:
         """Replace the model; `expanded` is the source with its includes resolved."""
+
+    def capabilities(self) -> dict[str, Any] | None:
+        """The capabilities as they were set; None when they never were."""
+
+    def put_capabilities(self, capabilities: dict[str, Any]) -> None:
+        """Replace the capabilities."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 import msgspec
 
 from postroom.model.types import GroupType, Model, ResourceType
 from postroom.registry.entities import Entity
-from postroom.registry.inlining import Inline
+from postroom.registry.inlining import NOTHING, Inline
 from postroom.registry.places import Place
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.sieves import OPEN, Sieve
 from postroom.registry.transaction import Transaction
 
 
@@ -34,6 +36,7 @@ class ResourceTree(msgspec.Struct, frozen=True, kw_only=True):
     default: VersionTree | None = None
     count: int = 0
     versions: dict[str, VersionTree] | None = None
+    query: str = ""
 
     @property
     def id(self) -> str:
@@ -48,6 +51,7 @@ class GroupTree(msgspec.Struct, frozen=True, kw_only=True):
     entity: Entity
     counts: dict[str, int]
     collections: dict[str, dict[str, ResourceTree]]
+    queries: dict[str, str] = {}
 
 
 class RegistryTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +62,7 @@ class RegistryTree(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     collections: dict[str, dict[str, GroupTree]]
     modelsource: dict[str, Any]
+    queries: dict[str, str] = {}
 
 
 class MetaTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,36 +75,60 @@ Tree = RegistryTree | GroupTree | ResourceTree | MetaTree | VersionTree
 Collection = dict[str, GroupTree] | dict[str, ResourceTree] | dict[str, VersionTree]
 
 
-def read_entity(tx: Transaction, place: Place, inline: Inline) -> Tree:
-    """The entity at a place; `not_found` when it is not there."""
+class Nested(msgspec.Struct, frozen=True):
+    """What is read below an entity: sizes, the members that are shown, and what the collections' URLs end in."""
+
+    counts: dict[str, int]
+    shown: dict[str, Any]
+    queries: dict[str, str]
+
+
+def read_entity(tx: Transaction, place: Place, inline: Inline, sieve: Sieve = OPEN) -> Tree:
+    """The entity at a place; `not_found` when it is not there, or does not pass the sieve."""
+    found = _entity(tx, place, inline, sieve)
+    if found is None:
+        raise RegistryProblem("not_found", place.xid)
+    return found
+
+
+def _entity(tx: Transaction, place: Place, inline: Inline, sieve: Sieve) -> Tree | None:
     match place.kind:
         case "registry":
-            return read_registry(tx, inline)
+            return _registry(tx, inline, sieve)
         case "group":
-            return read_group(tx, place.group, required(tx, place.xid), inline)
+            return _group(tx, place.group, required(tx, place.xid), inline, sieve)
         case "resource":
-            return read_resource(tx, place.resource, required(tx, place.xid), inline)
+            return _resource(tx, place.resource, required(tx, place.xid), inline, sieve)
         case "meta":
-            resource = read_resource(tx, place.resource, required(tx, place.resource_xid, place.xid), inline)
-            return MetaTree(resource=resource)
+            return _meta(tx, place, inline, sieve)
         case _:
-            return _read_version(tx, place)
+            return _version(tx, place, sieve)
 
 
-def read_collection(tx: Transaction, place: Place, inline: Inline, only: set[str] | None = None) -> Collection:
+def read_collection(
+    tx: Transaction, place: Place, inline: Inline, only: Iterable[str] | None = None, sieve: Sieve = OPEN
+) -> Collection:
     """The members of a collection, or some of them."""
     match place.kind:
         case "groups":
-            return _groups(tx, place.group, inline, only)
+            return _groups(tx, place.group, inline, sieve, only)
         case "resources":
             required(tx, place.group_xid)
-            return _resources(tx, place.group_xid, place.resource, inline, only)
+            return _resources(tx, place.group_xid, place.resource, inline, sieve, only)
         case _:
-            resource = read_resource(
-                tx, place.resource, required(tx, place.resource_xid), Inline(names={"versions": inline})
-            )
-            members = resource.versions or {}
-            return {one: tree for one, tree in members.items() if only is None or one in only}
+            meta = required(tx, place.resource_xid)
+            return _versions(tx, place.resource, meta, _source(tx, meta), sieve, only)
+
+
+def stored_collection(tx: Transaction, place: Place) -> str:
+    """Where the members of a collection are stored: elsewhere for a reference, nowhere (empty) for a dangling one."""
+    if place.kind == "groups":
+        return place.xid
+    if place.kind == "resources":
+        required(tx, place.group_xid)
+        return place.xid
+    source = _source(tx, required(tx, place.resource_xid))
+    return f"{source.xid}/versions" if source else ""
 
 
 def required(tx: Transaction, xid: str, subject: str = "") -> Entity:
@@ -112,75 +141,168 @@ def required(tx: Transaction, xid: str, subject: str = "") -> Entity:
 
 def read_registry(tx: Transaction, inline: Inline) -> RegistryTree:
     """The Registry with the Groups that are shown."""
+    return _registry(tx, inline, OPEN) or _absent("/")
+
+
+def _absent(xid: str) -> NoReturn:
+    raise RegistryProblem("not_found", xid)
+
+
+def _registry(tx: Transaction, inline: Inline, sieve: Sieve) -> RegistryTree | None:
     model = tx.model()
-    return RegistryTree(
-        model=model,
-        entity=required(tx, "/"),
-        counts={plural: tx.count(f"/{plural}") for plural in model.groups},
-        collections={
-            plural: _groups(tx, kind, below)
-            for plural, kind in model.groups.items()
-            if (below := inline.below(plural)) is not None
-        },
-        modelsource=tx.modelsource(),
+    counts = {plural: tx.count(f"/{plural}") for plural in model.groups}
+    tree = RegistryTree(
+        model=model, entity=required(tx, "/"), counts=counts, collections={}, modelsource=tx.modelsource()
     )
 
+    def read(plural: str, below: Inline, finer: Sieve) -> dict[str, Any]:
+        return _groups(tx, model.groups[plural], below, finer)
 
-def read_group(tx: Transaction, kind: GroupType, entity: Entity, inline: Inline) -> GroupTree:
-    """A Group with the Resources that are shown."""
-    return GroupTree(
-        kind=kind,
-        entity=entity,
-        counts={plural: tx.count(f"{entity.xid}/{plural}") for plural in kind.resources},
-        collections={
-            plural: _resources(tx, entity.xid, resource, below)
-            for plural, resource in kind.resources.items()
-            if (below := inline.below(plural)) is not None
-        },
-    )
+    nested = _nested(tree, counts, inline, sieve, read)
+    if nested is None:
+        return None
+    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
 
 
-def read_resource(tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline) -> ResourceTree:
+def _group(tx: Transaction, kind: GroupType, entity: Entity, inline: Inline, sieve: Sieve) -> GroupTree | None:
+    counts = {plural: tx.count(f"{entity.xid}/{plural}") for plural in kind.resources}
+    tree = GroupTree(kind=kind, entity=entity, counts=counts, collections={})
+
+    def read(plural: str, below: Inline, finer: Sieve) -> dict[str, Any]:
+        return _resources(tx, entity.xid, kind.resources[plural], below, finer)
+
+    nested = _nested(tree, counts, inline, sieve, read)
+    if nested is None:
+        return None
+    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
+
+
+def _resource(tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline, sieve: Sieve) -> ResourceTree | None:
     """A Resource; a reference shows its target's data under its own ids (RES-051), one level deep (RES-057)."""
-    xref = meta.attributes.get("xref", "")
-    source = tx.entity(xref) if xref else meta
-    if source is None or "xref" in source.attributes:
-        return ResourceTree(xid=meta.xid, kind=kind, meta=meta, xref=xref)
-    resource_id, default = meta.id, source.attributes["defaultversionid"]
-
-    def tree(entity: Entity) -> VersionTree:
-        xid = f"{meta.xid}/versions/{entity.id}"
-        return VersionTree(xid=xid, resource_id=resource_id, kind=kind, entity=entity, isdefault=entity.id == default)
-
-    members = tx.entities(f"{source.xid}/versions") if inline.shows("versions") else None
-    return ResourceTree(
+    xref, source = meta.attributes.get("xref", ""), _source(tx, meta)
+    if source is None:
+        dangling = ResourceTree(xid=meta.xid, kind=kind, meta=meta, xref=xref)
+        return dangling if sieve.judge(dangling).everything else None
+    default = required(tx, f"{source.xid}/versions/{source.attributes['defaultversionid']}")
+    counts = {"versions": tx.count(f"{source.xid}/versions")}
+    tree = ResourceTree(
         xid=meta.xid,
         kind=kind,
         meta=source,
         xref=xref,
-        default=tree(required(tx, f"{source.xid}/versions/{default}")),
-        count=tx.count(f"{source.xid}/versions"),
-        versions={entity.id: tree(entity) for entity in members} if members is not None else None,
+        default=_version_tree(kind, meta, source, default),
+        count=counts["versions"],
+    )
+
+    def read(_: str, __: Inline, finer: Sieve) -> dict[str, Any]:
+        return _versions(tx, kind, meta, source, finer)
+
+    nested = _nested(tree, counts, inline, sieve, read)
+    if nested is None:
+        return None
+    return msgspec.structs.replace(
+        tree,
+        count=nested.counts["versions"],
+        versions=nested.shown.get("versions"),
+        query=nested.queries["versions"],
     )
 
 
-def _groups(tx: Transaction, kind: GroupType, inline: Inline, only: set[str] | None = None) -> dict[str, GroupTree]:
-    found = tx.entities(f"/{kind.plural}")
-    return {e.id: read_group(tx, kind, e, inline) for e in found if only is None or e.id in only}
+def _nested(
+    tree: Tree,
+    counts: dict[str, int],
+    inline: Inline,
+    sieve: Sieve,
+    read: Callable[[str, Inline, Sieve], dict[str, Any]],
+) -> Nested | None:
+    """Read what is shown or has to be counted below an entity; None when the sieve holds the entity back."""
+    judgement = sieve.judge(tree)
+    finer = {name: sieve.below(judgement, name) for name in counts}
+    members = {
+        name: {} if finer[name].takes_nothing else read(name, inline.below(name) or NOTHING, finer[name])
+        for name in counts
+        if inline.shows(name) or finer[name].filter is not None
+    }
+    if not judgement.everything and not any(members.values()):
+        return None
+    counts = {name: len(members[name]) if name in members else count for name, count in counts.items()}
+    return Nested(
+        counts=counts,
+        shown={name: found for name, found in members.items() if inline.shows(name)},
+        queries={name: finer[name].query(count) for name, count in counts.items()},
+    )
+
+
+def _groups(
+    tx: Transaction, kind: GroupType, inline: Inline, sieve: Sieve, only: Iterable[str] | None = None
+) -> dict[str, GroupTree]:
+    found = ((e.id, _group(tx, kind, e, inline, sieve)) for e in _entities(tx, f"/{kind.plural}", only))
+    return {entity_id: tree for entity_id, tree in found if tree is not None}
 
 
 def _resources(
-    tx: Transaction, group_xid: str, kind: ResourceType, inline: Inline, only: set[str] | None = None
+    tx: Transaction,
+    group_xid: str,
+    kind: ResourceType,
+    inline: Inline,
+    sieve: Sieve,
+    only: Iterable[str] | None = None,
 ) -> dict[str, ResourceTree]:
-    found = tx.entities(f"{group_xid}/{kind.plural}")
-    return {e.id: read_resource(tx, kind, e, inline) for e in found if only is None or e.id in only}
+    entities = _entities(tx, f"{group_xid}/{kind.plural}", only)
+    found = ((e.id, _resource(tx, kind, e, inline, sieve)) for e in entities)
+    return {entity_id: tree for entity_id, tree in found if tree is not None}
 
 
-def _read_version(tx: Transaction, place: Place) -> VersionTree:
-    resource = read_resource(
-        tx, place.resource, required(tx, place.resource_xid, place.xid), Inline(names={"versions": Inline()})
+def _versions(
+    tx: Transaction,
+    kind: ResourceType,
+    meta: Entity,
+    source: Entity | None,
+    sieve: Sieve,
+    only: Iterable[str] | None = None,
+) -> dict[str, VersionTree]:
+    if source is None:
+        return {}
+    entities = _entities(tx, f"{source.xid}/versions", only)
+    trees = (_version_tree(kind, meta, source, entity) for entity in entities)
+    return {tree.entity.id: tree for tree in trees if sieve.judge(tree).everything}
+
+
+def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> Iterable[Entity]:
+    if only is None:
+        return tx.entities(collection)
+    return [entity for one in only if (entity := tx.entity(f"{collection}/{one}")) is not None]
+
+
+def _source(tx: Transaction, meta: Entity) -> Entity | None:
+    """Where a Resource's data is: with itself, or with the target of its reference."""
+    if "xref" not in meta.attributes:
+        return meta
+    target = tx.entity(meta.attributes["xref"])
+    return None if target is None or "xref" in target.attributes else target
+
+
+def _version_tree(kind: ResourceType, meta: Entity, source: Entity, entity: Entity) -> VersionTree:
+    return VersionTree(
+        xid=f"{meta.xid}/versions/{entity.id}",
+        resource_id=meta.id,
+        kind=kind,
+        entity=entity,
+        isdefault=entity.id == source.attributes["defaultversionid"],
     )
-    found = (resource.versions or {}).get(place.ids[5])
-    if found is None:
-        raise RegistryProblem("not_found", place.xid)
-    return found
+
+
+def _meta(tx: Transaction, place: Place, inline: Inline, sieve: Sieve) -> MetaTree | None:
+    resource = _resource(tx, place.resource, required(tx, place.resource_xid, place.xid), inline, OPEN)
+    tree = MetaTree(resource=resource) if resource is not None else None
+    return tree if tree is not None and sieve.judge(tree).everything else None
+
+
+def _version(tx: Transaction, place: Place, sieve: Sieve) -> VersionTree | None:
+    meta = required(tx, place.resource_xid, place.xid)
+    source = _source(tx, meta)
+    entity = tx.entity(f"{source.xid}/versions/{place.ids[5]}") if source else None
+    if source is None or entity is None:
+        return None
+    tree = _version_tree(place.resource, meta, source, entity)
+    return tree if sieve.judge(tree).everything else None

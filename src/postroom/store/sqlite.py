@@ -51,6 +51,14 @@ class SqliteTransaction:
         found: int = self._db.execute("SELECT count(*) FROM entity WHERE collection = ?", (collection,)).fetchone()[0]
         return found
 
+    def ids(self, collection: str, after: str, limit: int, backwards: bool = False) -> list[str]:
+        """A run of ids: a range of the index on (collection, folded)."""
+        sign, order = ("<", "DESC") if backwards else (">", "ASC")
+        bound = f"AND folded {sign} ?" if after else ""
+        query = f"SELECT xid FROM entity WHERE collection = ? {bound} ORDER BY folded {order} LIMIT ?"  # noqa: S608
+        values = (collection, *([after.casefold()] if after else []), min(limit, 2**62))
+        return [str(row[0]).rpartition("/")[2] for row in self._db.execute(query, values)]
+
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id that equals this one when case is ignored."""
         query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
@@ -117,6 +125,18 @@ class SqliteTransaction:
         self._db.executemany(
             "INSERT OR REPLACE INTO configuration (name, value) VALUES (?, ?)",
             [("modelsource", msgspec.json.encode(source)), ("modelexpanded", msgspec.json.encode(expanded))],
+        )
+
+    def capabilities(self) -> dict[str, Any] | None:
+        """The capabilities as they were set."""
+        stored: dict[str, Any] = msgspec.json.decode(self._configuration("capabilities"))
+        return stored or None
+
+    def put_capabilities(self, capabilities: dict[str, Any]) -> None:
+        """Replace the capabilities."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO configuration (name, value) VALUES ('capabilities', ?)",
+            (msgspec.json.encode(capabilities),),
         )
 
     def _configuration(self, name: str) -> bytes:

@@ -1,0 +1,107 @@
+"""Dot notation: `labels['my.key']`, `reviewers[0]`, `addresses.*.state` (core, xRegistry Dot Notation)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+MAX_STEPS = 64
+
+_NAME = re.compile(r"[^.\[\]'\"]+")
+_BRACKET = re.compile(r"\[(?:'([^']+)'|\"([^\"]+)\"|(\d{1,9})|(\*))\]", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9_:\-$@~ ]+\Z")
+
+
+class Wildcard(Enum):
+    """Wildcards of a path: each member of an object, each item of an array."""
+
+    MEMBER = "*"
+    ITEM = "[*]"
+
+
+Step = str | int | Wildcard
+Path = tuple[Step, ...]
+
+
+class BadPath(ValueError):
+    """A text that is no dot notation; the message says why."""
+
+
+def parse_path(text: str, wildcards: bool = False) -> Path:
+    """The steps of a path; wildcards only where they are allowed (filters)."""
+    steps: list[Step] = []
+    position = 0
+    while position < len(text):
+        step, position = _step(text, position, is_first=not steps)
+        if isinstance(step, Wildcard) and not wildcards:
+            raise BadPath(f"a wildcard cannot be used in {text[:80]!r}")
+        steps.append(step)
+        if len(steps) > MAX_STEPS:
+            raise BadPath(f"the path has more than {MAX_STEPS} steps")
+    if not steps:
+        raise BadPath("a name is missing")
+    return tuple(steps)
+
+
+def _step(text: str, position: int, is_first: bool) -> tuple[Step, int]:
+    if text[position] == "[":
+        found = _BRACKET.match(text, position)
+        if found is None:
+            raise BadPath(f"the bracket at position {position + 1} of {text[:80]!r} is not closed or not understood")
+        return _bracketed(found), found.end()
+    start = position + (text[position] == ".")
+    named = _NAME.match(text, start)
+    if named is None or (start == position and not is_first):
+        raise BadPath(f"a name is missing at position {start + 1} of {text[:80]!r}")
+    name = named.group()
+    return (Wildcard.MEMBER if name == "*" else name), named.end()
+
+
+def _bracketed(found: re.Match[str]) -> Step:
+    single, double, index, wildcard = found.groups()
+    if wildcard:
+        return Wildcard.ITEM
+    return int(index) if index is not None else single or double
+
+
+def write_path(path: Path) -> str:
+    """A path as text that parses to the same steps."""
+    return "".join(_written(step) for step in path).removeprefix(".")
+
+
+def _written(step: Step) -> str:
+    match step:
+        case Wildcard.MEMBER:
+            return ".*"
+        case Wildcard.ITEM:
+            return "[*]"
+        case int():
+            return f"[{step}]"
+        case _ if _PLAIN.match(step):
+            return f".{step}"
+        case _:
+            return f'["{step}"]' if "'" in step else f"['{step}']"
+
+
+def values_at(value: Any, path: Path) -> Iterator[Any]:
+    """All values a path leads to that are there and not null."""
+    if not path:
+        if value is not None:
+            yield value
+        return
+    for member in _members(value, path[0]):
+        yield from values_at(member, path[1:])
+
+
+def _members(value: Any, step: Step) -> Iterator[Any]:
+    match step:
+        case Wildcard.MEMBER if isinstance(value, dict):
+            yield from value.values()
+        case Wildcard.ITEM if isinstance(value, list):
+            yield from value
+        case int() if isinstance(value, list) and step < len(value):
+            yield value[step]
+        case str() if isinstance(value, dict) and step in value:
+            yield value[step]
