@@ -35,10 +35,15 @@ def test_variables_are_typed(tmp_path: Path, name: str, text: str, value: object
     [
         ({"POSTROOM_PROT": "1"}, "", UnknownSetting, "POSTROOM_PROT: there is no setting 'prot'. Did you mean port?"),
         ({}, "colour = 1", UnknownSetting, "postroom.toml: there is no setting 'colour'"),
-        ({"POSTROOM_PORT": "x"}, "", BadSetting, "POSTROOM_PORT: 'x' does not fit"),
+        (
+            {"POSTROOM_PORT": "x"},
+            "",
+            BadSetting,
+            "POSTROOM_PORT: 'x' does not fit; port is a whole number from 0 to 65535.",
+        ),
         ({"POSTROOM_PORT": "70000"}, "", BadSetting, "65535"),
-        ({"POSTROOM_NULLS": "maybe"}, "", BadSetting, "maybe"),
-        ({"POSTROOM_INSECURE": "perhaps"}, "", BadSetting, "perhaps"),
+        ({"POSTROOM_NULLS": "maybe"}, "", BadSetting, "nulls is one of absent, strict"),
+        ({"POSTROOM_INSECURE": "perhaps"}, "", BadSetting, "insecure is true or false"),
         ({}, "port = ", BadSetting, "not valid TOML"),
         ({}, "port = [1]", BadSetting, "port"),
     ],

@@ -36,9 +36,11 @@ class MessageTemplate:
 class Catalog:
     """The message definitions of a catalog, resolved and compiled."""
 
-    def __init__(self, tree: Tree, *, nulls: str = "strict", compiled: CompiledCatalog | None = None) -> None:
+    def __init__(
+        self, tree: Tree, *, settings: Settings | None = None, compiled: CompiledCatalog | None = None
+    ) -> None:
         self.tree = tree
-        self._nulls = nulls
+        self.settings = settings or Settings()
         self.refused: list[DefinitionRefused] = []
         if compiled is None:
             compiled, self.refused = compile_catalog(tree)
@@ -48,7 +50,7 @@ class Catalog:
     @cached_property
     def engine(self) -> Engine:
         """The engine that sorts by this catalog."""
-        return Engine(self.compiled, nulls=self._nulls)
+        return Engine(self.compiled, nulls=self.settings.nulls, max_record_mb=self.settings.max_record_mb)
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -105,10 +107,10 @@ class Catalog:
         groups = {local_path(reference, self.tree) for reference in references if isinstance(reference, str)}
         groups.add(f"/endpoints/{identifier}")
         chosen = tuple(definition for definition in self.definitions if definition.group in groups)
-        return Catalog(self.tree, nulls=self._nulls, compiled=CompiledCatalog(chosen))
+        return Catalog(self.tree, settings=self.settings, compiled=CompiledCatalog(chosen))
 
 
 def open_catalog(source: str, *, settings: Settings | None = None) -> Catalog:
     """Open a catalog: a file, a folder, `http(s)://…` or `sqlite:///…`."""
     chosen = settings or load_settings()
-    return Catalog(read_source(str(source), chosen), nulls=chosen.nulls)
+    return Catalog(read_source(str(source), chosen), settings=chosen)

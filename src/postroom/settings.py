@@ -36,6 +36,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow_fetch: Annotated[
         tuple[str, ...], Meta(description="Hosts that references may be fetched from. None by default.")
     ] = ()
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Meta(description="Addresses of proxies whose X-Forwarded-* headers are believed. None by default."),
+    ] = ()
     max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
     max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
     max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64
@@ -97,6 +101,28 @@ def describe(name: str) -> str:
     return ""
 
 
+def allowed(name: str) -> str:
+    """What values a setting takes, in words."""
+    info: Any = _plain_type(name)
+    if isinstance(info, msgspec.inspect.LiteralType):
+        return "one of " + ", ".join(map(str, info.values))
+    if isinstance(info, msgspec.inspect.IntType):
+        return f"a whole number from {info.ge} to {info.le}"
+    kinds: dict[type, str] = {
+        msgspec.inspect.FloatType: "a number greater than 0",
+        msgspec.inspect.BoolType: "true or false",
+        msgspec.inspect.VarTupleType: "a list of texts",
+    }
+    return kinds.get(type(info), "a text")
+
+
+def _plain_type(name: str) -> msgspec.inspect.Type:
+    info = msgspec.inspect.type_info(FIELDS[name].type)
+    while isinstance(info, msgspec.inspect.Metadata):
+        info = info.type
+    return info
+
+
 def variable(name: str) -> str:
     """The environment variable of a setting."""
     return PREFIX + name.upper()
@@ -154,5 +180,5 @@ def _convert(name: str, value: Any, place: str) -> Any:
         )
     try:
         return msgspec.convert(value, FIELDS[name].type, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadSetting(f"{value!r} does not fit: {error}.", place=place) from None
+    except msgspec.ValidationError:
+        raise BadSetting(f"{value!r} does not fit; {name} is {allowed(name)}.", place=place) from None

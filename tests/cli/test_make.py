@@ -47,4 +47,4 @@ def test_invalid_says_which_rule_it_breaks(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_definition_that_needs_data_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(POSITION) == 2
-    assert "needs data. Give --data FILE" in capsys.readouterr().err
+    assert "needs data. Give some, or `auto`" in capsys.readouterr().err

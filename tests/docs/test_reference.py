@@ -12,7 +12,7 @@ from tests.docs.sessions import ROOT
 from postroom.cli.main import COMMANDS
 from postroom.errors import PostroomError
 from postroom.http import configuration, entities
-from postroom.messages.explaining import _SENTENCES as SENTENCES
+from postroom.messages.explaining import SENTENCES
 from postroom.messages.outcome import OUTCOMES
 from postroom.protocols.table import PROTOCOLS
 from postroom.registry.capabilities import CAPABILITIES

@@ -76,6 +76,7 @@ def test_a_fragment_picks_a_definition() -> None:
         (b'{"a/b": null}', "null_not_allowed", "/a~1b"),
         (b'{"kind": "z"}', "payload_enum", "/kind"),
         (b'{"n": 5}', "payload_maximum", "/n"),
+        (b'{"u": 5}', "payload_any_of", "/u"),
     ],
 )
 def test_violations_have_a_code_and_a_pointer(payload: bytes, code: str, at: str) -> None:
@@ -84,10 +85,35 @@ def test_violations_have_a_code_and_a_pointer(payload: bytes, code: str, at: str
             "a/b": {"type": "object", "properties": {"c~d": {"type": "array", "items": {"type": "integer"}}}},
             "kind": {"enum": ["x", "y"]},
             "n": {"maximum": 3},
+            "u": {"anyOf": [{"type": "string"}, {"maximum": 1}]},
         }
     }
     (violation,) = schema(document).judge(payload)[1]
     assert (violation.code, violation.at) == (code, at)
+
+
+@pytest.mark.parametrize(
+    ("document", "value", "expected"),
+    [
+        ({"type": ["null", "string"]}, 5, "null or string"),
+        ({"enum": ["a", 1, None]}, 5, 'one of "a", 1, null'),
+        ({"const": "a"}, 5, '"a"'),
+        ({"required": ["vin"]}, {}, "vin"),
+        ({"properties": {"p": {}}, "additionalProperties": False}, {"q": 1, "r": 2}, "q, r"),
+        ({"properties": {"p": False}}, {"p": 1}, "absent"),
+        ({"pattern": "^a"}, "b", "text like ^a"),
+        ({"minimum": 3}, 1, "at least 3"),
+        ({"exclusiveMaximum": 3}, 3, "less than 3"),
+        ({"multipleOf": 2}, 3, "a multiple of 2"),
+        ({"minLength": 3}, "x", "text of at least 3 characters"),
+        ({"maxItems": 1}, [1, 2], "a list of at most 1 items"),
+        ({"not": {}}, 1, "valid under not"),
+    ],
+)
+def test_violations_say_what_was_expected(document: Any, value: Any, expected: str) -> None:
+    parsed = schema(document)
+    (violation,) = parsed.judge(parsed.encode(value))[1]
+    assert violation.expected == expected
 
 
 def struct(column: ColumnType) -> dict[str, ColumnType]:

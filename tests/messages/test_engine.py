@@ -7,6 +7,7 @@ from postroom.catalog import Catalog
 from postroom.formats.columns import BINARY, STRING, StructOf
 from postroom.messages.definition import CompiledCatalog
 from postroom.messages.engine import Engine
+from postroom.settings import Settings
 
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "reading"}
 
@@ -19,7 +20,7 @@ def catalog(schema: Any = None, nulls: str = "strict", **more: Any) -> Catalog:
     }
     if schema is not None:
         message |= {"dataschemaformat": "JsonSchema/draft-07", "dataschema": schema}
-    return Catalog({"messagegroups": {"g": {"messages": {"reading": message}}}}, nulls=nulls)
+    return Catalog({"messagegroups": {"g": {"messages": {"reading": message}}}}, settings=Settings(nulls=nulls))
 
 
 READING = {
@@ -62,6 +63,12 @@ def test_lines_that_are_no_messages_are_malformed_and_never_raise(line: bytes) -
     results = catalog(READING).engine.sort_line(line)
     assert {result.match.outcome for result in results} == {"malformed"}
     assert all(result.match.reasons for result in results)
+
+
+def test_a_line_longer_than_the_limit_is_malformed() -> None:
+    engine = Engine(catalog(READING).compiled, max_record_mb=1)
+    (result,) = engine.sort_line(json.dumps({**EVENT, "data": "x" * 1_100_000}).encode())
+    assert [(r.code, r.found) for r in result.match.reasons] == [("record_too_large", "1.1 MB")]
 
 
 def test_a_batch_of_three_counts_three() -> None:

@@ -41,11 +41,14 @@ def test_structured_mode_and_other_protocols(demo_catalog: Catalog) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({}, "missing for depot, vin. Give --set depot=… --set vin=…"),
+        ({}, "missing for depot, vin. Give each one, like depot=VALUE"),
         ({"vin": "", "depot": "oslo"}, "missing for vin"),
         ({"vin": "1", "depot": "oslo", "color": "red"}, "no variable 'color'; it has: .*depot"),
-        ({"vin": "1", "depot": "oslo", "data": {"latitude": 1}}, "does not fit at /: .*required"),
-        ({"vin": "1", "depot": "oslo", "data": b"{"}, "does not fit at /: expected JSON"),
+        (
+            {"vin": "1", "depot": "oslo", "data": {"latitude": 1}},
+            "does not fit: /data must have the member 'longitude'; ",
+        ),
+        ({"vin": "1", "depot": "oslo", "data": b"{"}, "does not fit: the payload is not JSON"),
         ({"vin": "1", "depot": "oslo", "data": SPEED, "protocol": "NATS"}, "is for KAFKA, not for NATS"),
         ({"vin": "1", "depot": "oslo"}, "needs data"),
     ],

@@ -104,7 +104,7 @@ def _fail(sentence: str, code: int) -> int:
 
 
 def _sentence(error: click.ClickException) -> str:
-    text = error.format_message()
+    text = error.format_message().rstrip(".") + "."
     if isinstance(error, click.UsageError) and error.ctx is not None and error.ctx.command is not main:
         return f"{text} See `{error.ctx.command_path} --help`."
     return text

@@ -6,11 +6,13 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any
 
 import click
 import msgspec
 
+NUMBERS = (int, float, Decimal)
 _NARROWEST_COLUMN = 12
 
 
@@ -34,7 +36,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
     table = Table(title=title or None, title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[position], int | float) for row in rows)
+        numeric = bool(rows) and all(isinstance(row[position], NUMBERS) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         table.add_row(*row)
@@ -56,7 +58,7 @@ def _width() -> int:
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
+    if isinstance(value, NUMBERS):
         return f"{value:,}"
     if isinstance(value, dict | list):
         return msgspec.json.encode(value, enc_hook=str).decode()

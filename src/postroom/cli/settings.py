@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from postroom.cli.command import postroom_command
@@ -20,5 +22,11 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json(origins)
         return
-    rows = [(o.name, str(o.value) if o.value not in ("", ()) else "-", o.source, variable(o.name)) for o in origins]
+    rows = [(o.name, _shown(o.value), o.source, variable(o.name)) for o in origins]
     print_table("Settings", ("setting", "value", "from", "variable"), rows)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    return str(value) if value not in ("", ()) else "-"

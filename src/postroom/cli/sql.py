@@ -10,7 +10,9 @@ from postroom.cli.command import postroom_command
 from postroom.cli.output import print_json, print_table
 
 
-@postroom_command(example="""postroom sql --lake lake "SELECT outcome, count(*) FROM dead_letters GROUP BY outcome\"""")
+@postroom_command(
+    example='postroom sql --lake lake "SELECT outcome, count(*) AS letters FROM dead_letters GROUP BY outcome ORDER BY 1"'
+)
 @click.argument("query", metavar="SELECT")
 @click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of objects instead of a table.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import random
+import re
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema_rs
@@ -23,7 +25,6 @@ _DRAFTS: dict[str, Any] = {
     "draft/2020-12": jsonschema_rs.Draft202012Validator,
 }
 _NEWEST = "draft/2020-12"
-_TYPE_ERROR = jsonschema_rs.ValidationErrorKind.Type
 _KEPT_WITH_FRAGMENT = ("$schema", "$id", "id", "definitions", "$defs", "components")
 
 
@@ -90,16 +91,38 @@ def _draft(version: str, document: Any) -> Any:
 
 def _violation(error: Any) -> Violation:
     at = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
-    is_type = isinstance(error.kind, _TYPE_ERROR)
-    code = "null_not_allowed" if is_type and error.instance is None else f"payload_{_rule(error)}"
-    expected = ", ".join(error.kind.types) if is_type else _first_line(error.message)
-    found = msgspec.json.encode(error.instance).decode()
-    return Violation(at, code, expected, found if len(found) <= 200 else found[:199] + "…")
+    keyword: str = error.kind.name
+    is_null = keyword == "type" and error.instance is None
+    code = "null_not_allowed" if is_null else "payload_" + re.sub("([A-Z])", r"_\1", keyword).lower()
+    describe = _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
+    return Violation(at, code, describe(error.kind), shorten_json(error.instance))
 
 
-def _rule(error: Any) -> str:
-    name = type(error.kind).__name__
-    return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+_EXPECTATIONS: dict[str, Callable[[Any], str]] = {
+    "type": lambda kind: " or ".join(kind.types),
+    "enum": lambda kind: "one of " + ", ".join(map(shorten_json, kind.options)),
+    "const": lambda kind: shorten_json(kind.value),
+    "required": lambda kind: str(kind.property),
+    "falseSchema": lambda _: "absent",
+    "additionalProperties": lambda kind: ", ".join(kind.unexpected),
+    "pattern": lambda kind: f"text like {kind.pattern}",
+    "format": lambda kind: f"text in the format {kind.format}",
+    "minimum": lambda kind: f"at least {kind.limit}",
+    "maximum": lambda kind: f"at most {kind.limit}",
+    "exclusiveMinimum": lambda kind: f"more than {kind.limit}",
+    "exclusiveMaximum": lambda kind: f"less than {kind.limit}",
+    "multipleOf": lambda kind: f"a multiple of {kind.multiple_of}",
+    "minLength": lambda kind: f"text of at least {kind.limit} characters",
+    "maxLength": lambda kind: f"text of at most {kind.limit} characters",
+    "minItems": lambda kind: f"a list of at least {kind.limit} items",
+    "maxItems": lambda kind: f"a list of at most {kind.limit} items",
+}
+
+
+def shorten_json(value: Any) -> str:
+    """A value as JSON, cut where it gets long."""
+    text = msgspec.json.encode(value, enc_hook=str).decode()
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _first_line(error: object) -> str:

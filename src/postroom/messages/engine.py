@@ -26,14 +26,18 @@ MOST_REASONS = 5
 class Engine:
     """Sorts messages by the definitions of one compiled catalog."""
 
-    def __init__(self, catalog: CompiledCatalog, *, nulls: str = "strict") -> None:
+    def __init__(self, catalog: CompiledCatalog, *, nulls: str = "strict", max_record_mb: int = 64) -> None:
         self.definitions = catalog.definitions
         self.index = Index(catalog.definitions)
         self._nulls_absent = nulls == "absent"
+        self._max_record_mb = max_record_mb
         self._schemas: dict[str, PayloadSchema | None] = {}
 
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
+        if len(line) > self._max_record_mb * 1_000_000:
+            limit, size = f"at most {self._max_record_mb} MB", f"{len(line) / 1_000_000:.1f} MB"
+            return [_malformed(Malformed("", "record_too_large", limit, size))]
         try:
             record = parse_record(line)
         except RecordRefused as error:
@@ -104,7 +108,7 @@ class Engine:
         schema = self.schema(definition)
         data, violations = self._decode(definition, schema, message)
         if violations:
-            reasons = tuple(_payload_reason(definition, violation) for violation in violations[:MOST_REASONS])
+            reasons = tuple(payload_reason(definition, violation) for violation in violations[:MOST_REASONS])
             match = Match("invalid", definition.xid, fit.variables, candidates, reasons)
             return Sorted(match, definition)
         return Sorted(
@@ -152,7 +156,8 @@ def _declared_metadata(definition: Definition, message: Message) -> dict[str, An
     return {"_".join(c.path): wire.lookup(message.metadata, c.path) for c in definition.protocol_constraints}
 
 
-def _payload_reason(definition: Definition, violation: Violation) -> Reason:
+def payload_reason(definition: Definition, violation: Violation) -> Reason:
+    """A violation of the payload schema as a reason."""
     return Reason(definition.xid, "/data" + violation.at, violation.code, violation.expected, violation.found)
 
 

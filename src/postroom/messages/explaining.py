@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.messages.outcome import Match, Reason
 
-_SENTENCES = {
+SENTENCES = {
     "required_missing": "{at} is missing; it must be {expected}",
     "constant_mismatch": "{at} must be {expected!r} but is {found!r}",
     "template_mismatch": "{at} must look like {expected!r} but is {found!r}",
@@ -13,11 +13,13 @@ _SENTENCES = {
     "protocol_mismatch": "it is defined for {expected} and came over {found}",
     "envelope_missing": "it must be a {expected} message and has no envelope",
     "null_not_allowed": "{at} is null; it must be {expected}, or left out",
-    "payload_type": "{at} must be {expected} but is {found}",
+    "payload_required": "{at} must have the member {expected!r}",
+    "payload_additional_properties": "{at} must not have {expected}",
     "payload_not_json": "the payload is not JSON: {found}",
     "column_mismatch": "{at} must be {expected} to fit its column but is {found!r}",
     "fits_as_well": "it fits as well, and nothing decides",
     "no_definition": "nothing in the catalog describes it ({at} is {found!r})",
+    "record_too_large": "it has {found}; records may have {expected}",
     "record_broken": "{found}",
     "event_broken": "it is not a CloudEvent: {found}",
     "batch_broken": "it is not a batch of CloudEvents: {found}",
@@ -30,9 +32,7 @@ _SENTENCES = {
 
 def explain_reason(reason: Reason) -> str:
     """One reason as a sentence without its end."""
-    sentence = _SENTENCES.get(reason.code)
-    if sentence is None:
-        return f"{reason.at}: {reason.expected}" if reason.expected else f"{reason.at}: {reason.code}"
+    sentence = SENTENCES.get(reason.code, "{at} must be {expected} but is {found}")
     return sentence.format(at=reason.at or "it", expected=reason.expected, found=reason.found)
 
 

@@ -13,7 +13,8 @@ import msgspec
 from postroom.errors import MakeRefused, SchemaRefused
 from postroom.messages.constraints import Check
 from postroom.messages.definition import Constraint, Definition
-from postroom.messages.engine import Engine
+from postroom.messages.engine import Engine, payload_reason
+from postroom.messages.explaining import explain_reason
 from postroom.messages.property_types import is_now
 from postroom.protocols.cloudevents import ENVELOPE, header_text, wrap
 from postroom.protocols.records import Record
@@ -105,14 +106,16 @@ class Maker:
                 place=self.definition.xid,
             )
         values = {name: header_text(value) for name, value in given.items() if name in placeholders}
-        return {name: value for name, value in given.items() if name not in placeholders}, values
+        types = {check.path[0]: check.constraint.type for check in self.envelope}
+        return {name: _typed(types[name], value) for name, value in given.items() if name not in placeholders}, values
 
     def _require(self, values: Mapping[str, str]) -> None:
         missing = [name for name in self.variables if not values.get(name)]
         if missing:
-            hint = " ".join(f"--set {name}=…" for name in missing)
             raise MakeRefused(
-                f"values are missing for {', '.join(missing)}.", place=self.definition.xid, remedy=f"Give {hint}."
+                f"values are missing for {', '.join(missing)}.",
+                place=self.definition.xid,
+                remedy=f"Give each one, like {missing[0]}=VALUE.",
             )
 
     def _wire(self, protocol: str) -> Wire:
@@ -157,7 +160,7 @@ class Maker:
             raise MakeRefused(
                 "the definition needs data.",
                 place=self.definition.xid,
-                remedy="Give --data FILE, or --data auto to invent some.",
+                remedy="Give some, or `auto` to invent it.",
             )
         if isinstance(data, Auto):
             if schema is None:
@@ -168,11 +171,8 @@ class Maker:
         body = data if isinstance(data, bytes) else schema.encode(data)
         _, violations = schema.judge(body)
         if violations:
-            first = violations[0]
-            raise MakeRefused(
-                f"the data does not fit at {first.at or '/'}: expected {first.expected}, found {first.found}.",
-                place=self.definition.xid,
-            )
+            reasons = [explain_reason(payload_reason(self.definition, violation)) for violation in violations[:5]]
+            raise MakeRefused(f"the data does not fit: {'; '.join(reasons)}.", place=self.definition.xid)
         return body
 
     def _invented(self, schema: Any, rng: random.Random) -> Any:
@@ -180,6 +180,16 @@ class Maker:
             return schema.sample(rng)
         except SchemaRefused as error:
             raise MakeRefused(error.sentence, place=self.definition.xid, remedy=error.remedy) from None
+
+
+def _typed(kind: str, value: Any) -> Any:
+    """Text given for a number or a boolean becomes one; what does not parse is left for the check to name."""
+    if not isinstance(value, str) or kind not in ("integer", "number", "boolean"):
+        return value
+    try:
+        return msgspec.json.decode(value.encode())
+    except msgspec.DecodeError:
+        return value
 
 
 def _fill(check: Check, values: Mapping[str, str]) -> Any:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import os
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -150,9 +149,15 @@ class Index:
     @functools.lru_cache(maxsize=1024)  # noqa: B019 - an index lives as long as its process
     def _similar_types(self, kind: str) -> tuple[str, ...]:
         # Only what comes after the prefix that all types share tells whether two are alike.
-        shared = len(os.path.commonprefix([kind, *self._by_type]).rpartition(".")[0])
+        shared = len(_shared_prefix([kind, *self._by_type]))
         tails = {known[shared:]: known for known in self._by_type}
         return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
+
+
+def _shared_prefix(types: list[str]) -> str:
+    low, high = min(types), max(types)
+    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+    return low[:same].rpartition(".")[0]
 
 
 def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -16,6 +16,7 @@ class Job(msgspec.Struct, frozen=True):
     run: str
     batch: int
     started: datetime
+    max_record_mb: int = 64
 
     @property
     def batch_name(self) -> str:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 import postroom.errors
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused, PostroomError
@@ -18,6 +20,7 @@ from postroom.pipeline.lake import Lake, create_lake
 from postroom.pipeline.ledger import LedgerEntry, find_entry
 from postroom.pipeline.manifest import read_manifest, unfinished
 from postroom.pipeline.sources import Range, cut_ranges, find_files, frame_of_ranges, frame_of_records
+from postroom.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,34 +32,37 @@ def sort(
     catalog: Catalog | CompiledCatalog,
     lake: str | Path,
     *,
-    nulls: str = "strict",
+    nulls: str = "",
     checkpoint: str | Path | None = None,
     source: str = "",
 ) -> LedgerEntry:
     """Sort records (files, a folder, or a DataFrame) by a catalog into one Delta table per message definition.
 
     Without a checkpoint every call is a new run and sorts all records again. With one, files that earlier calls sorted
-    are passed over, and a call that died is finished first.
+    are passed over, and a call that died is finished first. `nulls` is the catalog's setting unless given.
     """
     target = create_lake(lake)
     finish_commits(target)
     digest = target.keep_catalog(catalog.compiled if isinstance(catalog, Catalog) else catalog)
+    settings = catalog.settings if isinstance(catalog, Catalog) else Settings()
+    now, limit = datetime.now(UTC), settings.max_record_mb
+    job = Job(str(target.root), digest, nulls or settings.nulls, new_run(), 0, now, limit)
     named = source or (str(records) if isinstance(records, str | Path) else "dataframe")
     if not isinstance(records, str | Path):
         if checkpoint is not None:
             raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
-        return run_batch(spark, target, _job(target, digest, nulls, new_run(), 0), named, frame_of_records(records))
+        return run_batch(spark, target, job, named, frame_of_records(records))
     files = find_files(records)
     parallelism = spark.sparkContext.defaultParallelism
     if checkpoint is None:
-        job = _job(target, digest, nulls, new_run(), 0)
         return run_ranges(spark, target, job, named, cut_ranges(files, parallelism))
     kept = Checkpoint(Path(checkpoint))
     for plan in kept.plans:
         # A batch that is in the ledger costs one look; one that is not is done again by its own catalog.
-        run_ranges(spark, target, _job(target, plan.catalog, nulls, kept.run, plan.batch), named, plan.ranges)
+        again = replace(job, catalog=plan.catalog, run=kept.run, batch=plan.batch)
+        run_ranges(spark, target, again, named, plan.ranges)
     plan = kept.add(digest, cut_ranges(kept.new_files(files), parallelism))
-    return run_ranges(spark, target, _job(target, digest, nulls, kept.run, plan.batch), named, plan.ranges)
+    return run_ranges(spark, target, replace(job, run=kept.run, batch=plan.batch), named, plan.ranges)
 
 
 def finish_commits(lake: Lake) -> list[LedgerEntry]:
@@ -91,10 +97,6 @@ def run_batch(spark: SparkSession, lake: Lake, job: Job, source: str, frame: Dat
     if entry is None:
         raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=str(lake.root))
     return entry
-
-
-def _job(lake: Lake, digest: str, nulls: str, run: str, batch: int) -> Job:
-    return Job(str(lake.root), digest, nulls, run, batch, datetime.now(UTC))
 
 
 def _told_by_spark(text: str) -> PostroomError:

@@ -37,7 +37,7 @@ def _info(lake: Lake, place: TablePlace, entries: list[LedgerEntry], catalogs: d
     columns = dict(_columns(msgspec.json.decode(table.schema().to_json())["fields"], ""))
     counts = pa.table(table.get_add_actions(flatten=True)).column("num_records").to_pylist()
     return TableInfo(
-        f"{place.schema}.{place.name}",
+        f'"{place.schema}"."{place.name}"',
         definition,
         _last_version(lake, definition, entries, catalogs),
         sum(count or 0 for count in counts),

@@ -51,7 +51,7 @@ class Written(msgspec.Struct, frozen=True):
 
 def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
     """Sort the records of a task and write what became of them."""
-    engine, layouts = open_engine(job.lake, job.catalog, job.nulls)
+    engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb)
     tables = Tables(job, engine, layouts)
     with _no_garbage_collection():
         for line in lines_of(batches):
@@ -61,10 +61,10 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
 
 
 @functools.lru_cache(maxsize=2)
-def open_engine(lake: str, catalog: str, nulls: str) -> tuple[Engine, dict[str, Layout]]:
+def open_engine(lake: str, catalog: str, nulls: str, max_record_mb: int) -> tuple[Engine, dict[str, Layout]]:
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
     compiled = CompiledCatalog.decode((Path(lake) / "_catalogs" / catalog).read_bytes())
-    engine = Engine(compiled, nulls=nulls)
+    engine = Engine(compiled, nulls=nulls, max_record_mb=max_record_mb)
     return engine, {}
 
 
