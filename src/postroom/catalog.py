@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -26,9 +27,21 @@ class MessageTemplate:
         self.definition = maker.definition
 
     def make(
-        self, *, data: Any = None, protocol: str = "", mode: str = "", seed: int | None = None, **variables: Any
+        self,
+        values: Mapping[str, Any] | None = None,
+        /,
+        *,
+        data: Any = None,
+        protocol: str = "",
+        mode: str = "",
+        seed: int | None = None,
+        **more: Any,
     ) -> dict[str, Any]:
-        """A conformant record: constants set, placeholders filled from `variables`, the payload checked."""
+        """A conformant record: constants set, placeholders filled, the payload checked.
+
+        Placeholders are given by name, or in a mapping where a name is taken (`data`, `mode`, …).
+        """
+        variables = {**(values or {}), **more}
         rng = random.Random(seed)  # noqa: S311 - sample data, no secrets
         return render_record(self.maker.make(variables, data, protocol=protocol, mode=mode, rng=rng))
 

@@ -17,7 +17,7 @@ from postroom.formats.columns import (
     MapOf,
     StructOf,
 )
-from postroom.formats.filling import ColumnMismatch, fill
+from postroom.formats.filling import ColumnMismatch, filler
 from postroom.formats.jsonschema_columns import columns
 from postroom.formats.patterns import sample_text
 from postroom.formats.schema import PayloadSchema
@@ -173,7 +173,7 @@ def test_nested_objects_are_structs_and_recursion_ends_as_json_text() -> None:
     ],
 )
 def test_filling(document: Any, value: Any, filled: Any) -> None:
-    found = fill(columns(document), value)
+    found = filler(columns(document))(value)
     assert found == filled
     assert type(found) is type(filled)
 
@@ -184,12 +184,14 @@ def test_filling(document: Any, value: Any, filled: Any) -> None:
         ({"type": "integer"}, 2**63, ""),
         ({"properties": {"a": {"type": "integer"}}}, {"a": 2**70}, "/a"),
         ({"properties": {"a": {}}}, "text", ""),
+        ({"type": "array", "items": {"properties": {"a": {"type": "integer"}}}}, [{}, {"a": 2**70}], "/1/a"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"x": 1, "y": 2**70}, "/y"),
         ({"type": "number"}, 10**400, ""),
     ],
 )
 def test_what_a_column_cannot_hold_is_said(document: Any, value: Any, at: str) -> None:
     with pytest.raises(ColumnMismatch) as caught:
-        fill(columns(document), value)
+        filler(columns(document))(value)
     assert caught.value.at == at
 
 
@@ -236,7 +238,7 @@ def test_invented_values_validate_and_fill_their_columns(document: dict[str, Any
     value = parsed.sample(random.Random(seed))
     decoded, violations = parsed.judge(parsed.encode(value))
     assert violations == []
-    fill(parsed.columns(), decoded)
+    filler(parsed.columns())(decoded)
 
 
 def test_impossible_schemas_say_so() -> None:

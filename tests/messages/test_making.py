@@ -28,6 +28,12 @@ def test_a_record_has_constants_templates_and_the_data(demo_catalog: Catalog) ->
     assert demo_catalog.match(record).variables == {"depot": "oslo øst", "vin": "HM1"}
 
 
+def test_placeholders_whose_names_are_taken_are_given_in_a_mapping() -> None:
+    message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"source": {"value": "/{data}/{mode}"}}}
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+    assert catalog.message("m").make({"data": "a", "mode": "b"}, type="t")["source"] == "/a/b"
+
+
 def test_structured_mode_and_other_protocols(demo_catalog: Catalog) -> None:
     order = demo_catalog.message("order.cancelled")
     alone = order.make(country="no", order="O1", data={"reason": "too slow"})

@@ -1,4 +1,7 @@
-"""Filling columns: a decoded payload in the shape its columns ask for."""
+"""Filling columns: a decoded payload in the shape its columns ask for.
+
+A column type is turned once into a function that fills it; the functions are called millions of times.
+"""
 
 from __future__ import annotations
 
@@ -12,86 +15,131 @@ from postroom.formats.columns import ColumnType, JsonText, ListOf, MapOf, Scalar
 
 _INT64 = range(-(2**63), 2**63)
 
+Filler = Callable[[Any], Any]
+
 
 class ColumnMismatch(Exception):
     """A value its column cannot hold; never lost, the message becomes a dead letter with this reason."""
 
-    def __init__(self, at: str, expected: str, found: Any) -> None:
+    def __init__(self, expected: str, found: Any, at: str = "") -> None:
         super().__init__(f"{at}: expected {expected}, found {found}")
         self.at = at
         self.expected = expected
         self.found = str(found)[:200]
 
+    def below(self, step: str | int) -> ColumnMismatch:
+        """The same mismatch, seen from the container of the value."""
+        return ColumnMismatch(self.expected, self.found, f"/{step}{self.at}")
 
-def fill(column: ColumnType, value: Any, at: str = "") -> Any:
-    """The value as the column takes it: structs keyed by column name, free-form parts as JSON text."""
-    return None if value is None else _fill(column, value, at)
+
+def filler(column: ColumnType) -> Filler:
+    """The function that shapes values for a column: structs keyed by column name, free-form parts as JSON text."""
+    fill = _filler(column)
+    return lambda value: None if value is None else fill(value)
 
 
 @singledispatch
-def _fill(column: Any, value: Any, at: str) -> Any:
-    raise ColumnMismatch(at, type(column).__name__, value)
+def _filler(column: Any) -> Filler:
+    raise TypeError(f"no way to fill {column!r}")
 
 
-@_fill.register
-def _(column: Scalar, value: Any, at: str) -> Any:
-    return _SCALARS[column.name](value, at)
+@_filler.register
+def _(column: Scalar) -> Filler:
+    return _SCALARS[column.name]
 
 
-@_fill.register
-def _(column: JsonText, value: Any, at: str) -> str:
-    return msgspec.json.encode(value).decode()
+@_filler.register
+def _(column: JsonText) -> Filler:
+    return lambda value: msgspec.json.encode(value).decode()
 
 
-@_fill.register
-def _(column: ListOf, value: Any, at: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise ColumnMismatch(at, "a list", value)
-    return [fill(column.item, item, f"{at}/{position}") for position, item in enumerate(value)]
+@_filler.register
+def _(column: ListOf) -> Filler:
+    fill = filler(column.item)
+
+    def fill_list(value: Any) -> list[Any]:
+        _require(value, list, "a list")
+        try:
+            return [fill(item) for item in value]
+        except ColumnMismatch:
+            raise _located(fill, enumerate(value)) from None
+
+    return fill_list
 
 
-@_fill.register
-def _(column: MapOf, value: Any, at: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ColumnMismatch(at, "an object", value)
-    return {key: fill(column.value, item, f"{at}/{key}") for key, item in value.items()}
+@_filler.register
+def _(column: MapOf) -> Filler:
+    fill = filler(column.value)
+
+    def fill_map(value: Any) -> dict[str, Any]:
+        _require(value, dict, "an object")
+        try:
+            return {key: fill(item) for key, item in value.items()}
+        except ColumnMismatch:
+            raise _located(fill, value.items()) from None
+
+    return fill_map
 
 
-@_fill.register
-def _(column: StructOf, value: Any, at: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ColumnMismatch(at, "an object", value)
-    return {f.name: fill(f.type, value.get(f.source), f"{at}/{f.source}") for f in column.fields}
+@_filler.register
+def _(column: StructOf) -> Filler:
+    members = [(field.name, field.source, filler(field.type)) for field in column.fields]
+
+    def fill_struct(value: Any) -> dict[str, Any]:
+        _require(value, dict, "an object")
+        filled = {}
+        for name, source, fill in members:
+            try:
+                filled[name] = fill(value.get(source))
+            except ColumnMismatch as mismatch:
+                raise mismatch.below(source) from None
+        return filled
+
+    return fill_struct
 
 
-def _integer(value: Any, at: str) -> int:
+def _require(value: Any, kind: type, name: str) -> None:
+    if not isinstance(value, kind):
+        raise ColumnMismatch(name, value)
+
+
+def _located(fill: Filler, items: Any) -> ColumnMismatch:
+    """The first mismatch among items, with the step that leads to it."""
+    for step, item in items:
+        try:
+            fill(item)
+        except ColumnMismatch as mismatch:
+            return mismatch.below(step)
+    raise AssertionError("a filler that failed once did not fail again")
+
+
+def _integer(value: Any) -> int:
     # 1.0 is an integer in JSON Schema.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value not in _INT64:
-        raise ColumnMismatch(at, "an integer of 64 bits", value)
+        raise ColumnMismatch("an integer of 64 bits", value)
     return value
 
 
-def _number(value: Any, at: str) -> float:
+def _number(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ColumnMismatch(at, "a number", value)
+        raise ColumnMismatch("a number", value)
     try:
         return float(value)
     except OverflowError:
-        raise ColumnMismatch(at, "a double", value) from None
+        raise ColumnMismatch("a double", value) from None
 
 
-def _exactly(kind: type, name: str) -> Callable[[Any, str], Any]:
-    def check(value: Any, at: str) -> Any:
-        if not isinstance(value, kind):
-            raise ColumnMismatch(at, name, value)
+def _exactly(kind: type, name: str) -> Filler:
+    def check(value: Any) -> Any:
+        _require(value, kind, name)
         return value
 
     return check
 
 
-_SCALARS: dict[str, Callable[[Any, str], Any]] = {
+_SCALARS: dict[str, Filler] = {
     "int64": _integer,
     "double": _number,
     "boolean": _exactly(bool, "a boolean"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.columns import BINARY, STRING, ColumnType
-from postroom.formats.filling import ColumnMismatch, fill
+from postroom.formats.filling import ColumnMismatch, Filler, filler
 from postroom.formats.schema import PayloadSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.messages.constraints import shorten
@@ -32,6 +32,7 @@ class Engine:
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
         self._schemas: dict[str, PayloadSchema | None] = {}
+        self._fillers: dict[str, Filler] = {}
 
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
@@ -82,6 +83,11 @@ class Engine:
         media = media_type(definition.contenttype)
         return STRING if is_json(media) or media.startswith("text/") or media.endswith("xml") else BINARY
 
+    def _filler(self, definition: Definition, schema: PayloadSchema) -> Filler:
+        if definition.xid not in self._fillers:
+            self._fillers[definition.xid] = filler(schema.columns())
+        return self._fillers[definition.xid]
+
     def _parse(self, definition: Definition) -> PayloadSchema | None:
         source = definition.schema
         if source is None or source.missing:
@@ -131,7 +137,7 @@ class Engine:
         if violations:
             return None, violations
         try:
-            return fill(schema.columns(), value), []
+            return self._filler(definition, schema)(value), []
         except ColumnMismatch as error:
             return None, [Violation(error.at, "column_mismatch", error.expected, error.found)]
 
