@@ -49,6 +49,10 @@ def test_unusable_schemas_are_refused_with_a_sentence(document: Any) -> None:
         schema(document)
 
 
+def test_integers_keep_every_digit() -> None:
+    assert schema({}).judge(b"1180591620717411303424") == (2**70, [])
+
+
 def test_nothing_is_fetched() -> None:
     with pytest.raises(SchemaRefused):
         schema({"$ref": "http://127.0.0.1:9/schema.json"})
@@ -164,6 +168,7 @@ def test_nested_objects_are_structs_and_recursion_ends_as_json_text() -> None:
         ({"type": "integer"}, 1.0, 1),
         ({"type": "number"}, 1, 1.0),
         ({}, {"a": [1]}, '{"a":[1]}'),
+        ({}, {"a": 2**70}, '{"a":1180591620717411303424}'),
         (
             {"type": "object", "properties": {"a b": {"type": "string"}, "c": {}}},
             {"a b": "x"},

@@ -10,7 +10,6 @@ from typing import Any
 
 import jsonschema_rs
 import msgspec
-import orjson
 
 from postroom.errors import SchemaRefused
 from postroom.formats import jsonschema_columns, jsonschema_samples
@@ -44,9 +43,10 @@ class JsonSchema:
     def judge(self, payload: bytes) -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         try:
-            value = orjson.loads(payload)
-        except orjson.JSONDecodeError as error:
-            return None, [Violation("", "payload_not_json", "JSON", f"{_first_line(error)}")]
+            # Not orjson: it turns integers beyond 64 bits into floats, and free-form parts must keep every digit.
+            value = msgspec.json.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return None, [Violation("", "payload_not_json", "JSON", _first_line(error))]
         if self._validator.is_valid(value):
             return value, []
         return value, [_violation(error) for error in self._validator.iter_errors(value)]
@@ -72,9 +72,9 @@ def parse(version: str, document: Any, fragment: str) -> JsonSchema:
     """Parse a schema document, given as a JSON value or as its text."""
     if isinstance(document, str):
         try:
-            document = orjson.loads(document)
-        except orjson.JSONDecodeError as error:
-            raise SchemaRefused(f"this is not JSON: {error}") from None
+            document = msgspec.json.decode(document)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise SchemaRefused(f"this is not JSON: {error}.") from None
     if not isinstance(document, dict | bool):
         raise SchemaRefused("a JSON Schema is an object or a boolean.")
     if fragment and isinstance(document, dict):
