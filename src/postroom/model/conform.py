@@ -52,7 +52,7 @@ def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[At
         current = value.get(attribute.name)
         if not attribute.ifvalues or current is None:
             continue
-        clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == _text(current)), None)
+        clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == text_of(current)), None)
         for name, sibling in (clause.siblingattributes if clause else {}).items():
             if name in active:
                 return active, name
@@ -63,7 +63,8 @@ def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[At
     return active, ""
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A scalar as the text that keys of `ifvalues` are compared with, in one case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).casefold()

@@ -114,14 +114,20 @@ def version_attributes(singular: str, hasdocument: bool) -> dict[str, Definition
         "compatibilityvalidated": {"type": "boolean", "readonly": True},
         "compatibilityvalidatedreason": {"type": "string", "readonly": True},
     }
-    if hasdocument:
-        attributes |= {
-            singular + "url": {"type": "url"},
-            singular + "proxyurl": {"type": "url"},  # RES-041: an extension of ours, the reference server's name
-            singular: {"type": "any"},
-            singular + "base64": {"type": "string"},
-        }
-    return attributes
+    return {**attributes, **document_attributes(singular)} if hasdocument else attributes
+
+
+def document_attributes(singular: str) -> dict[str, Definition]:
+    """The attributes that carry a document."""
+    return {
+        singular + "url": {"type": "url"},
+        singular + "proxyurl": {"type": "url"},  # RES-041: an extension of ours, the reference server's name
+        singular: {"type": "any"},
+        singular + "base64": {"type": "string"},
+    }
+
+
+RESOURCE_ONLY = ("metaurl", "meta", "versionsurl", "versionscount", "versions")
 
 
 def resource_attributes(singular: str) -> dict[str, Definition]:

@@ -14,6 +14,7 @@ VERBATIM_KEY = re.compile(r"[^\x00-\x1f\x7f]{1,256}\Z")
 CHARSETS = {"": ATTRIBUTE_NAME, "strict": ATTRIBUTE_NAME, "extended": MAP_KEY, "verbatim": VERBATIM_KEY}
 
 PLURAL_LENGTH = 57
+SINGULAR_LENGTH = 63
 SCALAR_LENGTH = 4096
 
 

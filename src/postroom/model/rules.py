@@ -2,40 +2,71 @@
 
 from __future__ import annotations
 
-from postroom.model.conform import value_error
-from postroom.model.names import CHARSETS, PLURAL_LENGTH, is_attribute_name
+from postroom.model import core
+from postroom.model.attribute_rules import check_attributes
+from postroom.model.constraints import constraint_error
+from postroom.model.names import PLURAL_LENGTH, SINGULAR_LENGTH, is_attribute_name, is_map_key
 from postroom.model.refusal import ModelRefused
-from postroom.model.types import ALL_TYPES, SCALAR_TYPES, Attribute, Attributes, GroupType, Item, Model, ResourceType
+from postroom.model.types import GroupType, Model, ResourceType
 
 VERSION_MODES = ("createdat", "manual", "modifiedat", "semver")
 TYPEMAP_VALUES = ("binary", "json", "string")
-TARGETED = frozenset({"xid", "uri", "url"})
+# Paths of the registry itself (http.md, Registry HTTP APIs): a Group type of that name could not be reached.
+TAKEN_PATHS = frozenset({"capabilities", "capabilitiesoffered", "export", "model", "modelsource"})
 
 
 def check_model(model: Model) -> None:
     """Raise ModelRefused at the first rule the model breaks."""
-    _check_attributes(model, model.attributes, "/attributes", "")
+    _check_labels(model.labels, "")
+    check_attributes(model, model.attributes, "/attributes")
     names: set[str] = set()
     for plural, group in model.groups.items():
-        _check_names(group, names, f"/groups/{plural}")
-        _check_attributes(model, group.attributes, f"/groups/{plural}/attributes", "")
-        taken: set[str] = set()
-        for name, resource in group.resources.items():
-            _check_names(resource, taken, f"/groups/{plural}/resources/{name}")
-            _check_resource(model, resource, f"/groups/{plural}/resources/{name}")
-        _check_constraints(group, f"/groups/{plural}/constraints")
+        place = f"/groups/{plural}"
+        _check_names(group, names, SINGULAR_LENGTH, place)
+        _check_collection(plural, core.registry_attributes(), place)
+        if plural in TAKEN_PATHS:
+            raise ModelRefused(f"{plural!r} is a path of the registry itself.", place=place)
+        _check_group(model, group, place)
 
 
-def _check_names(owner: GroupType | ResourceType, taken: set[str], place: str) -> None:
-    for name in {owner.plural, owner.singular}:
-        if not is_attribute_name(name) or len(name) > PLURAL_LENGTH:
+def _check_group(model: Model, group: GroupType, place: str) -> None:
+    _check_id_name(group.singular, core.group_attributes(""), place)
+    _check_labels(group.labels, place)
+    check_attributes(model, group.attributes, f"{place}/attributes")
+    taken: set[str] = set()
+    for name, resource in group.resources.items():
+        below = f"{place}/resources/{name}"
+        _check_names(resource, taken, PLURAL_LENGTH, below)
+        _check_collection(name, core.group_attributes(group.singular), below)
+        _check_resource(model, resource, below)
+    for key, constraint in group.constraints.items():
+        if error := constraint_error(group, key, constraint):
+            raise ModelRefused(f"{error}.", place=f"{place}/constraints/{key}")
+
+
+def _check_names(owner: GroupType | ResourceType, taken: set[str], singular_length: int, place: str) -> None:
+    for name, length in {owner.plural: PLURAL_LENGTH, owner.singular: singular_length}.items():
+        if not is_attribute_name(name) or len(name) > length:
             raise ModelRefused(f"{name!r} is not a legal type name.", place=place)
         if name in taken:
             raise ModelRefused(f"the name {name!r} is used twice.", place=place)
         taken.add(name)
 
 
+def _check_collection(plural: str, beside: dict[str, core.Definition], place: str) -> None:
+    clash = next((name for name in core.collection_attributes(plural) if name in beside), None)
+    if clash:
+        raise ModelRefused(f"its attribute {clash!r} is one of the specification's already.", place=place)
+
+
+def _check_id_name(singular: str, beside: dict[str, core.Definition], place: str) -> None:
+    if singular + "id" in beside:
+        raise ModelRefused(f"its attribute '{singular}id' is one of the specification's already.", place=place)
+
+
 def _check_resource(model: Model, resource: ResourceType, place: str) -> None:
+    _check_own_names(resource, place)
+    _check_labels(resource.labels, place)
     if resource.maxversions < 0:
         raise ModelRefused("must not be negative.", place=f"{place}/maxversions")
     if resource.versionmode not in VERSION_MODES:
@@ -44,104 +75,38 @@ def _check_resource(model: Model, resource: ResourceType, place: str) -> None:
         raise ModelRefused(f"is needed by the version mode {resource.versionmode}.", place=f"{place}/singleversionroot")
     if resource.validatecompatibility and not resource.validateformat:
         raise ModelRefused("needs validateformat.", place=f"{place}/validatecompatibility")
+    _check_sticky(resource, place)
     for pattern, kind in resource.typemap.items():
-        if kind.lower() not in TYPEMAP_VALUES or pattern.count("*") > 1:
-            raise ModelRefused("maps a media type pattern to binary, json or string.", place=f"{place}/typemap")
-    for section in ("attributes", "resourceattributes", "metaattributes"):
-        _check_attributes(model, getattr(resource, section), f"{place}/{section}", "")
+        if kind.lower() not in TYPEMAP_VALUES or pattern.count("*") > 1 or not pattern:
+            raise ModelRefused(
+                "maps a media type pattern (with at most one '*') to binary, json or string.", place=f"{place}/typemap"
+            )
+    check_attributes(model, resource.attributes, f"{place}/attributes", versioned=True)
+    for section in ("resourceattributes", "metaattributes"):
+        check_attributes(model, getattr(resource, section), f"{place}/{section}")
 
 
-def _check_constraints(group: GroupType, place: str) -> None:
-    for key, constraint in group.constraints.items():
-        plural, _, path = key.partition(".")
-        resource = group.resources.get(plural)
-        attribute = find_attribute(resource.attributes, path) if resource else None
-        if attribute is None or attribute.type not in SCALAR_TYPES:
-            raise ModelRefused("names no scalar attribute of a Resource type here.", place=f"{place}/{key}")
-        other = find_attribute(group.attributes, constraint.equals) if constraint.equals else attribute
-        if other is None or other.type != attribute.type:
-            raise ModelRefused("must name a Group attribute of the same type.", place=f"{place}/{key}/equals")
-        if constraint.enum and attribute.enum and attribute.strict and not set(constraint.enum) <= set(attribute.enum):
-            raise ModelRefused("must be a subset of the attribute's values.", place=f"{place}/{key}/enum")
-        allowed = constraint.enum or (attribute.enum if attribute.strict else ())
-        chosen = attribute.default if constraint.default is None else constraint.default
-        if allowed and chosen is not None and chosen not in allowed:
-            raise ModelRefused("must be one of the allowed values.", place=f"{place}/{key}/default")
+def _check_own_names(resource: ResourceType, place: str) -> None:
+    """The names that a singular implies (its id, its document) must not be those of the specification."""
+    singular = resource.singular
+    specified = {**core.version_attributes("", False), **core.resource_attributes(""), **core.meta_attributes("")}
+    del specified["id"]  # what the id is called is what is asked here
+    _check_id_name(singular, specified, place)
+    names = core.document_attributes(singular) if resource.hasdocument else {}
+    clash = next((name for name in names if name in specified), None)
+    if clash:
+        raise ModelRefused(f"its attribute {clash!r} is one of the specification's already.", place=place)
 
 
-def find_attribute(attributes: Attributes, path: str) -> Attribute | None:
-    """The statically defined attribute at a dotted path, or None."""
-    found: Attribute | None = None
-    for name in path.split("."):
-        found = attributes.get(name)
-        if found is None:
-            return None
-        attributes = found.attributes if found.type == "object" else {}
-    return found
-
-
-def _check_attributes(model: Model, attributes: Attributes, place: str, charset: str) -> None:
-    for name, attribute in attributes.items():
-        if name != "*" and not is_attribute_name(name, charset):
-            raise ModelRefused(f"{name!r} is not a legal attribute name.", place=f"{place}/{name}")
-        _check_attribute(model, attribute, attributes, f"{place}/{name}", charset)
-
-
-def _check_attribute(model: Model, attribute: Attribute, level: Attributes, place: str, charset: str) -> None:
-    _check_type(model, attribute, place)
-    if attribute.name == "*" and (attribute.ifvalues or attribute.required or attribute.readonly):
-        raise ModelRefused("'*' cannot have ifvalues, required or readonly.", place=place)
-    _check_values(model, attribute, place)
-    _check_ifvalues(model, attribute, level, place, charset)
-
-
-def _check_type(model: Model, kind: Attribute | Item, place: str) -> None:
-    if kind.type not in ALL_TYPES:
-        raise ModelRefused(f"{kind.type!r} is not a type.", place=f"{place}/type")
-    if (kind.item is not None) != (kind.type in ("array", "map")):
-        raise ModelRefused("item goes with the types array and map, and only with them.", place=f"{place}/item")
-    if kind.type != "object" and (kind.attributes or kind.namecharset):
-        raise ModelRefused("attributes and namecharset go with the type object only.", place=place)
-    if kind.namecharset.lower() not in CHARSETS:
-        raise ModelRefused(f"{kind.namecharset!r} is not a known character set.", place=f"{place}/namecharset")
-    if kind.target and kind.type not in TARGETED:
-        raise ModelRefused("goes with the types xid, uri and url only.", place=f"{place}/target")
-    _check_attributes(model, kind.attributes, f"{place}/attributes", kind.namecharset)
-    if kind.item is not None:
-        _check_type(model, kind.item, f"{place}/item")
-
-
-def _check_values(model: Model, attribute: Attribute, place: str) -> None:
-    if attribute.enum and attribute.type not in SCALAR_TYPES:
-        raise ModelRefused("goes with scalar types only.", place=f"{place}/enum")
-    for value in attribute.enum:
-        if error := value_error(model, attribute, value):
-            raise ModelRefused(f"{value!r} {error}.", place=f"{place}/enum")
-    if attribute.default is None:
-        return
-    if attribute.type not in SCALAR_TYPES:
+def _check_sticky(resource: ResourceType, place: str) -> None:
+    sticky = resource.metaattributes["defaultversionsticky"]
+    if resource.maxversions == 1 and (sticky.default is True or (sticky.enum and False not in sticky.enum)):
         raise ModelRefused(
-            "only scalars have defaults.", problem="model_scalar_default", name=attribute.name, place=place
+            "cannot be true where there is one Version only.", place=f"{place}/metaattributes/defaultversionsticky"
         )
-    if not attribute.required:
-        raise ModelRefused(
-            "a default needs required: true.", problem="model_required_true", name=attribute.name, place=place
-        )
-    if error := value_error(model, attribute, attribute.default):
-        raise ModelRefused(f"{attribute.default!r} {error}.", place=f"{place}/default")
-    if attribute.enum and attribute.strict and attribute.default not in attribute.enum:
-        raise ModelRefused("must be one of the allowed values.", place=f"{place}/default")
 
 
-def _check_ifvalues(model: Model, attribute: Attribute, level: Attributes, place: str, charset: str) -> None:
-    if attribute.ifvalues and attribute.type not in SCALAR_TYPES:
-        raise ModelRefused("goes with scalar types only.", place=f"{place}/ifvalues")
-    seen: set[str] = set()
-    for key, clause in attribute.ifvalues.items():
-        if not key or key.startswith("^") or key.casefold() in seen:
-            raise ModelRefused(f"{key!r} is empty, starts with '^' or is there twice.", place=f"{place}/ifvalues")
-        seen.add(key.casefold())
-        clash = next((name for name in clause.siblingattributes if name in level), None)
-        if clash:
-            raise ModelRefused(f"{clash!r} is defined beside the attribute already.", place=f"{place}/ifvalues/{key}")
-        _check_attributes(model, clause.siblingattributes, f"{place}/ifvalues/{key}/siblingattributes", charset)
+def _check_labels(labels: dict[str, str], place: str) -> None:
+    wrong = next((key for key in labels if not is_map_key(key)), None)
+    if wrong is not None:
+        raise ModelRefused(f"{wrong!r} is not a legal map key.", place=f"{place}/labels")

@@ -61,12 +61,19 @@ def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]
     if resource["versionmode"] != "manual":
         resource.setdefault("singleversionroot", True)  # C-24
     hasdocument = resource.get("hasdocument", True) is True
+    own = core.resource_attributes(singular)
+    above = {name: definition for name, definition in own.items() if name in core.RESOURCE_ONLY}
     for section, specified in (
-        ("attributes", core.version_attributes(singular, hasdocument)),
-        ("resourceattributes", core.resource_attributes(singular)),
+        ("attributes", {**core.version_attributes(singular, hasdocument), **above}),
+        ("resourceattributes", own),
         ("metaattributes", core.meta_attributes(singular)),
     ):
         resource[section] = _attributes(resource, section, place, specified, [])
+    extra = next((name for name in resource["resourceattributes"] if name not in own), None)
+    if extra:
+        raise ModelRefused("extensions belong in metaattributes.", place=f"{place}/resourceattributes/{extra}")
+    for name in above:  # MOD-020: a Version cannot use these names; who repeats them means those of the Resource
+        del resource["attributes"][name]
     return resource
 
 
@@ -86,6 +93,8 @@ def _attributes(
         if name in merged:
             _narrows(merged[name], defined, f"{place}/{name}")
             defined = {**merged[name], **defined}
+        else:
+            _refuse_immutable(defined, f"{place}/{name}")
         merged[name] = defined
     return {name: _named(name, definition, f"{place}/{name}") for name, definition in merged.items()}
 
@@ -96,6 +105,15 @@ def _narrows(specified: dict[str, Any], defined: dict[str, Any], place: str) -> 
     for aspect in ("required", "readonly"):
         if specified.get(aspect) and defined.get(aspect) is False:
             raise ModelRefused(f"{aspect!r} of an attribute of the specification stays true.", place=place)
+
+
+def _refuse_immutable(definition: Any, place: str) -> None:
+    if not isinstance(definition, dict):
+        return
+    if definition.get("immutable"):
+        raise ModelRefused("only attributes of the specification are immutable.", place=f"{place}/immutable")
+    for name, member in (definition.get("attributes") or {}).items():
+        _refuse_immutable(member, f"{place}/attributes/{name}")
 
 
 def _named(name: str, definition: dict[str, Any], place: str) -> dict[str, Any]:
