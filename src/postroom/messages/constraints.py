@@ -6,7 +6,7 @@ from typing import Any
 
 from postroom.messages.definition import Constraint
 from postroom.messages.outcome import Reason
-from postroom.messages.property_types import conforms, is_now
+from postroom.messages.property_types import checker, is_now
 from postroom.messages.templates import Template, compile_template, has_placeholder
 from postroom.protocols.cloudevents import header_text, media_type
 
@@ -20,6 +20,7 @@ class Check:
         self.path = constraint.path
         self.template: Template | None = None
         self.constant: str | None = None
+        self._has_type = checker(constraint.type)
         value = constraint.value
         # A timestamp that holds a placeholder or a "now" sentinel only demands RFC 3339.
         if value is None or (constraint.type == "timestamp" and (is_now(value) or has_placeholder(value))):
@@ -39,7 +40,7 @@ class Check:
             return None if same else self._reason("constant_mismatch", self.constant, value)
         if self.template is not None:
             return self._bind(self.template, header_text(value), variables)
-        if not conforms(constraint.type, value):
+        if not self._has_type(value):
             return self._reason("type_mismatch", constraint.type, value)
         return None
 

@@ -158,6 +158,8 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _declared_metadata(definition: Definition, message: Message) -> dict[str, Any]:
+    if not definition.protocol_constraints:
+        return {}
     wire = wire_named(definition.protocol)
     return {"_".join(c.path): wire.lookup(message.metadata, c.path) for c in definition.protocol_constraints}
 

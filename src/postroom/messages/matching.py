@@ -20,7 +20,7 @@ from postroom.protocols.table import canonical_protocol, wire_named
 _CHANNEL_MEMBERS = ("to",)
 
 
-class Fit(msgspec.Struct, frozen=True):
+class Fit(msgspec.Struct, frozen=True, gc=False):
     """A definition that a message fits, with the variables it binds."""
 
     definition: Definition
@@ -36,6 +36,11 @@ class Filter:
         deciding = [c for c in definition.protocol_constraints if c.decides]
         self.envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
         self.protocol = [Check(c, definition.xid) for c in deciding]
+        # Most definitions differ in constants: those are compared first, and text with text needs no more than that.
+        self._constants = [
+            (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
+        ]
+        self._open = [check for check in self.envelope if check.constant is None]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
         self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
@@ -54,8 +59,13 @@ class Filter:
         if self.envelope:
             if message.attributes is None:
                 return None
-            for check in self.envelope:
-                if check.problem(message.attributes.get(check.path[0]), bound) is not None:
+            get = message.attributes.get
+            for name, constant, check in self._constants:
+                value = get(name)
+                if value != constant and check.problem(value, bound) is not None:
+                    return None
+            for check in self._open:
+                if check.problem(get(check.path[0]), bound) is not None:
                     return None
         for check in self.protocol:
             if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
@@ -107,19 +117,19 @@ class Index:
     def candidates(self, message: Message) -> list[Filter]:
         """The definitions worth trying: those of the message's type and those that fix no type."""
         kind = message.attributes.get("type") if message.attributes is not None else None
+        if message.attributes is None:
+            # Without an envelope every definition that names a channel may be meant.
+            return self.filters
         typed = self._by_type.get(kind, []) if isinstance(kind, str) else []
-        # Without an envelope every definition that names a channel may be meant.
-        return [*typed, *self._others] if message.attributes is not None else self.filters
+        return [*typed, *self._others] if self._others else typed
 
     def fits(self, message: Message) -> list[Fit]:
         """Every definition the message fits, after those that give way to a closer one are left out."""
         found: list[tuple[Filter, dict[str, str]]] = []
         candidates = [c for c in self.candidates(message) if c.agrees_on_protocol(message)]
-        # A message whose type means a derived definition, and that violates it, must not slip into a base that
-        # fixes no type: it would take every broken message of all its descendants.
-        meant = {xid for c in candidates if c.type is not None for xid in c.definition.bases}
+        shadowed = _bases_of_meant(candidates) if len(candidates) > 1 else frozenset()
         for candidate in candidates:
-            if candidate.type is not None or candidate.definition.xid not in meant:
+            if candidate.type is not None or candidate.definition.xid not in shadowed:
                 bound = candidate.variables(message)
                 if bound is not None:
                     found.append((candidate, bound))
@@ -152,6 +162,15 @@ class Index:
         shared = len(_shared_prefix([kind, *self._by_type]))
         tails = {known[shared:]: known for known in self._by_type}
         return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
+
+
+def _bases_of_meant(candidates: list[Filter]) -> frozenset[str]:
+    """The bases of definitions that the message's type means.
+
+    A message that means a derived definition and violates it must not slip into a base that fixes no type: it would
+    take every broken message of all its descendants.
+    """
+    return frozenset(xid for c in candidates if c.type is not None for xid in c.definition.bases)
 
 
 def _shared_prefix(types: list[str]) -> str:

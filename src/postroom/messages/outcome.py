@@ -12,7 +12,7 @@ Outcome = Literal["landed", "invalid", "ambiguous", "unmatched", "malformed"]
 OUTCOMES: tuple[Outcome, ...] = ("landed", "invalid", "ambiguous", "unmatched", "malformed")
 
 
-class Reason(msgspec.Struct, frozen=True):
+class Reason(msgspec.Struct, frozen=True, gc=False):
     """Why a message is not what a definition asks for."""
 
     message: str
@@ -22,7 +22,7 @@ class Reason(msgspec.Struct, frozen=True):
     found: str = ""
 
 
-class Match(msgspec.Struct, frozen=True):
+class Match(msgspec.Struct, frozen=True, gc=False):
     """The answer to "which definition does this message fit?"."""
 
     outcome: Outcome
@@ -32,7 +32,7 @@ class Match(msgspec.Struct, frozen=True):
     reasons: tuple[Reason, ...] = ()
 
 
-class Sorted(msgspec.Struct, frozen=True):
+class Sorted(msgspec.Struct, frozen=True, gc=False):
     """One message after the engine: its match, and for a landed one all that its table row holds."""
 
     match: Match

@@ -46,7 +46,7 @@ class Template:
             return None
         bound: dict[str, str] = {}
         for name, raw in zip(self.names, found.groups(), strict=True):
-            text = unquote(raw)
+            text = unquote(raw) if "%" in raw else raw
             if bound.setdefault(name, text) != text:
                 return None
         return bound

@@ -22,7 +22,7 @@ _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One message taken off the wire. `attributes` is None where there is no CloudEvents envelope."""
 
     protocol: str
@@ -32,7 +32,7 @@ class Message(msgspec.Struct, frozen=True):
     mode: str = ""
 
 
-class Malformed(msgspec.Struct, frozen=True):
+class Malformed(msgspec.Struct, frozen=True, gc=False):
     """Why bytes are not a message at all."""
 
     at: str

@@ -14,7 +14,7 @@ JSON_EVENT = "application/cloudevents+json"
 JSON_BATCH = "application/cloudevents-batch+json"
 
 
-class Record(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """A message on the wire: protocol, the protocol's own metadata, and the exact bytes of the body.
 
     `protocol` is empty for a structured CloudEvent that came on its own, without a transport.

@@ -46,7 +46,10 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     def option(self, name: str) -> Option | None:
         """The option of that name, any accepted spelling."""
-        return next((o for o in self.options if name == o.name or name in o.aliases), None)
+        for option in self.options:
+            if name == option.name or name in option.aliases:
+                return option
+        return None
 
     def lookup(self, metadata: dict[str, Any], path: tuple[str, ...]) -> Any:
         """The value at a path of the record's metadata, or None. Named pairs are found by name."""
@@ -55,10 +58,17 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         if len(path) == 1 or found is None:
             return found
         if option is not None and option.shape == "named":
-            fold = self.headers_ignore_case
-            wanted = path[1].lower() if fold else path[1]
-            return next((v for name, v in pairs(found) if (name.lower() if fold else name) == wanted), None)
+            return self._named(found, path[1])
         return found.get(path[1]) if isinstance(found, dict) else None
+
+    def _named(self, container: Any, name: str) -> Any:
+        if isinstance(container, dict) and name in container:
+            return container[name]
+        wanted = name.lower()
+        for found, value in pairs(container):
+            if found == name or (self.headers_ignore_case and found.lower() == wanted):
+                return value
+        return None
 
     def content_type(self, metadata: dict[str, Any]) -> str:
         """The content type of the body as the protocol states it; empty when it does not."""
@@ -91,7 +101,10 @@ def pairs(container: Any) -> Iterator[tuple[str, Any]]:
 def _member(metadata: dict[str, Any], option: Option) -> Any:
     if option.name in metadata:
         return metadata[option.name]
-    return next((metadata[alias] for alias in option.aliases if alias in metadata), None)
+    for alias in option.aliases:
+        if alias in metadata:
+            return metadata[alias]
+    return None
 
 
 def _attribute(name: str, prefixes: tuple[str, ...]) -> str:
