@@ -15,8 +15,8 @@ from postroom.registry.transaction import Transaction
 
 
 def timestamp() -> str:
-    """Now, in UTC with microseconds."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    """Now, in UTC with microseconds, in the form that times in requests are brought to: equal texts, equal times."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00").rstrip("0").rstrip(".") + "Z"
 
 
 class Interaction:

@@ -95,7 +95,11 @@ class ResourceWrite:
         if version_id is None:
             given = body.get("versionid")
             version_id = check_id(given, self.xid) if given is not None else self._next_id()
-        return self.apply(versions={version_id: body}, default=default)
+        written = self.apply(versions={version_id: body}, default=default)
+        if version_id not in self.drafts:
+            detail = f"older than the {self.kind.maxversions} versions that are kept, it would be dropped at once"
+            raise RegistryProblem("bad_request", f"{self.xid}/versions/{version_id}", error_detail=detail)
+        return written
 
     def _check_ids(self, own: Body | None, meta: Body | None) -> None:
         check_id(self.id, self.xid)
