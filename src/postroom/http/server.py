@@ -105,6 +105,9 @@ def _run(settings: Settings, port: int) -> None:
         log_enabled=False,
         respawn_failed_workers=True,
     )
+    # The announcing thread looks up an address while workers are forked. What it would import for that is loaded before:
+    # a worker forked in the middle of an import waits for it for ever.
+    "localhost".encode("idna")
     server.on_startup(lambda: _announce_later(settings.host, port))
     try:
         server.serve(target_loader=functools.partial(worker_app, settings, os.getpid()), wrap_loader=False)
