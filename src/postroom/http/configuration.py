@@ -6,26 +6,27 @@ from typing import Any
 
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
+from postroom.http.reading import Reading, export_flags
 from postroom.model.fetching import allowed_fetcher
 from postroom.model.render import render_model
-from postroom.registry.capabilities import CAPABILITIES, check_capabilities
-from postroom.registry.inlining import parse_inline
+from postroom.registry.capabilities import read_capabilities, write_capabilities
+from postroom.registry.flags import parse_flags
 from postroom.registry.interaction import Interaction
 from postroom.registry.modelling import write_modelsource
+from postroom.registry.offers import offered
 from postroom.registry.places import Place
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.trees import read_registry
-from postroom.registry.views import View, render
+from postroom.registry.views import render
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
 ROOT = Place(kind="registry", xid="/")
-EXPORT_INLINE = ["*,capabilities,modelsource"]
 
 METHODS: dict[str, tuple[str, ...]] = {
     "model": ("GET",),
     "modelsource": ("GET", "PUT"),
     "capabilities": ("GET", "PUT", "PATCH"),
+    "capabilitiesoffered": ("GET",),
     "export": ("GET",),
     "healthz": ("GET", "HEAD"),
     "readyz": ("GET", "HEAD"),
@@ -45,8 +46,10 @@ def answer_configuration(name: str, call: Call, store: Store, settings: Settings
                 return Answer(json=render_model(tx.model()))
         case "modelsource":
             return _modelsource(call, store, settings)
+        case "capabilitiesoffered":
+            return Answer(json=offered())
         case "capabilities":
-            return _capabilities(call, settings)
+            return _capabilities(call, store, settings)
         case _:
             return _export(call, store)
 
@@ -70,17 +73,27 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
         return Answer(json=tx.modelsource())
 
 
-def _capabilities(call: Call, settings: Settings) -> Answer:
-    if call.method != "GET":
-        check_capabilities(required_json(call, settings), replace=call.method == "PUT")
-    return Answer(json=CAPABILITIES)
+def _capabilities(call: Call, store: Store, settings: Settings) -> Answer:
+    if call.method == "GET":
+        with store.read() as tx:
+            capabilities = read_capabilities(tx)
+        is_offer = any(name == "offered" for name, _ in call.query)  # FLAG-066: the way 1.0-rc2 asked
+        return Answer(json=offered() if is_offer else capabilities.document())
+    written = required_json(call, settings)
+    if written is None:
+        raise RegistryProblem("capability_error", "/capabilities", error_detail="they must be a JSON object")
+    with store.write() as tx:
+        interaction = Interaction(tx)
+        after = write_capabilities(interaction, written, patch=call.method == "PATCH")
+        interaction.finish()
+        return Answer(json=after.document())
 
 
 def _export(call: Call, store: Store) -> Answer:
     with store.read() as tx:
-        inline = parse_inline(tx.model(), ROOT, call.flags("inline") or EXPORT_INLINE)
-        tree = read_registry(tx, inline)
-    view = View(base=call.base, inline=inline, doc=True, binary=call.has("binary"), capabilities=CAPABILITIES)
+        capabilities = read_capabilities(tx)
+        flags = export_flags(parse_flags(call.query, capabilities, call.path), capabilities)
+        tree, view = Reading(tx, call, ROOT, flags, capabilities).entity(ROOT)
     return Answer(json=render(tree, view))
 
 

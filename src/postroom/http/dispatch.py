@@ -8,8 +8,10 @@ import uuid
 import msgspec
 
 from postroom.http import configuration, entities
-from postroom.http.calls import Answer, Call, check_specversion
+from postroom.http.calls import Answer, Call
 from postroom.http.proxying import encoded
+from postroom.registry.capabilities import read_capabilities
+from postroom.registry.flags import parse_flags
 from postroom.registry.places import resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
@@ -42,20 +44,20 @@ def refuse(problem: RegistryProblem, call: Call) -> Answer:
 
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     name = _fixed_name(call.path, store)
-    if name is not None:
-        allowed = configuration.METHODS[name]
-    else:
-        with store.read() as tx:
-            allowed = entities.METHODS[resolve(tx.model(), call.path).kind]
+    with store.read() as tx:
+        capabilities = read_capabilities(tx)
+        allowed = configuration.METHODS[name] if name else entities.METHODS[resolve(tx.model(), call.path).kind]
+    if name not in configuration.OURS:
+        capabilities.require(name or "entities")
+        if not capabilities.mutable(name or "entities"):
+            allowed = ("GET",)
+    methods = ", ".join(sorted((*allowed, "OPTIONS")))
     if call.method == "OPTIONS":
-        methods = ", ".join((*allowed, "OPTIONS"))
         return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
     if call.method not in allowed:
-        raise RegistryProblem(
-            "action_not_supported", call.path, action=call.method, headers={"allow": ", ".join((*allowed, "OPTIONS"))}
-        )
-    check_specversion(call)
+        raise RegistryProblem("action_not_supported", call.path, action=call.method, headers={"allow": methods})
     if name is not None:
+        parse_flags(call.query, capabilities, call.path)
         return configuration.answer_configuration(name, call, store, settings)
     return entities.answer_entities(call, store, settings)
 

@@ -7,20 +7,22 @@ from typing import Any
 import msgspec
 
 from postroom.http.bodies import parse_json
-from postroom.http.calls import Answer, Call, ignores_epochs, wanted_default, wanted_epoch
+from postroom.http.calls import Answer, Call
 from postroom.http.configuration import required_json
 from postroom.http.documents import document_answer, document_body
 from postroom.http.headers import refuse_attributes
+from postroom.http.reading import Reading
 from postroom.model.fetching import allowed_fetcher
 from postroom.registry import operations
-from postroom.registry.capabilities import CAPABILITIES
-from postroom.registry.inlining import ALL, Inline, parse_inline
+from postroom.registry.capabilities import Capabilities, read_capabilities
+from postroom.registry.flags import check_flags, parse_flags
+from postroom.registry.ignoring import Ignoring
 from postroom.registry.interaction import Interaction
 from postroom.registry.places import Place, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.registry.trees import ResourceTree, VersionTree, read_collection, read_entity
-from postroom.registry.views import View, render, render_collection
+from postroom.registry.trees import ResourceTree, VersionTree
+from postroom.registry.views import render
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -44,21 +46,23 @@ class EntityCall:
         self.call = call
         self.place = place
         self.settings = settings
+        self.capabilities: Capabilities = read_capabilities(tx)
+        self.flags = parse_flags(call.query, self.capabilities, call.path)
+        check_flags(self.flags, place.kind, call.method, call.path)
+        self.ignoring = Ignoring(tx, place, self.flags.ignores)
+        self.reading = Reading(tx, call, place, self.flags, self.capabilities)
 
     def read(self) -> Answer:
         """GET."""
-        if self.call.has("collections"):
-            return self._read_collections()
         if self.place.is_collection:
-            inline = self._inline()
-            collection = read_collection(self.tx, self.place, inline)
-            return Answer(json=render_collection(collection, self._view(inline)))
+            return self.reading.collection()
         return self._entity(self.place)
 
     def write(self) -> Answer:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
         interaction = Interaction(self.tx)
-        interaction.checks_epochs = not ignores_epochs(self.call)
+        interaction.checks_epochs = "epoch" not in self.flags.ignores
+        self.ignoring.check(self.call.path)
         allowed = self.settings
         interaction.fetch = allowed_fetcher(allowed.allow_fetch, allowed.timeout_s, allowed.max_document_mb)
         handler = getattr(self, f"_{self.call.method.lower()}")
@@ -70,7 +74,8 @@ class EntityCall:
         members = None
         if self.place.is_collection and self.call.body.strip():
             members = parse_json(self.call.body, self.settings.max_depth, self.call.path)
-        operations.delete(interaction, self.place, wanted_epoch(self.call), members, wanted_default(self.call))
+        members = self.ignoring.deletions(members)
+        operations.delete(interaction, self.place, self.flags.epoch, members, self.flags.default)
         return Answer(status=204)
 
     def _put(self, interaction: Interaction, patch: bool = False) -> Answer:
@@ -85,15 +90,13 @@ class EntityCall:
             case "group":
                 return self._entity(place, operations.put_group(interaction, place, body, patch))
             case "resource":
-                written = operations.put_resource(interaction, place, body, patch, wanted_default(self.call))
+                written = operations.put_resource(interaction, place, body, patch, self.flags.default)
                 return self._entity(place, written.created)
             case "meta":
-                written = operations.put_meta(interaction, place, body, patch)
+                written = operations.put_meta(interaction, place, body, patch, self.flags.default)
                 return self._entity(place, written.created)
             case _:
-                written = operations.put_version(
-                    interaction, place, place.ids[5], body, patch, wanted_default(self.call)
-                )
+                written = operations.put_version(interaction, place, place.ids[5], body, patch, self.flags.default)
                 return self._entity(place, bool(written.new_versions))
 
     def _patch(self, interaction: Interaction) -> Answer:
@@ -112,20 +115,20 @@ class EntityCall:
         body = self._metadata()
         if place.kind == "registry":
             written = operations.put_groups(interaction, body)
-            return Answer(json={p: self._members(f"/{p}", ids) for p, ids in written.items()})
+            return Answer(json={p: self.reading.members(f"/{p}", ids) for p, ids in written.items()})
         written = operations.put_resource_collections(interaction, place, body)
-        return Answer(json={p: self._members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
+        return Answer(json={p: self.reading.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
 
     def _post_version(self, interaction: Interaction) -> Answer:
         document = self._is_document_call()
         body = self._document_body() if document else self._metadata()
-        default = wanted_default(self.call)
+        default = self.flags.default
         written = operations.put_version(interaction, self.place, None, body, document, default)
         place = self._version_place(written.versions[0])
         return self._entity(place, bool(written.new_versions))
 
     def _put_document(self, interaction: Interaction) -> Answer:
-        body, default = self._document_body(), wanted_default(self.call)
+        body, default = self._document_body(), self.flags.default
         if self.place.kind == "resource":
             written = operations.put_resource(interaction, self.place, body, True, default)
             return self._entity(self.place, written.created)
@@ -135,57 +138,30 @@ class EntityCall:
     def _write_members(self, interaction: Interaction, patch: bool) -> Answer:
         place, body = self.place, self._metadata()
         if place.kind == "versions":
-            written = operations.put_versions(interaction, place, body, patch, wanted_default(self.call))
-            return Answer(json=self._members(place.xid, list(written.versions)))
-        return Answer(json=self._members(place.xid, operations.put_members(interaction, place, body, patch)))
+            written = operations.put_versions(interaction, place, body, patch, self.flags.default)
+            return Answer(json=self.reading.members(place.xid, list(written.versions)))
+        return Answer(json=self.reading.members(place.xid, operations.put_members(interaction, place, body, patch)))
 
     def _is_document_call(self) -> bool:
-        return self.place.has_document and not self.place.details and not self.call.has("doc")
+        return self.place.has_document and not self.place.details and not self.flags.doc
 
     def _metadata(self) -> Any:
         refuse_attributes(self.call.headers, self.call.path)
-        return required_json(self.call, self.settings)
+        return self.ignoring.cut(required_json(self.call, self.settings), is_post=self.call.method == "POST")
 
     def _document_body(self) -> dict[str, Any]:
-        return document_body(self.place.resource, self.call)
-
-    def _inline(self) -> Inline:
-        values = self.call.flags("inline")
-        return parse_inline(self.tx.model(), self.place, values) if values else Inline()
-
-    def _view(self, inline: Inline, root: str = "") -> View:
-        return View(
-            base=self.call.base,
-            inline=inline,
-            doc=self.call.has("doc"),
-            binary=self.call.has("binary"),
-            root=root or self.place.xid,
-            capabilities=CAPABILITIES,
-        )
-
-    def _members(self, xid: str, ids: list[str]) -> dict[str, Any]:
-        place, inline = resolve(self.tx.model(), xid), self._inline()
-        if place.xid != self.place.xid:
-            inline = inline.below(place.ids[-1]) or Inline()
-        return render_collection(read_collection(self.tx, place, inline, set(ids)), self._view(inline))
+        body = document_body(self.place.resource, self.call)
+        cut: dict[str, Any] = self.ignoring.cut(body, is_post=self.call.method == "POST")
+        return cut
 
     def _version_place(self, version_id: str) -> Place:
         xid = f"{self.place.resource_xid}/versions/{version_id}"
         return msgspec.structs.replace(self.place, kind="version", xid=xid)
 
-    def _read_collections(self) -> Answer:
-        place = self.place
-        if place.kind not in ("registry", "group"):
-            raise RegistryProblem("bad_flag", self.call.path, flag="collections")
-        document = render(read_entity(self.tx, place, ALL), self._view(ALL))
-        plurals = self.tx.model().groups if place.kind == "registry" else place.group.resources
-        shown = {name for plural in plurals for name in (plural, plural + "url", plural + "count")}
-        return Answer(json={name: value for name, value in document.items() if name in shown})
-
     def _entity(self, place: Place, created: bool = False) -> Answer:
-        inline = self._inline() if place == self.place else Inline()
-        tree = read_entity(self.tx, place, inline)
-        view = self._view(inline, place.xid)
+        if self.flags.collections:
+            return Answer(status=201 if created else 200, json=self.reading.collections())
+        tree, view = self.reading.entity(place)
         if self._is_document_call() and isinstance(tree, ResourceTree | VersionTree):
             return document_answer(tree, view, self.call, created, self.settings)
         details = "$details" if place.details else ""

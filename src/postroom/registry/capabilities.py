@@ -192,8 +192,3 @@ def _check_modes(interaction: Interaction, after: Capabilities) -> None:
 def _refuse_value(field: str, value: Any, possible: Iterable[Any]) -> NoReturn:
     listed = ", ".join(str(one).lower() if isinstance(one, bool) else str(one) for one in possible)
     raise RegistryProblem("capability_value", SUBJECT, value=value, field=field, list=listed)
-
-
-def check_capabilities(wanted: Any, replace: bool) -> None:
-    """Kept until its last caller is gone."""
-    _updated(INITIAL, wanted, not replace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -12,6 +13,7 @@ from postroom.registry.places import Place
 from postroom.registry.problems import RegistryProblem
 
 CONFIGURATION = ("capabilities", "model", "modelsource")
+_PATH = re.compile(r"\w+(\.\w+)*\Z")
 
 
 class Inline(msgspec.Struct, frozen=True):
@@ -62,14 +64,17 @@ def _add(wanted: Names, model: Model, place: Place, path: str) -> None:
             wanted["*"] = Names()
             return
         if part not in choices:
-            _refuse(model, place, part, path)
+            _refuse(place, part, path)
         wanted, choices = wanted.setdefault(part, Names()), choices[part]
 
 
-def _refuse(model: Model, place: Place, part: str, path: str) -> NoReturn:
-    if part == path and part in _attribute_names(model, place):
-        raise RegistryProblem("inline_noninlineable", place.xid, name=path)
-    raise RegistryProblem("bad_inline", place.xid, value=path, error_detail=f"there is no {part!r} to inline")
+def _refuse(place: Place, part: str, path: str) -> NoReturn:
+    """C-47: what is no path is `bad_inline`; a path to something that cannot be inlined says so."""
+    if "*" in path or not _PATH.match(path):
+        detail = "a path is made of names with dots between them; * may be the last"
+        raise RegistryProblem("bad_inline", place.xid, value=path, error_detail=detail)
+    detail = f"There is no {part!r} to inline."
+    raise RegistryProblem("inline_noninlineable", place.xid, name=path, detail=detail)
 
 
 def _choices(model: Model, place: Place) -> Names:
@@ -93,11 +98,3 @@ def _below_resource(kind: ResourceType) -> Names:
 
 def _document(kind: ResourceType) -> Names:
     return Names({kind.singular: Names()}) if kind.hasdocument else Names()
-
-
-def _attribute_names(model: Model, place: Place) -> set[str]:
-    if place.kind == "registry":
-        return set(model.attributes)
-    if place.resource_type is None:
-        return set(place.group.attributes)
-    return {*place.resource.attributes, *place.resource.resourceattributes}

@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.model.includes import Fetch, refuse_all
 from postroom.model.shipped import expanded_source, model_source
-from postroom.registry.capabilities import check_capabilities
+from postroom.registry.capabilities import read_capabilities, write_capabilities
 from postroom.registry.composing import as_body
 from postroom.registry.deleting import delete_entity, delete_members
 from postroom.registry.groups import (
@@ -62,9 +62,13 @@ def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_all) -> None:
 def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
     """PUT or PATCH of the Registry: capabilities first, then the model, then the rest (REG-068)."""
     body = as_body(body, "/")
-    if body.get("capabilities") is not None:
-        check_capabilities(body["capabilities"], replace=not patch)
+    before = read_capabilities(interaction.tx)
+    if "capabilities" in body:
+        write_capabilities(interaction, body["capabilities"], patch)
     if "modelsource" in body:
+        before.require("modelsource")
+        if not before.mutable("modelsource"):
+            raise RegistryProblem("action_not_supported", "/modelsource", action="An update")
         write_modelsource(interaction, body["modelsource"] or {}, with_registry=False)
     write_registry(interaction, body, patch)
 
@@ -120,11 +124,12 @@ def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool,
     return write_resource(interaction, place, body, patch, default)
 
 
-def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool) -> Written:
+def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None = "") -> Written:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
     ensure_group(interaction, place)
     is_new = interaction.tx.entity(place.resource_xid) is None
-    return ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=as_body(body, place.xid))
+    meta = as_body(body, place.xid)
+    return ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=meta, default=default)
 
 
 def put_version(

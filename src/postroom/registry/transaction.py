@@ -29,6 +29,9 @@ class Transaction(Protocol):
         An empty `after` means from the beginning (or the end). Backwards, the nearest comes first.
         """
 
+    def size(self, xid: str) -> int:
+        """How many entities are below one, at any depth."""
+
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id of the member whose id is this one when case is ignored, as it is spelled there."""
 

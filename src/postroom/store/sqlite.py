@@ -59,6 +59,13 @@ class SqliteTransaction:
         values = (collection, *([after.casefold()] if after else []), min(limit, 2**62))
         return [str(row[0]).rpartition("/")[2] for row in self._db.execute(query, values)]
 
+    def size(self, xid: str) -> int:
+        """How many entities are below one."""
+        prefix = xid.rstrip("/")
+        query = "SELECT count(*) FROM entity WHERE xid > ? AND xid < ?"
+        found: int = self._db.execute(query, (prefix + "/", prefix + "0")).fetchone()[0]
+        return found
+
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id that equals this one when case is ignored."""
         query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
@@ -129,8 +136,8 @@ class SqliteTransaction:
 
     def capabilities(self) -> dict[str, Any] | None:
         """The capabilities as they were set."""
-        stored: dict[str, Any] = msgspec.json.decode(self._configuration("capabilities"))
-        return stored or None
+        stored = self._configuration("capabilities")
+        return msgspec.json.decode(stored, type=dict[str, Any]) if stored else None
 
     def put_capabilities(self, capabilities: dict[str, Any]) -> None:
         """Replace the capabilities."""
