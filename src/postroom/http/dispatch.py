@@ -38,7 +38,7 @@ def refuse(problem: RegistryProblem, call: Call) -> Answer:
     instance = f"urn:uuid:{uuid.uuid4()}"
     LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra={"fields": {"instance": instance}})
     document = {**problem.document(), "instance": instance}
-    headers = {"Allow": problem.extra_headers["allow"]} if "allow" in problem.extra_headers else {}
+    headers = {name.title(): value for name, value in problem.extra_headers.items()}
     return _completed(Answer(status=problem.status, headers=headers, json=document), call, Settings())
 
 

@@ -93,11 +93,20 @@ class EntityCall:
                 written = operations.put_resource(interaction, place, body, patch, self.flags.default)
                 return self._entity(place, written.created)
             case "meta":
-                written = operations.put_meta(interaction, place, body, patch, self.flags.default)
-                return self._entity(place, written.created)
+                return self._put_meta(interaction, body, patch)
             case _:
                 written = operations.put_version(interaction, place, place.ids[5], body, patch, self.flags.default)
                 return self._entity(place, bool(written.new_versions))
+
+    def _put_meta(self, interaction: Interaction, body: Any, patch: bool) -> Answer:
+        is_new = self.tx.entity(self.place.resource_xid) is None
+        try:
+            operations.put_meta(interaction, self.place, body, patch, self.flags.default)
+        except RegistryProblem as problem:
+            if is_new:  # other servers say where the meta would have been, and clients were written against them
+                problem.extra_headers["location"] = self.call.base + self.place.xid
+            raise
+        return self._entity(self.place, is_new)
 
     def _patch(self, interaction: Interaction) -> Answer:
         if self.place.is_collection:

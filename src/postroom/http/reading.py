@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -28,7 +29,7 @@ WITH_META = Inline(names={"meta": NOTHING})
 
 
 class Reading:
-    """The reading side of one call; flags that cannot be used are refused before anything else happens."""
+    """The reading side of one call. Flags are read against the model when they are used: the call may change it."""
 
     def __init__(self, tx: Transaction, call: Call, place: Place, flags: Flags, capabilities: Capabilities) -> None:
         self.tx = tx
@@ -36,11 +37,22 @@ class Reading:
         self.place = place
         self.flags = flags
         self.capabilities = capabilities
-        self.inline = self._inline_at(place)
         self.order = parse_sort(place, flags.sort, call.path)
-        self.sieve = self._sieve()
+        parse_filter(tx.model(), place, flags.filters, call.path)
         if flags.limit is not None and not place.is_collection:
             raise RegistryProblem("bad_request", call.path, error_detail="limit is for collections only")
+
+    @functools.cached_property
+    def inline(self) -> Inline:
+        """What to show in full below the targeted place."""
+        return self._inline_at(self.place)
+
+    @functools.cached_property
+    def sieve(self) -> Sieve:
+        """What of the targeted place to show."""
+        wanted = parse_filter(self.tx.model(), self.place, self.flags.filters, self.call.path)
+        seen = View(base=self.call.base, inline=WITH_META if wanted and wanted.mentions_meta else NOTHING)
+        return sieve(wanted, lambda tree: render(tree, seen))
 
     def entity(self, place: Place) -> tuple[Tree, View]:
         """An entity and how to show it."""
@@ -94,11 +106,6 @@ class Reading:
             if inline.shows(name):
                 self.capabilities.require(name)
         return inline
-
-    def _sieve(self) -> Sieve:
-        wanted = parse_filter(self.tx.model(), self.place, self.flags.filters, self.call.path)
-        seen = View(base=self.call.base, inline=WITH_META if wanted and wanted.mentions_meta else NOTHING)
-        return sieve(wanted, lambda tree: render(tree, seen))
 
     def _check_doc(self, place: Place) -> None:
         if not self.flags.doc or place.kind not in ("versions", "version"):

@@ -28,7 +28,7 @@ def as_map(value: Any, subject: str, name: str) -> dict[str, Any]:
     """A collection in a request, or a problem when it is something else."""
     if not isinstance(value, dict):
         raise RegistryProblem("bad_request", subject, error_detail=f"{name} must be a map of entities")
-    return value
+    return {key: member for key, member in value.items() if key != "$schema"}
 
 
 def check_identity(body: Body, name: str, expected: str, subject: str, singular: str) -> None:

@@ -21,7 +21,7 @@ MAX_LENGTH = 16_384
 
 _EXPRESSION = re.compile(r"((?:\['[^']*'\]|\[\"[^\"]*\"\]|[^=<>!,])*)(!=|<>|<=|>=|=|<|>)?([^,]*)(,|\Z)", re.DOTALL)
 _AMBIGUOUS_PERCENT = re.compile(r"%(?=[0-9A-Fa-f]{2})")
-_UNCHANGED = "=<>!*,.[]'%:/@~$-_;()?"
+_UNCHANGED = "=!*,.[]'%:/@~$-_;()?"
 
 
 class Expression(msgspec.Struct, frozen=True):

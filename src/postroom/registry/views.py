@@ -160,7 +160,7 @@ def _meta(tree: ResourceTree, view: View, in_resource: bool) -> Json:
             return document
     document |= {"epoch": tree.meta.epoch, **_body(tree.meta, ("xref",))}
     if view.urls and tree.default is not None:
-        included = in_resource and tree.versions is not None
+        included = in_resource and tree.default.entity.id in (tree.versions or ())
         document["defaultversionurl"] = view.url(
             tree.default.xid, included, _details(tree.kind, view) or (not included and tree.kind.hasdocument)
         )
