@@ -6,6 +6,7 @@ from typing import Any
 
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
+from postroom.http.discovery import NAMES, answer_discovery
 from postroom.http.reading import Reading, export_flags
 from postroom.model.fetching import allowed_fetcher
 from postroom.model.render import render_model
@@ -28,6 +29,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "capabilities": ("GET", "PUT", "PATCH"),
     "capabilitiesoffered": ("GET",),
     "export": ("GET",),
+    **dict.fromkeys(NAMES, ("GET",)),
     "healthz": ("GET", "HEAD"),
     "readyz": ("GET", "HEAD"),
 }
@@ -41,6 +43,8 @@ def answer_configuration(name: str, call: Call, store: Store, settings: Settings
             return Answer(json={"status": "ok"})
         case "readyz":
             return _ready(store)
+        case _ if name in NAMES:
+            return answer_discovery(call)
         case "model":
             with store.read() as tx:
                 return Answer(json=render_model(tx.model()))

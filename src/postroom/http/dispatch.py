@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import uuid
 
-import msgspec
-
 from postroom.http import configuration, entities
+from postroom.http.answers import completed
 from postroom.http.calls import Answer, Call
-from postroom.http.proxying import encoded
+from postroom.http.discovery import NAMES
 from postroom.registry.capabilities import read_capabilities
 from postroom.registry.flags import parse_flags
 from postroom.registry.places import resolve
@@ -17,7 +16,6 @@ from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
-JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64
 LOG = logging.getLogger("postroom.http")
 
 
@@ -25,7 +23,7 @@ def answer(call: Call, store: Store, settings: Settings) -> Answer:
     """The answer to a call, whatever happens on the way."""
     try:
         made = _dispatch(call, store, settings)
-        return _completed(made.after(made) if made.after else made, call, settings)
+        return completed(made.after(made) if made.after else made, call, settings)
     except RegistryProblem as problem:
         return refuse(problem, call)
     except Exception:
@@ -39,7 +37,7 @@ def refuse(problem: RegistryProblem, call: Call) -> Answer:
     LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra={"fields": {"instance": instance}})
     document = {**problem.document(), "instance": instance}
     headers = {name.title(): value for name, value in problem.extra_headers.items()}
-    return _completed(Answer(status=problem.status, headers=headers, json=document), call, Settings())
+    return completed(Answer(status=problem.status, headers=headers, json=document), call, Settings())
 
 
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
@@ -47,7 +45,7 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     with store.read() as tx:
         capabilities = read_capabilities(tx)
         allowed = configuration.METHODS[name] if name else entities.METHODS[resolve(tx.model(), call.path).kind]
-    if name not in configuration.OURS:
+    if name not in configuration.OURS | NAMES:
         capabilities.require(name or "entities")
         if not capabilities.mutable(name or "entities"):
             allowed = ("GET",)
@@ -64,12 +62,15 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
 
 def _fixed_name(path: str, store: Store) -> str | None:
     """A fixed name; our own ones give way to a Group type of the same name and then live under `/-/` only."""
-    parts = [part for part in path.split("/") if part]
+    trimmed = path.removeprefix("/").removesuffix("/")
+    if trimmed in NAMES:
+        return trimmed
+    parts = trimmed.split("/")
     if len(parts) == 2 and parts[0] == "-" and parts[1] in configuration.OURS:
         return parts[1]
     if parts[:1] == ["-"]:
         raise RegistryProblem("api_not_found", path)
-    if not parts or parts[0] not in configuration.METHODS:
+    if parts[0] not in configuration.METHODS:
         return None
     if len(parts) > 1 and parts[0] not in configuration.OURS:
         raise RegistryProblem("api_not_found", path)
@@ -77,11 +78,3 @@ def _fixed_name(path: str, store: Store) -> str | None:
         with store.read() as tx:
             return None if parts[0] in tx.model().groups else parts[0]
     return parts[0]
-
-
-def _completed(given: Answer, call: Call, settings: Settings) -> Answer:
-    """The answer as bytes, with the headers that all answers have."""
-    links = [f"<{call.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
-    is_json = given.json is not msgspec.UNSET
-    headers = {**({"Content-Type": JSON_TYPE} if is_json else {}), **given.headers, "Link": ", ".join(links)}
-    return encoded(msgspec.structs.replace(given, headers=headers), settings, is_read=call.method == "GET")

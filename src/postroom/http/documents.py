@@ -33,7 +33,7 @@ def document_answer(
     if version is None:
         raise RegistryProblem("not_found", tree.xid)
     document = version.entity.document or Document()
-    headers = attribute_headers(render(tree, view), _not_in_headers(tree.kind))
+    headers = attribute_headers(render(tree, view), tree.kind, _not_in_headers(tree.kind))
     headers |= {
         "Content-Location": view.base + version.xid,
         "Content-Disposition": version.resource_id,

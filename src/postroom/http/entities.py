@@ -11,6 +11,7 @@ from postroom.http.calls import Answer, Call
 from postroom.http.configuration import required_json
 from postroom.http.documents import document_answer, document_body
 from postroom.http.headers import refuse_attributes
+from postroom.http.preconditions import check_preconditions
 from postroom.http.reading import Reading
 from postroom.model.fetching import allowed_fetcher
 from postroom.registry import operations
@@ -186,4 +187,5 @@ def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
             return EntityCall(tx, call, place, settings).read()
     with store.write() as tx:
         place = resolve(tx.model(), call.path)
+        check_preconditions(call, lambda reading: EntityCall(tx, reading, place, settings).read(), settings)
         return EntityCall(tx, call, place, settings).write()

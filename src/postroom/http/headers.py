@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from postroom.model.names import is_map_key
-from postroom.model.types import Attribute, ResourceType
+from postroom.model.types import SCALAR_TYPES, Attribute, ResourceType
 from postroom.registry.problems import RegistryProblem
 
 PREFIX = "xregistry-"
 _PLAIN = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in '"%')
+_INTEGER = re.compile(r"-?[0-9]{1,1000}\Z")
+_DECIMAL = re.compile(r"-?[0-9]{1,1000}(?:\.[0-9]{1,1000})?(?:[eE][-+]?[0-9]{1,4})?\Z")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -26,26 +29,33 @@ def decode(value: str, name: str, subject: str) -> str:
     if len(text) > 1 and text.startswith('"') and text.endswith('"'):
         text = re.sub(r"\\(.)", r"\1", text[1:-1])
     try:
-        return unquote_to_bytes(_BAD_PERCENT.sub("%25", text)).decode()
+        return unquote_to_bytes(_BAD_PERCENT.sub("%25", text).encode("latin-1")).decode()
     except UnicodeDecodeError:
         raise RegistryProblem("header_error", subject, name=name, error_detail="it is not UTF-8") from None
 
 
-def attribute_headers(document: dict[str, Any], left_out: frozenset[str]) -> dict[str, str]:
-    """The headers of an entity's scalar attributes and maps of scalars."""
+def attribute_headers(document: dict[str, Any], kind: ResourceType, left_out: frozenset[str]) -> dict[str, str]:
+    """The headers of an entity's scalar attributes and maps of scalars; never of arrays, objects and other maps."""
     headers: dict[str, str] = {}
     for name, value in document.items():
         if name in left_out:
             continue
         if isinstance(value, dict):
-            members = {f"{name}.{key}": member for key, member in value.items()}
-            if all(_is_scalar(value[key]) and is_map_key(key) for key in value):
-                headers |= {f"xRegistry-{key}": encode(_text(member)) for key, member in members.items()}
+            if _is_scalar_map(kind.attributes.get(name)) and all(map(is_map_key, value)):
+                headers |= {f"xRegistry-{name}.{key}": encode(_text(member)) for key, member in value.items()}
         elif _is_scalar(value):
-            headers[f"xRegistry-{name}"] = encode(
-                _text(value).removesuffix("$details") if name == "self" else _text(value)
-            )
+            text = _text(value)
+            headers[f"xRegistry-{name}"] = encode(text.removesuffix("$details") if name == "self" else text)
     return headers
+
+
+def _is_scalar_map(attribute: Attribute | None) -> bool:
+    return (
+        attribute is not None
+        and attribute.type == "map"
+        and attribute.item is not None
+        and attribute.item.type in SCALAR_TYPES
+    )
 
 
 def _is_scalar(value: Any) -> bool:
@@ -61,18 +71,23 @@ def _text(value: Any) -> str:
 def read_attributes(headers: tuple[tuple[str, str], ...], kind: ResourceType, subject: str) -> dict[str, Any]:
     """The attributes that a document write gives in its headers."""
     body: dict[str, Any] = {}
+    seen: set[str] = set()
     for header, raw in headers:
         if not header.startswith(PREFIX):
             continue
+        if header in seen:
+            raise RegistryProblem("header_error", subject, name=header, error_detail="it is there twice")
+        seen.add(header)
         name, _, key = header.removeprefix(PREFIX).partition(".")
         _check(name, kind, header, subject)
-        text = decode(raw, header, subject)
-        if key:
-            body[name] = body[name] if isinstance(body.get(name), dict) else {}
-            if text != "null":
-                body[name][key] = text
-        else:
-            body[name] = _typed(text, kind.attributes.get(name))
+        text, attribute = decode(raw, header, subject), kind.attributes.get(name)
+        if not key:
+            body[name] = _typed(text, attribute.type if attribute else "string")
+            continue
+        body[name] = body[name] if isinstance(body.get(name), dict) else {}
+        if text != "null":
+            item = attribute.item if attribute else None
+            body[name][key] = _typed(text, item.type if item else "string")
     return body
 
 
@@ -90,15 +105,14 @@ def refuse_attributes(headers: tuple[tuple[str, str], ...], subject: str) -> Non
         raise RegistryProblem("extra_xregistry_header", subject, name=extra, error_detail=detail)
 
 
-def _typed(text: str, attribute: Attribute | None) -> Any:
+def _typed(text: str, kind: str) -> Any:
+    """The value of a header; one that does not have the form of its type stays text, and the model refuses it."""
     if text == "null":
         return None
-    kind = attribute.type if attribute else "string"
     if kind == "boolean":
         return {"true": True, "false": False}.get(text, text)
-    if kind in ("integer", "uinteger", "decimal"):
-        try:
-            return int(text) if kind != "decimal" or re.fullmatch(r"-?\d+", text) else float(text)
-        except ValueError:
-            return text
+    if kind in ("integer", "uinteger", "decimal") and _INTEGER.match(text):
+        return int(text)
+    if kind == "decimal" and _DECIMAL.match(text) and math.isfinite(float(text)):
+        return float(text)
     return text

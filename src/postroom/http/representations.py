@@ -12,6 +12,7 @@ from postroom.http.calls import Answer
 SMALLEST_COMPRESSED = 1024
 COMPRESSIBLE = ("application/json", "application/xml", "application/yaml", "application/schema+json", "text/")
 TAGGED = frozenset({200, 303})
+GZIP_MARK = "-gzip"
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -40,7 +41,7 @@ def represent(answer: Answer, method: str, gzips: bool) -> Representation:
         if gzips:
             body = gzip.compress(body, compresslevel=6, mtime=0)
             headers["Content-Encoding"] = "gzip"
-            etag = etag and etag[:-1] + '-gzip"'
+            etag = etag and etag[:-1] + GZIP_MARK + '"'
     if etag:
         headers["ETag"] = etag
     raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]

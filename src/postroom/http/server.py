@@ -105,8 +105,8 @@ def _run(settings: Settings, port: int) -> None:
         log_enabled=False,
         respawn_failed_workers=True,
     )
-    # The announcing thread looks up an address while workers are forked. What it would import for that is loaded before:
-    # a worker forked in the middle of an import waits for it for ever.
+    # The announcing thread looks up an address while workers are forked. What it would import for that is loaded
+    # before: a worker that is forked in the middle of an import waits for it for ever.
     "localhost".encode("idna")
     server.on_startup(lambda: _announce_later(settings.host, port))
     try:

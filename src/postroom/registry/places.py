@@ -80,7 +80,7 @@ def resolve(model: Model, path: str) -> Place:
 
 def _parts(path: str) -> list[str]:
     trimmed = path.removeprefix("/").removesuffix("/")
-    if not trimmed:
+    if path in ("", "/"):
         return []
     try:
         parts = [unquote_to_bytes(part).decode() for part in trimmed.split("/")]
@@ -104,7 +104,7 @@ def _place(model: Model, parts: list[str], path: str) -> Place:
     if len(parts) > 4 and parts[4] != "versions" and parts[4:] != ["meta"]:
         raise RegistryProblem("not_found", path)
     if len(parts) > 6:
-        raise RegistryProblem("api_not_found", path)
+        raise RegistryProblem("not_found", path)
     for entity_id in parts[1::2]:
         check_id(entity_id, path)
     kind: Kind = "meta" if parts[4:] == ["meta"] else KINDS[len(parts)]
