@@ -89,3 +89,17 @@ class Wire:
         answer = self.send("GET", target)
         assert answer.status == 200, answer.content
         return answer.json
+
+    def ok(self, method: str, target: str, body: Any = None, **more: Any) -> Any:
+        """The JSON of a request that has to succeed."""
+        answer = self.send(method, target, body, **more)
+        assert answer.status < 300, answer.content
+        return answer.json if answer.content else None
+
+    def refusal(self, method: str, target: str, body: Any = None, **more: Any) -> str:
+        """The error of a request that has to be refused and to leave everything as it was."""
+        before = self.send("GET", "/?inline=*,model,modelsource,capabilities").content
+        answer = self.send(method, target, body, **more)
+        assert 400 <= answer.status < 500, (answer.status, answer.content)
+        assert self.send("GET", "/?inline=*,model,modelsource,capabilities").content == before
+        return answer.problem

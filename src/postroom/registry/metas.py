@@ -52,8 +52,9 @@ def apply_meta(
     _check_meta_epoch(interaction, body, existing, subject, xid)
     draft.createdat, draft.modifiedat = stamps(interaction, body, existing, subject)
     base = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
-    if body.get("compatibility") == "none":
-        body = {**body, "compatibility": None}  # C-51
+    rule = body.get("compatibility")
+    if isinstance(rule, str):  # META-007: case does not matter; C-51: `none` is an older word for no rule
+        body = {**body, "compatibility": None if rule.lower() == "none" else rule.lower()}
     managed = (kind.singular + "id", *META_MANAGED)
     draft.attributes = compose(interaction, kind.metaattributes, body, base if patch else {}, subject, managed)
     draft.attributes["readonly"] = before.get("readonly", False)
