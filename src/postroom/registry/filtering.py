@@ -126,9 +126,9 @@ def _parts(value: str) -> Iterator[str]:
 
 def _expression(text: str, nest: Nest, subject: str) -> Expression:
     found = _EXPRESSION.fullmatch(text)
-    if found is None or not text:
+    written, sign, value, _ = found.groups() if found else ("", None, text, "")
+    if not written or (value and not sign):
         _refuse(text, "an expression looks like PATH, PATH=VALUE, PATH!=VALUE or PATH<VALUE", subject)
-    written, sign, value, _ = found.groups()
     try:
         path = parse_path(written.strip(), wildcards=True)
     except BadPath as error:
