@@ -120,10 +120,15 @@ def _attach_new(drafts: Drafts, subject: str) -> None:
         if draft.ancestor not in drafts:
             raise RegistryProblem("unknown_id", subject, singular="version", id=draft.ancestor)
     last = newest(placed).id if placed else None
-    for draft in sorted((d for d in drafts.values() if d.ancestor is None), key=_by_time):
+    for draft in sorted((d for d in drafts.values() if d.ancestor is None), key=_unplaced):
         draft.ancestor = last or draft.id
         last = draft.id
     _refuse_circles(drafts, subject)
+
+
+def _unplaced(draft: VersionDraft) -> tuple[Any, ...]:
+    """VER-013: new Versions in the order of their ids; before them those that lost their place, in that of time."""
+    return (False, *_by_time(draft)) if draft.original else (True, draft.id.casefold())
 
 
 def _refuse_circles(drafts: Drafts, subject: str) -> None:
