@@ -18,6 +18,7 @@ from postroom.version import VERSION
 COMMANDS = {
     "serve": "Serve the registry over HTTP.",
     "load": "Load catalogs into a store or a running service.",
+    "dump": "Dump a catalog as one document.",
     "match": "Say for each record which message definition it fits.",
     "make": "Make messages from the definition MESSAGE.",
     "sort": "Sort records by the message definitions of a catalog.",

@@ -22,16 +22,35 @@ def read_service(url: str, settings: Settings) -> Tree:
     return document
 
 
+def read_whole_service(url: str, settings: Settings) -> Tree:
+    """The registry of a service with all that can be loaded elsewhere, its model included."""
+    document = _json(_send("GET", url, settings, params={"inline": "*,modelsource"}), url)
+    if not isinstance(document, dict):
+        raise DocumentRefused("what the service answers is no registry.", place=url)
+    return document
+
+
+def read_modelsource(url: str, settings: Settings) -> Tree:
+    """The model of a service as it was written."""
+    answered = _json(_send("GET", url, settings, "modelsource"), url)
+    return answered if isinstance(answered, dict) else {}
+
+
+def patch_service(url: str, document: Tree, settings: Settings) -> None:
+    """Change the registry's own attributes, or its model."""
+    _send("PATCH", url, settings, json=document)
+
+
 def write_service(url: str, document: Tree, settings: Settings) -> Tree:
     """Send groups with all they hold in one request, so that all of it is taken or nothing."""
     answered = _json(_send("POST", url, settings, json=document), url)
     return answered if isinstance(answered, dict) else {}
 
 
-def _send(method: str, url: str, settings: Settings, **arguments: Any) -> httpx.Response:
+def _send(method: str, url: str, settings: Settings, name: str = "", **arguments: Any) -> httpx.Response:
     try:
         parts = urlsplit(url)
-        root = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", ""))
+        root = urlunsplit((parts.scheme, parts.netloc, f"{parts.path.rstrip('/')}/{name}", "", ""))
         answer = httpx.request(method, root, timeout=settings.timeout_s, **arguments)
     except httpx.HTTPError as error:
         raise ServiceUnreachable(

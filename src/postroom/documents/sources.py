@@ -16,6 +16,13 @@ GROUP_TYPES = ("endpoints", "messagegroups", "schemagroups")
 STORE_SCHEMES = ("sqlite", "postgresql", "postgres")
 
 
+def group_types(document: Tree) -> tuple[str, ...]:
+    """The names under which a document has groups: those of the messaging model, and those of its own model."""
+    source = document.get("modelsource")
+    own = source.get("groups") if isinstance(source, dict) else None
+    return (*GROUP_TYPES, *(name for name in own or () if name not in GROUP_TYPES))
+
+
 def scheme_of(source: str) -> str:
     """The scheme of an address in lower case; empty for a path."""
     before, separator, _ = source.partition("://")
@@ -45,12 +52,12 @@ def read_files(path: Path, settings: Settings) -> Tree:
         document = read_document(file, settings)
         if not isinstance(document, dict):
             raise DocumentRefused("a catalog is a JSON object.", place=str(file))
-        if path.is_file() and not any(isinstance(document.get(kind), dict) for kind in GROUP_TYPES):
+        if path.is_file() and not any(isinstance(document.get(kind), dict) for kind in group_types(document)):
             raise DocumentRefused(
                 "this is no catalog: it has none of messagegroups, schemagroups, endpoints.", place=str(file)
             )
         _add(merged, document, str(file))
-    if not any(kind in merged for kind in GROUP_TYPES):
+    if not any(kind in merged for kind in group_types(merged)):
         raise DocumentRefused("no file in this folder has messagegroups, schemagroups or endpoints.", place=str(path))
     return merged
 
@@ -65,7 +72,7 @@ def read_store(url: str) -> Tree:
 
 
 def _add(merged: Tree, document: Tree, place: str) -> None:
-    for kind in GROUP_TYPES:
+    for kind in group_types(document):
         groups = document.get(kind)
         if not isinstance(groups, dict):
             continue
@@ -75,5 +82,5 @@ def _add(merged: Tree, document: Tree, place: str) -> None:
                 raise DocumentRefused(f"another file of the folder has {kind} {name!r} as well.", place=place)
             collected[name] = group
     for name, value in document.items():
-        if name not in GROUP_TYPES:
+        if name not in group_types(document):
             merged.setdefault(name, value)

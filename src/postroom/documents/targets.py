@@ -4,40 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.documents.service import write_service
-from postroom.documents.sources import GROUP_TYPES, STORE_SCHEMES, scheme_of
+from postroom.documents.service import patch_service, read_modelsource, write_service
+from postroom.documents.sources import STORE_SCHEMES, group_types, scheme_of
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 
 Tree = dict[str, Any]
 
+REGISTRY_ATTRIBUTES = ("name", "description", "documentation", "icon", "labels")
+
 
 def write_target(document: Tree, target: str, settings: Settings) -> None:
-    """Load a document's groups with all they hold, all or nothing."""
-    groups = {kind: document[kind] for kind in GROUP_TYPES if kind in document}
+    """Load a document's groups with all they hold, all or nothing; what it says of the registry itself, before."""
+    groups = {kind: document[kind] for kind in group_types(document) if kind in document}
+    registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document}
     scheme = scheme_of(target)
     if scheme in ("http", "https"):
-        write_service(target, groups, settings)
+        _write_service(groups, registry, document, target, settings)
     elif scheme in STORE_SCHEMES:
-        _write_store(groups, target)
+        _write_store(groups, registry, document, target)
     else:
         raise SourceUnknown(
             "nothing can be loaded there.", place=target, remedy="Give http(s)://… or sqlite:///path.db."
         )
 
 
-def _write_store(groups: Tree, url: str) -> None:
-    from postroom.registry.operations import import_document
+def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
+    model = widened_model(read_modelsource(url, settings), document, groups) if "modelsource" in document else None
+    if registry or model:
+        patch_service(url, {**registry, **({"modelsource": model} if model else {})}, settings)
+    write_service(url, groups, settings)
+
+
+def _write_store(groups: Tree, registry: Tree, document: Tree, url: str) -> None:
+    from postroom.registry.interaction import Interaction
+    from postroom.registry.operations import import_document, update_registry
     from postroom.store import open_store
 
     with open_store(url) as store, store.write() as transaction:
+        model = widened_model(transaction.modelsource(), document, groups) if "modelsource" in document else None
+        if registry or model:
+            interaction = Interaction(transaction)
+            update_registry(interaction, {**registry, **({"modelsource": model} if model else {})}, patch=True)
+            interaction.finish()
         import_document(transaction, groups)
+
+
+def widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:
+    """The target's model with the group types that the document needs and the target lacks; None: it lacks none."""
+    offered = (document.get("modelsource") or {}).get("groups") or {}
+    known = present.get("groups") or {}
+    lacking = {kind: offered[kind] for kind in groups if kind in offered and kind not in known}
+    return {**present, "groups": {**known, **lacking}} if lacking else None
 
 
 def count_entities(document: Tree) -> dict[str, int]:
     """How many groups and resources a document holds, by kind."""
     counts: dict[str, int] = {}
-    for kind in GROUP_TYPES:
+    for kind in group_types(document):
         groups = document.get(kind) or {}
         if groups:
             counts[kind] = len(groups)

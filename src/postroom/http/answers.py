@@ -16,4 +16,4 @@ def completed(given: Answer, call: Call, settings: Settings) -> Answer:
     links = [f"<{call.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
     is_json = given.json is not msgspec.UNSET
     headers = {**({"Content-Type": JSON_TYPE} if is_json else {}), **given.headers, "Link": ", ".join(links)}
-    return encoded(msgspec.structs.replace(given, headers=headers), settings, is_read=call.method == "GET")
+    return encoded(msgspec.structs.replace(given, headers=headers), settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.http.calls import Answer, Call
 
-NAMES = frozenset({".well-known/xregistry", ".xregistry"})
+NAMES = (".well-known/xregistry", ".xregistry")
 
 
 def answer_discovery(call: Call) -> Answer:

@@ -45,7 +45,7 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     with store.read() as tx:
         capabilities = read_capabilities(tx)
         allowed = configuration.METHODS[name] if name else entities.METHODS[resolve(tx.model(), call.path).kind]
-    if name not in configuration.OURS | NAMES:
+    if name not in configuration.OURS and name not in NAMES:
         capabilities.require(name or "entities")
         if not capabilities.mutable(name or "entities"):
             allowed = ("GET",)

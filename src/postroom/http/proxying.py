@@ -35,8 +35,8 @@ def _relayed(answer: Answer, url: str, settings: Settings, is_read: bool) -> Ans
     return msgspec.structs.replace(answer, status=status, headers=headers, content=fetched.content)
 
 
-def encoded(answer: Answer, settings: Settings, is_read: bool) -> Answer:
-    """An answer whose JSON is bytes, with the documents that had to be fetched for it."""
+def encoded(answer: Answer, settings: Settings) -> Answer:
+    """An answer whose JSON is bytes, with the documents that had to be fetched for it; null for one not to be had."""
     fetched_any = False
 
     def fetch(value: Any) -> str | None:
@@ -44,7 +44,7 @@ def encoded(answer: Answer, settings: Settings, is_read: bool) -> Answer:
         if not isinstance(value, Elsewhere):
             raise NotImplementedError(type(value))
         fetched_any = True
-        fetched = _fetched(value.url, settings, is_read)
+        fetched = _fetched(value.url, settings, is_read=False)
         return base64.b64encode(fetched.content).decode() if fetched is not None else None
 
     if answer.json is msgspec.UNSET:
