@@ -72,8 +72,9 @@ def test_models_that_break_a_rule_are_refused(source: Any, problem: str) -> None
 @pytest.mark.feature("MOD-003", "MOD-009", "MOD-093", "MOD-094")
 @pytest.mark.parametrize("name", ["messaging", "none"])
 def test_a_rendered_model_is_the_same_model_again(name: str) -> None:
-    model = load_model(name)
-    assert parse_model(render_model(model)) == model
+    rendered = render_model(load_model(name))
+    # But for what was imported: the full model does not say that two types are one.
+    assert render_model(parse_model(rendered)) == rendered
 
 
 @pytest.mark.feature("MOD-003")

@@ -43,6 +43,7 @@ def _group(group: GroupType) -> dict[str, Any]:
 
 def _resource(resource: ResourceType) -> dict[str, Any]:
     document = _level(resource)
+    del document["origin"]
     for section in ("attributes", "resourceattributes", "metaattributes"):
         document[section] = _attributes(document[section])
     return document

@@ -52,7 +52,9 @@ def _group(plural: str, source: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]:
-    resource = {**source, "plural": _same(source.get("plural", plural), plural, f"{place}/plural")}
+    if "origin" in source:
+        raise ModelRefused("there is no such aspect.", place=f"{place}/origin")
+    resource = {**source, "plural": _same(source.get("plural", plural), plural, f"{place}/plural"), "origin": place}
     singular = resource.get("singular")
     if not isinstance(singular, str):
         raise ModelRefused("a singular name is needed.", place=f"{place}/singular")

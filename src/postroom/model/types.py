@@ -98,6 +98,8 @@ class ResourceType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     attributes: Attributes = {}
     resourceattributes: Attributes = {}
     metaattributes: Attributes = {}
+    origin: str = ""
+    """Where the model defines it: what is imported is the same type, what only looks alike is not (RES-060)."""
 
 
 class GroupType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
