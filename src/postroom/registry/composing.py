@@ -89,7 +89,9 @@ def compose(
     """The attributes that are to be stored; `before` is what a PATCH merges into, None for a PUT."""
     kept_out = SERVER_NAMES | set(managed)
     known = {n: a for n, a in attributes.items() if n not in kept_out and not a.readonly}
-    merged = {**(before or {}), **body}
+    before = before or {}
+    # What a PATCH deletes need not be known any more: its model may have gone with a value it hung on (ifvalues).
+    merged = {n: v for n, v in {**before, **body}.items() if v is not None or n not in before}
     for name in list(merged):
         if name in kept_out or (name in attributes and attributes[name].readonly):
             del merged[name]  # REG-026: writes to read-only attributes are ignored
