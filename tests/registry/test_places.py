@@ -38,7 +38,7 @@ def test_paths_lead_to_places(path: str, kind: str, details: bool) -> None:
         ("/messagegroups/g/schemas", "not_found"),
         ("/messagegroups/g/messages/m/parts", "not_found"),
         ("/messagegroups/g/messages/m/meta/x", "not_found"),
-        ("/messagegroups/g/messages/m/versions/1/x", "api_not_found"),
+        ("/messagegroups/g/messages/m/versions/1/x", "not_found"),
         ("/messagegroups/..", "api_not_found"),
         ("/messagegroups//messages", "api_not_found"),
         ("/messagegroups/%ff", "api_not_found"),

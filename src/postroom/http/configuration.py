@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
@@ -15,8 +16,9 @@ from postroom.registry.flags import parse_flags
 from postroom.registry.interaction import Interaction
 from postroom.registry.modelling import write_modelsource
 from postroom.registry.offers import offered
-from postroom.registry.places import Place
+from postroom.registry.places import DETAILS, Place
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.shortcuts import long_path
 from postroom.registry.views import render
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -99,6 +101,17 @@ def _export(call: Call, store: Store) -> Answer:
         flags = export_flags(parse_flags(call.query, capabilities, call.path), capabilities)
         tree, view = Reading(tx, call, ROOT, flags, capabilities).entity(ROOT)
     return Answer(json=render(tree, view))
+
+
+def answer_short(call: Call, store: Store) -> Answer:
+    """Lead from a short URL to the long one; suffix and flags go along."""
+    path = call.path.removesuffix(DETAILS)
+    with store.read() as tx:
+        xid = long_path(tx, path)
+    if xid is None:
+        raise RegistryProblem("not_found", call.path)
+    query = f"?{urlencode(call.query, quote_via=quote)}" if call.query else ""
+    return Answer(status=308, headers={"Location": call.base + xid + call.path[len(path) :] + query})
 
 
 def required_json(call: Call, settings: Settings) -> Any:

@@ -13,6 +13,7 @@ from postroom.registry.capabilities import read_capabilities
 from postroom.registry.flags import parse_flags
 from postroom.registry.places import resolve
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.shortcuts import PREFIX as SHORT
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -41,6 +42,8 @@ def refuse(problem: RegistryProblem, call: Call) -> Answer:
 
 
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
+    if call.path.startswith(SHORT):
+        return configuration.answer_short(call, store)
     name = _fixed_name(call.path, store)
     with store.read() as tx:
         capabilities = read_capabilities(tx)

@@ -97,6 +97,7 @@ class Reading:
             doc=self.flags.doc,
             binary=self.flags.binary,
             root=root or self.place.xid,
+            shortself=self.capabilities.shortself,
             capabilities=shown,
         )
 

@@ -41,8 +41,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """The map that clients see."""
-        document: dict[str, Any] = msgspec.to_builtins(self)
-        return document
+        return msgspec.json.decode(msgspec.json.encode(self), type=dict[str, Any])
 
     def mutable(self, kind: str) -> bool:
         """Whether clients can change a kind of data."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from postroom.model.types import Model
@@ -28,6 +29,9 @@ class Transaction(Protocol):
 
         An empty `after` means from the beginning (or the end). Backwards, the nearest comes first.
         """
+
+    def xids(self) -> Iterator[str]:
+        """The xids of all entities."""
 
     def size(self, xid: str) -> int:
         """How many entities are below one, at any depth."""

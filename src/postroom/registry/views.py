@@ -15,6 +15,7 @@ from postroom.registry.content import Elsewhere, proxy_name, shown
 from postroom.registry.entities import Entity
 from postroom.registry.formatting import MARKS
 from postroom.registry.inlining import ALL, CONFIGURATION, NOTHING, Inline
+from postroom.registry.shortcuts import short_path
 from postroom.registry.trees import (
     Collection,
     GroupTree,
@@ -38,6 +39,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     doc: bool = False
     binary: bool = False
     urls: bool = True
+    shortself: bool = False
     root: str = "/"
     capabilities: Mapping[str, Any] = {}
 
@@ -69,7 +71,10 @@ def render_collection(collection: Collection, view: View) -> Json:
 
 
 def _identity(view: View, xid: str, details: bool = False) -> Json:
-    return {"self": view.url(xid, included=True, details=details), "xid": xid} if view.urls else {"xid": xid}
+    if not view.urls:
+        return {"xid": xid}
+    short = {"shortself": view.base + short_path(xid)} if view.shortself and not view.doc else {}
+    return {"self": view.url(xid, included=True, details=details), **short, "xid": xid}
 
 
 def _body(entity: Entity, leave_out: tuple[str, ...] = ()) -> Json:

@@ -59,6 +59,10 @@ class SqliteTransaction:
         values = (collection, *([after.casefold()] if after else []), min(limit, 2**62))
         return [str(row[0]).rpartition("/")[2] for row in self._db.execute(query, values)]
 
+    def xids(self) -> Iterator[str]:
+        """The xids of all entities."""
+        return (str(row[0]) for row in self._db.execute("SELECT xid FROM entity"))
+
     def size(self, xid: str) -> int:
         """How many entities are below one."""
         prefix = xid.rstrip("/")
