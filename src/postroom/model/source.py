@@ -149,27 +149,41 @@ def _nested(definition: dict[str, Any], place: str) -> dict[str, Any]:
 
 
 def _import_resources(sources: dict[str, Any], groups: dict[str, Any]) -> None:
-    def resolve(plural: str, trail: tuple[str, ...]) -> dict[str, Any]:
+    imports = {plural: _imports(plural, sources) for plural in groups}
+
+    def resolve(plural: str, name: str, trail: tuple[str, ...]) -> Any:
         place = f"/groups/{plural}/ximportresources"
         if plural in trail:
-            raise ModelRefused("Resource types import each other in a circle.", place=place)
-        resources: dict[str, Any] = dict(groups[plural]["resources"])
-        wanted = sources[plural].get("ximportresources", [])
-        if not isinstance(wanted, list):
-            raise ModelRefused("must be a list.", place=place)
-        for reference in wanted:
-            parts = str(reference).split("/")
-            if len(parts) != 3 or parts[0] or parts[1] == plural or parts[1] not in sources:
-                raise ModelRefused(f"{reference!r} is no /GROUPS/RESOURCES of another Group type.", place=place)
-            available = resolve(parts[1], (*trail, plural))
-            if parts[2] not in available or parts[2] in resources:
-                raise ModelRefused(f"{reference!r} is not there or there already.", place=place)
-            resources[parts[2]] = available[parts[2]]
-        return resources
+            raise ModelRefused(f"{name!r} is imported in a circle.", place=place)
+        if name in groups[plural]["resources"]:
+            return groups[plural]["resources"][name]
+        if name not in imports[plural]:
+            raise ModelRefused(f"there is no Resource type {name!r} to import.", place=place)
+        return resolve(imports[plural][name], name, (*trail, plural))
 
-    resolved = {plural: resolve(plural, ()) for plural in groups}
+    resolved = {
+        plural: {name: resolve(plural, name, ()) for name in (*groups[plural]["resources"], *imports[plural])}
+        for plural in groups
+    }
     for plural, resources in resolved.items():
         groups[plural]["resources"] = resources
+
+
+def _imports(plural: str, sources: dict[str, Any]) -> dict[str, str]:
+    """The Resource types a Group type imports, each with the Group type it comes from."""
+    place = f"/groups/{plural}/ximportresources"
+    wanted = sources[plural].get("ximportresources", [])
+    if not isinstance(wanted, list):
+        raise ModelRefused("must be a list.", place=place)
+    found: dict[str, str] = {}
+    for reference in wanted:
+        parts = str(reference).split("/")
+        if len(parts) != 3 or parts[0] or parts[1] == plural or parts[1] not in sources:
+            raise ModelRefused(f"{reference!r} is no /GROUPS/RESOURCES of another Group type.", place=place)
+        if parts[2] in found or parts[2] in (sources[plural].get("resources") or {}):
+            raise ModelRefused(f"{reference!r} is there already.", place=place)
+        found[parts[2]] = parts[1]
+    return found
 
 
 def _refuse_includes(value: Any, place: str) -> None:

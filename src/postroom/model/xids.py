@@ -14,7 +14,7 @@ def xid_type(model: Model, xid: str) -> str | None:
     if not parts or not all(is_entity_id(part) for part in parts):
         return None
     group = model.groups.get(parts[0])
-    if group is None or (len(parts) in (1, 3, 5) and parts[4:] != ["meta"]):
+    if group is None or (len(parts) in (1, 3, 5) and parts[4:] not in (["meta"], ["versions"])):
         return None
     if len(parts) == 2:
         return f"/{group.plural}"
@@ -23,8 +23,8 @@ def xid_type(model: Model, xid: str) -> str | None:
     resource = f"/{group.plural}/{parts[2]}"
     if len(parts) == 4:
         return resource
-    if len(parts) == 5:
-        return resource + "/meta"
+    if len(parts) == 5:  # `…/versions` is no entity, but the reference server takes it, and it names a type
+        return resource + ("/meta" if parts[4] == "meta" else "/versions")
     return resource + "/versions" if len(parts) == 6 and parts[4] == "versions" else None
 
 
@@ -38,7 +38,7 @@ def is_xidtype(model: Model, text: str) -> bool:
         return False
     if len(parts) == 1:
         return True
-    return parts[1] in group.resources and (len(parts) == 2 or parts[2:] == ["versions"])
+    return parts[1] in group.resources and (len(parts) == 2 or parts[2:] in (["versions"], ["meta"]))
 
 
 def xid_error(model: Model, xid: str, target: str) -> str:

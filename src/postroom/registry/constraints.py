@@ -2,27 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from postroom.model.constraints import constraint_error, narrowed
+from postroom.model.types import Attributes as Definitions
 from postroom.model.types import Constraint, GroupType, ResourceType
+from postroom.registry.interaction import Interaction
 from postroom.registry.messaging import IGNORING_CASE, INHERITED
 from postroom.registry.problems import RegistryProblem
 
 Attributes = dict[str, Any]
 
 
+def check_own_constraints(kind: GroupType, group: Attributes, subject: str) -> None:
+    """Refuse constraints of one Group that name nothing, or widen those of its type (MOD-067)."""
+    for key, own in _own(group).items():
+        if error := constraint_error(kind, key, own, kind.constraints.get(key, Constraint())):
+            raise RegistryProblem("bad_request", subject, error_detail=error, pointer=f"/constraints/{key}")
+
+
 def effective_constraints(group_type: GroupType, plural: str, group: Attributes) -> dict[str, Constraint]:
     """The constraints on one Resource type of one Group, by attribute path; a Group may narrow those of its type."""
     merged: dict[str, Constraint] = dict(group_type.constraints)
-    for key, own in (group.get("constraints") or {}).items():
-        base = merged.get(key, Constraint())
-        merged[key] = Constraint(
-            default=own.get("default", base.default),
-            enum=tuple(own.get("enum") or base.enum),
-            equals=own.get("equals") or base.equals,
-        )
+    for key, own in _own(group).items():
+        merged[key] = narrowed(merged.get(key, Constraint()), own)
     prefix = plural + "."
     return {key.removeprefix(prefix): value for key, value in merged.items() if key.startswith(prefix)}
+
+
+def _own(group: Attributes) -> dict[str, Constraint]:
+    return {
+        key: Constraint(
+            default=aspects.get("default"), enum=tuple(aspects.get("enum") or ()), equals=aspects.get("equals") or ""
+        )
+        for key, aspects in (group.get("constraints") or {}).items()
+    }
+
+
+def watch_resource(interaction: Interaction, xid: str) -> None:
+    """At the end of the request: the groups that show this Resource through an xref still allow it (C-65)."""
+    interaction.at_end(f"constraints of {xid}", partial(_check_shown_everywhere, interaction, xid))
+
+
+def watch_group(interaction: Interaction, xid: str) -> None:
+    """At the end of the request: a Group that changed still allows what is in it (GRP-005)."""
+    interaction.at_end(f"constraints of {xid}", partial(_check_group, interaction, xid))
+
+
+def _check_group(interaction: Interaction, xid: str) -> None:
+    group = interaction.tx.entity(xid)
+    kind = interaction.model.groups[xid.split("/")[1]]
+    for plural in kind.resources if group else ():
+        if effective_constraints(kind, plural, group.attributes if group else {}):
+            for resource in interaction.tx.entities(f"{xid}/{plural}"):
+                _check_shown(interaction, resource.xid)
+
+
+def _check_shown_everywhere(interaction: Interaction, xid: str) -> None:
+    resource = interaction.tx.entity(xid)
+    if resource is not None and "xref" in resource.attributes:
+        _check_shown(interaction, xid)
+    for referrer in interaction.tx.referrers(xid):
+        _check_shown(interaction, referrer.xid)
+
+
+def _check_shown(interaction: Interaction, xid: str) -> None:
+    """What a Resource shows, its own or its xref's, against the Group it is in."""
+    _, group_plural, group_id, plural, _ = xid.split("/")
+    group, resource = interaction.tx.entity(f"/{group_plural}/{group_id}"), interaction.tx.entity(xid)
+    if group is None or resource is None:
+        return
+    wanted = effective_constraints(interaction.model.groups[group_plural], plural, group.attributes)
+    source = resource.attributes.get("xref", xid)
+    for version in interaction.tx.entities(f"{source}/versions") if wanted else ():
+        enforce(wanted, group.attributes, version.attributes, xid)
 
 
 def fill(constraints: dict[str, Constraint], place: str, group: Attributes, version: Attributes) -> None:
@@ -50,12 +105,17 @@ def enforce(constraints: dict[str, Constraint], group: Attributes, version: Attr
 
 def match_versions(kind: ResourceType, versions: list[Attributes], subject: str) -> None:
     """Refuse Versions that differ in an attribute which all have to share (MOD-031)."""
-    for name, attribute in kind.attributes.items():
-        if not attribute.matchversions:
-            continue
-        first = versions[0].get(name)
-        if any(not same(name, version.get(name), first) for version in versions[1:]):
-            raise RegistryProblem("mismatched_version_attribute", subject, name=name)
+    for path in _shared_paths(kind.attributes, ""):
+        first = read(versions[0], path)
+        if any(not same(path, read(version, path), first) for version in versions[1:]):
+            raise RegistryProblem("mismatched_version_attribute", subject, name=path)
+
+
+def _shared_paths(attributes: Definitions, prefix: str) -> Iterator[str]:
+    for name, attribute in attributes.items():
+        if attribute.matchversions:
+            yield prefix + name
+        yield from _shared_paths(attribute.attributes, f"{prefix}{name}.")
 
 
 def same(path: str, value: Any, expected: Any) -> bool:

@@ -17,12 +17,20 @@ from postroom.registry.versions import drop, link_ancestors
 
 def delete_entity(interaction: Interaction, place: Place, epoch: int | None, default: str | None = "") -> None:
     """Delete a Group, a Resource or a Version; `not_found` when it is not there."""
-    entity = required(interaction.tx, place.xid)
+    entity = required(interaction.tx, _stored_xid(interaction, place), place.xid)
     check_epoch(interaction, {"epoch": epoch}, entity, place.xid)
     if place.kind == "version":
         _delete_versions(interaction, place, [entity.id], default)
     else:
         _delete(interaction, entity)
+
+
+def _stored_xid(interaction: Interaction, place: Place) -> str:
+    """Where an entity is kept: the Versions that an xref shows are its target's."""
+    if place.kind != "version":
+        return place.xid
+    source = required(interaction.tx, place.resource_xid, place.xid).attributes.get("xref", place.resource_xid)
+    return f"{source}/versions/{place.ids[5]}"
 
 
 def delete_members(interaction: Interaction, place: Place, members: Any, default: str | None = "") -> None:
@@ -75,6 +83,8 @@ def _epoch_holder(place: Place, body: Body, xid: str) -> Body:
 
 
 def _delete(interaction: Interaction, entity: Entity) -> None:
+    if entity.attributes.get("readonly") is True and entity.xid.count("/") == 4:
+        raise RegistryProblem("readonly", entity.xid)  # META-005
     parent = entity.collection.rpartition("/")[0] or "/"
     interaction.remove(entity.xid)
     interaction.touch(parent)
@@ -82,6 +92,8 @@ def _delete(interaction: Interaction, entity: Entity) -> None:
 
 def _delete_versions(interaction: Interaction, place: Place, version_ids: list[str], default: str | None) -> None:
     write = ResourceWrite(interaction, place, patch=True)
+    write.refuse_reference()
+    write.refuse_readonly()
     for version_id in version_ids:
         drop(write.drafts, version_id)
     if not write.drafts:

@@ -86,6 +86,7 @@ def write_group(interaction: Interaction, kind: GroupType, group_id: str, writte
     created, modified = stamps(interaction, body, existing, xid)
     before = existing.attributes if existing and patch else None
     attributes = compose(interaction, kind.attributes, body, before, xid, (kind.singular + "id",))
+    constraints.check_own_constraints(kind, attributes, xid)
     if existing is None:
         interaction.touch("/")
     interaction.save(
@@ -98,22 +99,11 @@ def write_group(interaction: Interaction, kind: GroupType, group_id: str, writte
         )
     )
     if existing is not None and existing.attributes != attributes:
-        _recheck_constraints(interaction, kind, xid, attributes)
+        constraints.watch_group(interaction, xid)
     for plural, members in collections.items():
         if members is not None:
             write_resources(interaction, kind, group_id, plural, members, patch)
     return existing is None
-
-
-def _recheck_constraints(interaction: Interaction, kind: GroupType, xid: str, group: Body) -> None:
-    """A Group that changes still has to allow what is in it (GRP-005)."""
-    for plural in kind.resources:
-        wanted = constraints.effective_constraints(kind, plural, group)
-        if not wanted:
-            continue
-        for resource in interaction.tx.entities(f"{xid}/{plural}"):
-            for version in interaction.tx.entities(f"{resource.xid}/versions"):
-                constraints.enforce(wanted, group, version.attributes, resource.xid)
 
 
 def write_resources(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 import msgspec
@@ -31,6 +31,7 @@ class Interaction:
         self.fetch: Fetch = refuse_all
         self._before: dict[str, Entity | None] = {}
         self._notes: dict[str, set[str]] = {}
+        self._pending: dict[str, Callable[[], None]] = {}
 
     @property
     def model(self) -> Model:
@@ -62,6 +63,15 @@ class Interaction:
         self._notes.setdefault(path, set()).update(changed)
         self.touch("/")
 
+    def at_end(self, name: str, check: Callable[[], None]) -> None:
+        """Put off a check until everything the request asks for is written; once per name."""
+        self._pending.setdefault(name, check)
+
+    def settle(self) -> None:
+        """Run the checks that were put off; they may put off more."""
+        while self._pending:
+            self._pending.pop(next(iter(self._pending)))()
+
     def is_changed(self, xid: str) -> bool:
         """Whether this request has written the entity already."""
         return xid in self._before
@@ -75,6 +85,7 @@ class Interaction:
 
     def finish(self) -> list[Change]:
         """Write the change log and the history; the rows in the order in which entities were first touched."""
+        self.settle()
         changes = []
         for xid, before in self._before.items():
             after = self.tx.entity(xid)

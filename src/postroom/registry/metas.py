@@ -26,7 +26,8 @@ class MetaDraft:
     wanted: str | None = None
     """The default Version that was asked for; None: the newest."""
     touched: bool = False
-    epoch_floor: int = 1
+    epoch: int = 0
+    """The epoch it gets; 0: the next."""
     previous: str | None = None
 
 
@@ -45,7 +46,7 @@ def apply_meta(
     draft.attributes.setdefault("readonly", False)
     draft.wanted = draft.previous if draft.sticky else None
     if before.get("xref"):
-        draft.touched, draft.epoch_floor = True, _reference_floor(interaction, before["xref"], existing)
+        draft.touched, draft.epoch = True, _epoch_after_reference(interaction, before["xref"], existing)
     if body is None:
         return draft
     subject = f"{xid}/meta"
@@ -63,6 +64,18 @@ def apply_meta(
     return draft
 
 
+def refit_meta(interaction: Interaction, kind: ResourceType, xid: str, existing: Entity | None) -> MetaDraft:
+    """The stored meta under a new model: defaults filled in, or a problem when it cannot fit."""
+    draft = apply_meta(interaction, kind, xid, existing, None, patch=True)
+    managed = (kind.singular + "id", *META_MANAGED)
+    before = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
+    fitted = compose(interaction, kind.metaattributes, before, None, f"{xid}/meta", managed)
+    fitted["readonly"] = before.get("readonly", False)
+    if fitted != before:
+        draft.attributes, draft.touched = fitted, True
+    return draft
+
+
 def sticky_default(kind: ResourceType) -> bool:
     """Whether defaults are sticky when nobody says so; a model may fix it (META-017)."""
     return bool(kind.metaattributes["defaultversionsticky"].default)
@@ -72,9 +85,12 @@ def _check_meta_epoch(interaction: Interaction, body: Body, existing: Entity | N
     check_epoch(interaction, {"epoch": None} if interaction.is_changed(xid) else body, existing, subject)
 
 
-def _reference_floor(interaction: Interaction, xref: str, existing: Entity | None) -> int:
+def _epoch_after_reference(interaction: Interaction, xref: str, existing: Entity | None) -> int:
+    """RES-056: more than it had, and more than was seen through the reference, be it as meta or as default Version."""
     target = interaction.tx.entity(xref)
-    return max(existing.epoch if existing else 0, target.epoch if target else 0) + 1  # RES-056
+    default = target.attributes.get("defaultversionid") if target else None
+    seen = [existing, target, interaction.tx.entity(f"{xref}/versions/{default}") if default else None]
+    return max(entity.epoch for entity in seen if entity is not None) + 1
 
 
 def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool, subject: str) -> None:

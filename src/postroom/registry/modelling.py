@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from postroom.model.conform import Violation, conform
+import msgspec
+
+from postroom.model.conform import conform
 from postroom.model.includes import expand_includes
 from postroom.model.refusal import ModelRefused
 from postroom.model.source import parse_model
-from postroom.model.types import Attributes, Model
+from postroom.model.types import Attributes, GroupType, Model
+from postroom.registry import constraints
 from postroom.registry.composing import SERVER_NAMES, raise_violations
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
+from postroom.registry.places import Place
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.resources import ResourceWrite
+
+REGISTRY_MANAGED = ("capabilities", "model", "modelsource", "registryid", "specversion")
 
 
 def write_modelsource(interaction: Interaction, source: Any, with_registry: bool = True) -> None:
-    """Replace the model; refused when stored entities would not fit it.
+    """Replace the model; entities get its defaults, and it is refused when one of them cannot fit.
 
-    `with_registry` is off when the same request writes the Registry entity, which is then checked as it will be.
+    `with_registry` is off when the same request goes on to write entities: they are looked at when it settles.
     """
     if not isinstance(source, dict):
         raise RegistryProblem("model_error", "/model", error_detail="a model must be a JSON object")
     before = interaction.model
     expanded = _expanded(interaction, source)
     model = checked_model(expanded)
+    _refuse_removals(interaction, before, model)
     interaction.tx.put_modelsource(source, expanded)
-    _check_groups(interaction, before, model)
+    interaction.at_end("the model", partial(_refit, interaction))
     if with_registry:
-        _check_registry(interaction, model)
         interaction.touch("/")
+        interaction.settle()
 
 
 def _expanded(interaction: Interaction, source: dict[str, Any]) -> dict[str, Any]:
@@ -53,46 +62,61 @@ def _problem(error: ModelRefused) -> RegistryProblem:
     return RegistryProblem(error.problem, "/model", pointer=error.place, name=error.name)
 
 
-def _check_groups(interaction: Interaction, before: Model, model: Model) -> None:
+def _refuse_removals(interaction: Interaction, before: Model, model: Model) -> None:
+    """A type that has entities stays, under the names it has (model.md: plural and singular never change)."""
     for plural, kind in before.groups.items():
-        for group in interaction.tx.entities(f"/{plural}"):
-            _check_group(interaction, model, plural, kind.resources, group)
+        groups = interaction.tx.entities(f"/{plural}")
+        after = model.groups.get(plural)
+        if groups and (after is None or after.singular != kind.singular):
+            _refuse_removal(f"/groups/{plural}", groups[0].xid)
+        for name, resource in kind.resources.items():
+            kept = after.resources.get(name) if after else None
+            if kept is not None and kept.singular == resource.singular:
+                continue
+            found = next((e for g in groups for e in interaction.tx.entities(f"{g.xid}/{name}")), None)
+            if found is not None:
+                _refuse_removal(f"/groups/{plural}/resources/{name}", found.xid)
 
 
-def _check_registry(interaction: Interaction, model: Model) -> None:
+def _refuse_removal(place: str, xid: str) -> None:
+    detail = f"{place} cannot go away or change its singular name while there is {xid}"
+    raise RegistryProblem("model_error", "/model", pointer=place, error_detail=detail)
+
+
+def _refit(interaction: Interaction) -> None:
+    model = interaction.model
     registry = interaction.tx.entity("/")
     if registry is not None:
-        own = {n: v for n, v in registry.attributes.items() if n not in ("registryid", "capabilities")}
-        left_out = ("capabilities", "model", "modelsource", "registryid")
-        _check(model, model.attributes, own, "/", left_out)
+        _refit_entity(interaction, model.attributes, registry, REGISTRY_MANAGED)
+    for plural, kind in model.groups.items():
+        for group in interaction.tx.entities(f"/{plural}"):
+            _refit_group(interaction, kind, group)
 
 
-def _check_group(interaction: Interaction, model: Model, plural: str, resources: Any, group: Entity) -> None:
-    kind = model.groups.get(plural)
-    if kind is None:
-        raise RegistryProblem("model_compliance_error", "/model", detail=f"{group.xid} is of a type that goes away.")
-    _check(model, kind.attributes, group.attributes, group.xid, (kind.singular + "id",))
-    for name in resources:
-        for resource in interaction.tx.entities(f"{group.xid}/{name}"):
-            _check_resource(interaction, model, kind.resources.get(name), resource)
+def _refit_group(interaction: Interaction, kind: GroupType, group: Entity) -> None:
+    fitted = _refit_entity(interaction, kind.attributes, group, (kind.singular + "id",))
+    constraints.check_own_constraints(kind, fitted, group.xid)
+    for plural, resource in kind.resources.items():
+        for entity in interaction.tx.entities(f"{group.xid}/{plural}"):
+            place = Place(kind="resource", xid=entity.xid, group_type=kind, resource_type=resource)
+            ResourceWrite(interaction, place, patch=True).refit()
+    constraints.watch_group(interaction, group.xid)
 
 
-def _check_resource(interaction: Interaction, model: Model, kind: Any, resource: Entity) -> None:
-    if kind is None:
-        raise RegistryProblem("model_compliance_error", "/model", detail=f"{resource.xid} is of a type that goes away.")
-    left_out = (kind.singular + "id", "defaultversionid", "defaultversionsticky")
-    if "xref" not in resource.attributes:
-        _check(model, kind.metaattributes, resource.attributes, f"{resource.xid}/meta", left_out)
-    inline = (kind.singular + "id", "versionid", "isdefault")
-    for version in interaction.tx.entities(f"{resource.xid}/versions"):
-        if version.document is not None and (version.document.content or version.document.url) and not kind.hasdocument:
-            raise RegistryProblem("hasdocument_violation", version.xid, plural=kind.plural)
-        _check(model, kind.attributes, version.attributes, version.xid, inline)
-
-
-def _check(model: Model, attributes: Attributes, value: dict[str, Any], xid: str, left_out: tuple[str, ...]) -> None:
-    known = {n: a for n, a in attributes.items() if n not in SERVER_NAMES and n not in left_out and not a.readonly}
-    mutable = {n: v for n, v in value.items() if n not in attributes or not attributes[n].readonly}
-    mutable = {n: v for n, v in mutable.items() if n not in left_out}
-    violations: list[Violation] = conform(model, known, mutable)[1]
-    raise_violations(violations, xid)
+def _refit_entity(
+    interaction: Interaction, attributes: Attributes, entity: Entity, managed: tuple[str, ...]
+) -> dict[str, Any]:
+    """The attributes of the Registry or a Group under the new model; saved when a default came in."""
+    out = {n for n, a in attributes.items() if a.readonly} | SERVER_NAMES | set(managed)
+    known = {name: attribute for name, attribute in attributes.items() if name not in out}
+    before = {name: value for name, value in entity.attributes.items() if name not in out}
+    fitted, violations = conform(interaction.model, known, before)
+    raise_violations(violations, entity.xid)
+    if fitted != before:
+        kept = {name: value for name, value in entity.attributes.items() if name in out}
+        epoch = interaction.epoch_after(entity.xid, entity)
+        changed = msgspec.structs.replace(
+            entity, attributes={**fitted, **kept}, epoch=epoch, modifiedat=interaction.now
+        )
+        interaction.save(changed)
+    return fitted

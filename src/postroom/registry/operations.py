@@ -11,7 +11,7 @@ import msgspec
 from postroom.model.includes import Fetch, refuse_all
 from postroom.model.shipped import expanded_source, model_source
 from postroom.registry.capabilities import read_capabilities, write_capabilities
-from postroom.registry.composing import as_body
+from postroom.registry.composing import as_body, as_map
 from postroom.registry.deleting import delete_entity, delete_members
 from postroom.registry.groups import (
     ensure_group,
@@ -71,6 +71,7 @@ def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
             raise RegistryProblem("action_not_supported", "/modelsource", action="An update")
         write_modelsource(interaction, body["modelsource"] or {}, with_registry=False)
     write_registry(interaction, body, patch)
+    interaction.settle()
 
 
 def put_groups(interaction: Interaction, body: Any) -> dict[str, list[str]]:
@@ -95,8 +96,7 @@ def put_members(interaction: Interaction, place: Place, body: Any, patch: bool) 
 def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
     """POST or PATCH of Versions."""
     ensure_group(interaction, place)
-    versions = as_body(body, place.xid)
-    return ResourceWrite(interaction, place, patch).apply(versions=versions, default=default)
+    return ResourceWrite(interaction, place, patch).write_versions(as_map(body, place.xid, "versions"), default)
 
 
 def put_resource_collections(interaction: Interaction, place: Place, body: Any) -> dict[str, list[str]]:

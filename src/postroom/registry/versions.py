@@ -123,7 +123,6 @@ def _attach_new(drafts: Drafts, subject: str) -> None:
     for draft in sorted((d for d in drafts.values() if d.ancestor is None), key=_unplaced):
         draft.ancestor = last or draft.id
         last = draft.id
-    _refuse_circles(drafts, subject)
 
 
 def _unplaced(draft: VersionDraft) -> tuple[Any, ...]:
@@ -131,7 +130,8 @@ def _unplaced(draft: VersionDraft) -> tuple[Any, ...]:
     return (False, *_by_time(draft)) if draft.original else (True, draft.id.casefold())
 
 
-def _refuse_circles(drafts: Drafts, subject: str) -> None:
+def refuse_circles(drafts: Drafts, subject: str) -> None:
+    """Refuse Versions that are their own ancestors through others (VER-007)."""
     circular = [draft.id for draft in drafts.values() if not _reaches_root(drafts, draft)]
     if circular:
         raise RegistryProblem("ancestor_circular_reference", subject, list=", ".join(sorted(circular)))

@@ -46,6 +46,12 @@ MIGRATIONS: tuple[str, ...] = (
         value BLOB NOT NULL
     ) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE entity ADD COLUMN xref TEXT;
+    UPDATE entity SET xref = json_extract(CAST(attributes AS TEXT), '$.xref') WHERE xid LIKE '/%/%/%/%'
+        AND xid NOT LIKE '/%/%/%/%/%';
+    CREATE INDEX entity_by_xref ON entity (xref) WHERE xref IS NOT NULL
+    """,
 )
 
 LATEST = len(MIGRATIONS)

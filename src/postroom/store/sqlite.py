@@ -76,12 +76,17 @@ class SqliteTransaction:
         row = self._db.execute(query, (collection, entity_id.casefold())).fetchone()
         return str(row[0]).rpartition("/")[2] if row else None
 
+    def referrers(self, xid: str) -> list[Entity]:
+        """The Resources whose `xref` is this xid."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref = ?"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (xid,))]
+
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""
-        values = (*entity_values(entity), *_place(entity.xid))
+        values = (*entity_values(entity), *_place(entity.xid), _xref(entity))
         self._db.execute(
-            f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded) "  # noqa: S608
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded, xref) "  # noqa: S608
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         )
 
@@ -158,6 +163,12 @@ class SqliteTransaction:
 def _place(xid: str) -> tuple[str, str]:
     collection, _, entity_id = xid.rpartition("/")
     return (collection, entity_id.casefold()) if xid != "/" else ("", "/")
+
+
+def _xref(entity: Entity) -> str | None:
+    """What a Resource refers to; another entity may have an attribute of that name, which means nothing."""
+    is_resource = entity.xid.count("/") == 4
+    return entity.attributes.get("xref") if is_resource else None
 
 
 @functools.lru_cache(maxsize=8)
