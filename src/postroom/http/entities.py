@@ -104,7 +104,8 @@ class EntityCall:
         try:
             operations.put_meta(interaction, self.place, body, patch, self.flags.default)
         except RegistryProblem as problem:
-            if is_new:  # other servers say where the meta would have been, and clients were written against them
+            # Other servers say where the meta would have been, unless it would be a reference to nowhere.
+            if is_new and problem.name != "malformed_xref":
                 problem.extra_headers["location"] = self.call.base + self.place.xid
             raise
         return self._entity(self.place, is_new)
