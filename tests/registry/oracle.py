@@ -321,7 +321,7 @@ class Oracle:
             return is_new
         if resource.xref:
             if meta is None or (patch and "xref" not in meta):
-                raise Refused("extra_xref_attribute")
+                raise Refused("extra_xref_attribute", "bad_request")
             self._clear(resource)
             own = own or {}
         before = set(resource.versions)
