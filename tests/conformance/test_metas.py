@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from postroom.registry.entities import Change
 from tests.registry.wire import BASE, Wire
 
 PAGE = "/dirs/d1/pages/p1"
@@ -141,3 +143,54 @@ def test_compatibility_is_a_known_word_in_any_case_or_absent(dirs: Wire) -> None
         assert dirs.ok("PATCH", f"{PAGE}/meta", {"compatibility": word})["compatibility"].lower() == word.lower()
     for wrong in ("", 5, []):
         assert dirs.refusal("PATCH", f"{PAGE}/meta", {"compatibility": wrong}) == "invalid_attribute", wrong
+
+
+@pytest.fixture
+def locked(dirs: Wire) -> Wire:
+    """p1 is read-only: clients cannot make it so, hence by the store; p2 is not."""
+    dirs.ok("POST", "/dirs/d1/pages", {"p1": {"name": "old"}, "p2": {"name": "old"}})
+    with dirs.store.write() as tx:
+        page = tx.entity(PAGE)
+        assert page is not None
+        tx.put(msgspec.structs.replace(page, attributes={**page.attributes, "readonly": True}))
+        tx.append_change(
+            Change(xid=PAGE, action="updated", epoch=page.epoch, changed=(), actor="", correlation="", time="")
+        )
+    assert dirs.get(f"{PAGE}/meta")["readonly"] is True
+    return dirs
+
+
+@pytest.mark.feature("META-005", "ERR-059")
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("PUT", PAGE, {}),
+        ("PATCH", PAGE, {"name": "new"}),
+        ("POST", PAGE, {}),
+        ("DELETE", PAGE, None),
+        ("PUT", f"{PAGE}/meta", {}),
+        ("PATCH", f"{PAGE}/meta", {"readonly": False}),
+        ("PUT", f"{PAGE}/versions/1", {}),
+        ("PUT", f"{PAGE}/versions/2", {}),
+        ("DELETE", f"{PAGE}/versions/1", None),
+        ("POST", f"{PAGE}/versions", {"2": {}}),
+        ("DELETE", f"{PAGE}/versions", None),
+        ("PATCH", "/dirs/d1/pages", {"p1": {}, "p2": {}}),
+        ("DELETE", "/dirs/d1/pages", {"p1": {}, "p2": {}}),
+        ("PATCH", "/", {"dirs": {"d1": {"pages": {"p1": {}}}}}),
+    ],
+)
+def test_what_is_read_only_is_not_written(locked: Wire, method: str, target: str, body: Any) -> None:
+    assert locked.refusal(method, target, body) == "readonly"
+
+
+@pytest.mark.feature("META-006", "FLAG-046")
+def test_in_a_collection_the_read_only_can_be_left_out(locked: Wire) -> None:
+    before = locked.get(f"{PAGE}?inline=*")
+    answered = locked.ok("PATCH", "/dirs/d1/pages?ignore=readonly", {"p1": {"name": "new"}, "p2": {"name": "new"}})
+    assert (list(answered), answered["p2"]["name"]) == (["p2"], "new")
+    locked.ok("DELETE", "/dirs/d1/pages?ignore=readonly", {"p1": {}, "p2": {}})
+    assert list(locked.get("/dirs/d1/pages")) == ["p1"]
+    assert locked.get(f"{PAGE}?inline=*") == before
+    assert locked.refusal("PATCH", f"{PAGE}?ignore=readonly", {"name": "new"}) == "bad_flag"
+    assert locked.refusal("DELETE", f"{PAGE}?ignore=readonly") == "bad_flag"

@@ -13,8 +13,6 @@ PAGE = "/dirs/d1/pages/p1"
 FILE = "/dirs/d1/files/f1"
 STRING = {"type": "string"}
 
-feature = pytest.mark.feature
-
 
 def model(
     attributes: Any = None, group: Any = None, pages: Any = None, files: Any = None, **top: Any
@@ -50,57 +48,75 @@ ENUM = {"enum": ["red", "green"]}
 IFVALUES = {"ifvalues": {"red": {"siblingattributes": {"warm": {"type": "boolean"}}}}}
 
 REFUSED = [
-    pytest.param(pages(epoch=STRING), id="type of a spec attribute", marks=feature("MOD-010")),
-    pytest.param(model({"name": {"type": "integer"}}), id="type of a registry attribute", marks=feature("MOD-010")),
+    pytest.param(pages(epoch=STRING), id="type of a spec attribute", marks=pytest.mark.feature("MOD-010")),
     pytest.param(
-        pages(epoch={"type": "uinteger", "required": False}), id="required switched off", marks=feature("MOD-011")
+        model({"name": {"type": "integer"}}), id="type of a registry attribute", marks=pytest.mark.feature("MOD-010")
+    ),
+    pytest.param(
+        pages(epoch={"type": "uinteger", "required": False}),
+        id="required switched off",
+        marks=pytest.mark.feature("MOD-011"),
     ),
     pytest.param(
         pages(epoch={"type": "uinteger", "required": True, "readonly": False}),
         id="readonly switched off",
-        marks=feature("MOD-011"),
+        marks=pytest.mark.feature("MOD-011"),
     ),
     pytest.param(
-        pages(metaurl=STRING), id="a Version extension named as the Resource's", marks=feature("MOD-020", "MOD-084")
+        pages(metaurl=STRING),
+        id="a Version extension named as the Resource's",
+        marks=pytest.mark.feature("MOD-020", "MOD-084"),
     ),
-    pytest.param(pages(versions=STRING), id="a Version extension named versions", marks=feature("MOD-020")),
+    pytest.param(pages(versions=STRING), id="a Version extension named versions", marks=pytest.mark.feature("MOD-020")),
     pytest.param(
-        pages(size={"type": "object", "matchversions": True}), id="matchversions on an object", marks=feature("MOD-030")
+        pages(size={"type": "object", "matchversions": True}),
+        id="matchversions on an object",
+        marks=pytest.mark.feature("MOD-030"),
     ),
     pytest.param(
         model({"size": {"type": "integer", "matchversions": True}}),
         id="matchversions on the registry",
-        marks=feature("MOD-030"),
+        marks=pytest.mark.feature("MOD-030"),
     ),
     pytest.param(
         pages(
             size={"type": "array", "item": {"type": "object", "attributes": {"a": {**STRING, "matchversions": True}}}}
         ),
         id="matchversions in an array",
-        marks=feature("MOD-030"),
+        marks=pytest.mark.feature("MOD-030"),
     ),
-    pytest.param(pages(size={**STRING, "immutable": True}), id="immutable extension", marks=feature("MOD-033")),
+    pytest.param(
+        pages(size={**STRING, "immutable": True}), id="immutable extension", marks=pytest.mark.feature("MOD-033")
+    ),
     pytest.param(
         pages(size={"type": "map", "item": {**STRING, "attributes": {"a": STRING}}}),
         id="attributes of a scalar item",
-        marks=feature("MOD-043"),
+        marks=pytest.mark.feature("MOD-043"),
     ),
     pytest.param(
         pages(size={"type": "array", "item": {**STRING, "namecharset": "extended"}}),
         id="namecharset of a scalar item",
-        marks=feature("MOD-043"),
+        marks=pytest.mark.feature("MOD-043"),
     ),
     pytest.param(
         pages(color={**STRING, **ENUM, "ifvalues": {"blue": {"siblingattributes": {}}}}),
         id="ifvalues outside a strict enum",
-        marks=feature("MOD-048"),
+        marks=pytest.mark.feature("MOD-048"),
     ),
-    pytest.param({"groups": {"g" * 58: {"singular": "g"}}}, id="a plural of 58", marks=feature("MOD-054")),
-    pytest.param({"groups": {"gs": {"singular": "g" * 64}}}, id="a singular of 64", marks=feature("MOD-054")),
-    pytest.param({"groups": {"Gs": {"singular": "g"}}}, id="an upper-case plural", marks=feature("MOD-054")),
-    pytest.param({"groups": {"gs": {"singular": "1g"}}}, id="a singular with a digit", marks=feature("MOD-054")),
+    pytest.param({"groups": {"g" * 58: {"singular": "g"}}}, id="a plural of 58", marks=pytest.mark.feature("MOD-054")),
+    pytest.param(
+        {"groups": {"gs": {"singular": "g" * 64}}}, id="a singular of 64", marks=pytest.mark.feature("MOD-054")
+    ),
+    pytest.param(
+        {"groups": {"Gs": {"singular": "g"}}}, id="an upper-case plural", marks=pytest.mark.feature("MOD-054")
+    ),
+    pytest.param(
+        {"groups": {"gs": {"singular": "1g"}}}, id="a singular with a digit", marks=pytest.mark.feature("MOD-054")
+    ),
     *[
-        pytest.param(constrained({"enum": ["red"]}, path), id=f"constraint on {path}", marks=feature("MOD-057"))
+        pytest.param(
+            constrained({"enum": ["red"]}, path), id=f"constraint on {path}", marks=pytest.mark.feature("MOD-057")
+        )
         for path in (
             "color",
             "ovens.color",
@@ -112,51 +128,63 @@ REFUSED = [
             "pages.no",
         )
     ],
-    pytest.param(constrained({"enum": ["red"], "oven": 1}), id="an unknown aspect", marks=feature("MOD-057")),
-    pytest.param(constrained({"default": "blue"}, **ENUM), id="default outside the enum", marks=feature("MOD-059")),
     pytest.param(
-        constrained({"default": "blue", "enum": ["red"]}), id="default outside its own enum", marks=feature("MOD-059")
+        constrained({"enum": ["red"], "oven": 1}), id="an unknown aspect", marks=pytest.mark.feature("MOD-057")
     ),
-    pytest.param(constrained({"enum": ["blue"]}, **ENUM), id="enum beyond a strict one", marks=feature("MOD-060")),
-    pytest.param(constrained({"enum": [5]}), id="enum of another type", marks=feature("MOD-060")),
+    pytest.param(
+        constrained({"default": "blue"}, **ENUM), id="default outside the enum", marks=pytest.mark.feature("MOD-059")
+    ),
+    pytest.param(
+        constrained({"default": "blue", "enum": ["red"]}),
+        id="default outside its own enum",
+        marks=pytest.mark.feature("MOD-059"),
+    ),
+    pytest.param(
+        constrained({"enum": ["blue"]}, **ENUM), id="enum beyond a strict one", marks=pytest.mark.feature("MOD-060")
+    ),
+    pytest.param(constrained({"enum": [5]}), id="enum of another type", marks=pytest.mark.feature("MOD-060")),
     pytest.param(
         constrained({"enum": ["green"]}, **ENUM, required=True, default="red"),
         id="the model's default outside the enum",
-        marks=feature("MOD-062"),
+        marks=pytest.mark.feature("MOD-062"),
     ),
-    pytest.param(constrained({"equals": "oven"}), id="equals nothing", marks=feature("MOD-063")),
-    pytest.param(constrained({"equals": "size"}), id="equals another type", marks=feature("MOD-063")),
-    pytest.param(constrained({"equals": "labels"}), id="equals a map", marks=feature("MOD-063")),
+    pytest.param(constrained({"equals": "oven"}), id="equals nothing", marks=pytest.mark.feature("MOD-063")),
+    pytest.param(constrained({"equals": "size"}), id="equals another type", marks=pytest.mark.feature("MOD-063")),
+    pytest.param(constrained({"equals": "labels"}), id="equals a map", marks=pytest.mark.feature("MOD-063")),
     pytest.param(
         {"groups": {"dirs": {"singular": "dir", "resources": {"p" * 58: {"singular": "p"}}}}},
         id="a Resource plural of 58",
-        marks=feature("MOD-069"),
+        marks=pytest.mark.feature("MOD-069"),
     ),
     pytest.param(
         {"groups": {"dirs": {"singular": "dir", "resources": {"ps": {"singular": "p" * 58}}}}},
         id="a Resource singular of 58",
-        marks=feature("MOD-069"),
+        marks=pytest.mark.feature("MOD-069"),
     ),
     pytest.param(
         {"groups": {"dirs": {"singular": "dir", "resources": {"as": {"singular": "x"}, "bs": {"singular": "x"}}}}},
         id="the same singular twice",
-        marks=feature("MOD-069"),
+        marks=pytest.mark.feature("MOD-069"),
     ),
     pytest.param(
-        model(pages={"resourceattributes": {"oven": STRING}}), id="resourceattributes", marks=feature("MOD-082")
+        model(pages={"resourceattributes": {"oven": STRING}}),
+        id="resourceattributes",
+        marks=pytest.mark.feature("MOD-082"),
     ),
-    pytest.param(model(files={"typemap": {"a/*/*": "json"}}), id="two stars", marks=feature("MOD-085")),
-    pytest.param(model(files={"typemap": {"a/b": "xml"}}), id="an unknown form", marks=feature("MOD-085")),
-    pytest.param(model(files={"typemap": {"a/b": 5}}), id="a form that is a number", marks=feature("MOD-085")),
+    pytest.param(model(files={"typemap": {"a/*/*": "json"}}), id="two stars", marks=pytest.mark.feature("MOD-085")),
+    pytest.param(model(files={"typemap": {"a/b": "xml"}}), id="an unknown form", marks=pytest.mark.feature("MOD-085")),
+    pytest.param(
+        model(files={"typemap": {"a/b": 5}}), id="a form that is a number", marks=pytest.mark.feature("MOD-085")
+    ),
     pytest.param(
         {"groups": {"dirs": {"singular": "dir", "ximportresources": ["/dirs/pages"]}}},
         id="imports from itself",
-        marks=feature("MOD-091"),
+        marks=pytest.mark.feature("MOD-091"),
     ),
     pytest.param(
         {"groups": {"dirs": {"singular": "dir", "ximportresources": ["/ovens/pages"]}}},
         id="imports from nowhere",
-        marks=feature("MOD-091"),
+        marks=pytest.mark.feature("MOD-091"),
     ),
     pytest.param(
         {
@@ -166,10 +194,10 @@ REFUSED = [
             }
         },
         id="imports in a circle",
-        marks=feature("MOD-092"),
+        marks=pytest.mark.feature("MOD-092"),
     ),
-    pytest.param(model(labels={"a": 5}), id="labels of numbers", marks=feature("MOD-016")),
-    pytest.param(model(description=5), id="a description that is a number", marks=feature("MOD-016")),
+    pytest.param(model(labels={"a": 5}), id="labels of numbers", marks=pytest.mark.feature("MOD-016")),
+    pytest.param(model(description=5), id="a description that is a number", marks=pytest.mark.feature("MOD-016")),
 ]
 
 

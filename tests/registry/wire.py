@@ -40,6 +40,7 @@ class Wire:
     """Speaks HTTP to a store."""
 
     def __init__(self, store: Store, settings: Settings | None = None) -> None:
+        self.store = store
         self._app: ASGIApp = create_app(store, settings or Settings())
         self._loop = asyncio.new_event_loop()
 
