@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from starlette.testclient import TestClient
 
 from postroom.http.app import create_app
 from postroom.settings import Settings
@@ -81,15 +82,38 @@ CONTENT: dict[str, Any] = {
 }
 
 
+class Client:
+    """HTTPX straight into the application; blocking, as tests read best."""
+
+    def __init__(self, store: Store) -> None:
+        self._loop = asyncio.new_event_loop()
+        transport = httpx.ASGITransport(create_app(store, Settings()))
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://garage.example")
+
+    def request(self, method: str, target: str, **more: Any) -> httpx.Response:
+        return self._loop.run_until_complete(self._client.request(method, target, **more))
+
+    def get(self, target: str, **more: Any) -> httpx.Response:
+        return self.request("GET", target, **more)
+
+    def put(self, target: str, **more: Any) -> httpx.Response:
+        return self.request("PUT", target, **more)
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._client.aclose())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+
 class Garage:
     """The service and the store behind it."""
 
-    def __init__(self, client: httpx.Client, store: Store) -> None:
-        self.client = client
+    def __init__(self, store: Store) -> None:
         self.store = store
+        self.client = Client(store)
 
-    def send(self, method: str, target: str, body: Any = None, **more: Any) -> httpx.Response:
-        return self.client.request(method, target, json=body, **more)
+    def send(self, method: str, target: str, body: Any = None) -> httpx.Response:
+        return self.client.request(method, target, json=body)
 
     def get(self, target: str) -> Any:
         answer = self.send("GET", target)
@@ -106,11 +130,37 @@ class Garage:
         assert self.send("PATCH", "/capabilities", capabilities).status_code == 200
 
 
-@pytest.fixture
-def garage(tmp_path: Path) -> Iterator[Garage]:
-    store = open_store(f"sqlite:///{tmp_path}/garage.db", "none")
-    with TestClient(create_app(store, Settings()), base_url="http://garage.example", follow_redirects=False) as client:
-        made = Garage(client, store)
+@contextmanager
+def opened(path: Path, model: str) -> Iterator[Garage]:
+    with open_store(f"sqlite:///{path}", model) as store:
+        made = Garage(store)
+        yield made
+        made.client.close()
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[Garage]:
+    with opened(folder / "garage.db", "none") as made:
         answer = made.send("PUT", "/", {"modelsource": MODEL, **CONTENT})
         assert answer.status_code == 200, answer.text
         yield made
+
+
+@pytest.fixture
+def garage(tmp_path: Path) -> Iterator[Garage]:
+    with filled(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def parked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Garage]:
+    """The same for tests that change nothing: filled once."""
+    with filled(tmp_path_factory.mktemp("parked")) as made:
+        yield made
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Callable[[str], Garage]]:
+    """Opens one more registry, with a model and nothing in it."""
+    with ExitStack() as stack:
+        yield lambda model: stack.enter_context(opened(tmp_path / "empty.db", model))

@@ -108,20 +108,20 @@ def test_entities_and_capabilities_are_always_there(garage: Any) -> None:
         ("null", "capability_error"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(garage: Any, written: Any, problem: str) -> None:
-    before, epoch = garage.get("/capabilities"), garage.get("/")["epoch"]
-    assert garage.problem("PATCH", "/capabilities", written) == problem
-    assert garage.problem("PATCH", "/", {"capabilities": written, "region": "Andes"}) == problem
-    assert garage.get("/capabilities") == before
-    assert (garage.get("/")["epoch"], garage.get("/")["region"]) == (epoch, "Alps")
+def test_what_cannot_be_is_refused_and_changes_nothing(parked: Any, written: Any, problem: str) -> None:
+    before, epoch = parked.get("/capabilities"), parked.get("/")["epoch"]
+    assert parked.problem("PATCH", "/capabilities", written) == problem
+    assert parked.problem("PATCH", "/", {"capabilities": written, "region": "Andes"}) == problem
+    assert parked.get("/capabilities") == before
+    assert (parked.get("/")["epoch"], parked.get("/")["region"]) == (epoch, "Alps")
 
 
 @pytest.mark.feature("CAP-016", "CAP-018")
-def test_the_body_has_to_be_there(garage: Any) -> None:
-    assert garage.problem("PUT", "/capabilities") == "missing_body"
-    answer = garage.client.put("/capabilities", content=b"null")
+def test_the_body_has_to_be_there(parked: Any) -> None:
+    assert parked.problem("PUT", "/capabilities") == "missing_body"
+    answer = parked.client.put("/capabilities", content=b"null")
     assert answer.json()["type"].endswith("#capability_error")
-    assert garage.client.put("/capabilities", content=b"{").json()["type"].endswith("#parsing_data")
+    assert parked.client.put("/capabilities", content=b"{").json()["type"].endswith("#parsing_data")
 
 
 @pytest.mark.feature("CAP-007")
@@ -195,9 +195,9 @@ def test_a_version_mode_in_use_stays(garage: Any) -> None:
 
 
 @pytest.mark.feature("CAP-021", "CAP-022", "FLAG-066")
-def test_offers_describe_every_capability(garage: Any) -> None:
-    offered = garage.get("/capabilitiesoffered")
-    assert offered.keys() == garage.get("/capabilities").keys()
+def test_offers_describe_every_capability(parked: Any) -> None:
+    offered = parked.get("/capabilitiesoffered")
+    assert offered.keys() == parked.get("/capabilities").keys()
     assert offered["flags"] == {
         "type": "array",
         "enum": list(FLAGS),
@@ -208,9 +208,9 @@ def test_offers_describe_every_capability(garage: Any) -> None:
     assert offered["pagination"]["enum"] == [False, True]
     assert offered["available"]["attributes"]["export"]["attributes"]["mutable"]["enum"] == [False]
     assert offered["specversions"]["enum"] == ["1.0-rc4"]
-    assert garage.get("/capabilities?offered") == offered
+    assert parked.get("/capabilities?offered") == offered
     for method in ("PUT", "POST", "PATCH", "DELETE"):
-        assert garage.problem(method, "/capabilitiesoffered", {}) == "action_not_supported"
+        assert parked.problem(method, "/capabilitiesoffered", {}) == "action_not_supported"
 
 
 @pytest.mark.feature("CAP-013")

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
-
-from postroom.http.app import create_app
-from postroom.settings import Settings
-from postroom.store import open_store
 
 EXPORT = "/?doc&inline=*,capabilities,modelsource"
 
 
 @pytest.mark.feature("EXP-001", "FLAG-005", "FLAG-009")
-def test_export_is_the_document_view_of_everything(garage: Any) -> None:
-    document = garage.get("/export")
-    assert document == garage.get(EXPORT)
+def test_export_is_the_document_view_of_everything(parked: Any) -> None:
+    document = parked.get("/export")
+    assert document == parked.get(EXPORT)
     assert {"capabilities", "modelsource"} <= document.keys()
     assert "model" not in document
     assert document["fleets"]["north"]["manuals"]["driving"]["versions"]["a"]["manual"] == {"pages": 1}
 
 
 @pytest.mark.feature("EXP-002")
-def test_flags_apply_to_the_export(garage: Any) -> None:
-    assert "fleets" not in garage.get("/export?inline=model")
-    assert "model" in garage.get("/export?inline=model")
-    assert garage.get("/export?inline=*") == garage.get("/?doc&inline=*")
-    assert set(garage.get("/export?filter=fleets.name=south")["fleets"]) == {"south"}
-    assert garage.problem("GET", "/export?filter=fleets.name=east") == "not_found"
-    assert garage.problem("GET", "/export?filter=a..b") == "bad_filter"
-    assert garage.problem("GET", "/export?inline=fleets.nothing") == "inline_noninlineable"
-    versions = garage.get("/export?binary")["fleets"]["north"]["manuals"]["driving"]["versions"]
+def test_flags_apply_to_the_export(parked: Any) -> None:
+    assert "fleets" not in parked.get("/export?inline=model")
+    assert "model" in parked.get("/export?inline=model")
+    assert parked.get("/export?inline=*") == parked.get("/?doc&inline=*")
+    assert set(parked.get("/export?filter=fleets.name=south")["fleets"]) == {"south"}
+    assert parked.problem("GET", "/export?filter=fleets.name=east") == "not_found"
+    assert parked.problem("GET", "/export?filter=a..b") == "bad_filter"
+    assert parked.problem("GET", "/export?inline=fleets.nothing") == "inline_noninlineable"
+    versions = parked.get("/export?binary")["fleets"]["north"]["manuals"]["driving"]["versions"]
     assert "manualbase64" in versions["a"]
 
 
 @pytest.mark.feature("EXP-003")
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "POST", "DELETE"])
-def test_nothing_is_written_through_the_export(garage: Any, method: str) -> None:
-    answer = garage.send(method, "/export", {})
+def test_nothing_is_written_through_the_export(parked: Any, method: str) -> None:
+    answer = parked.send(method, "/export", {})
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, OPTIONS")
 
 
@@ -59,14 +53,12 @@ def test_export_needs_no_flags(garage: Any) -> None:
 
 @pytest.mark.feature("EXP-005", "EXP-006", "EXP-008", "FLAG-041", "FLAG-042", "FLAG-044", "FLAG-045")
 @pytest.mark.parametrize("query", ["ignore=epoch,id,capabilities", "ignore=epoch&ignore=id", "ignore=epoch,id"])
-def test_an_export_rebuilds_the_registry(garage: Any, tmp_path: Path, query: str) -> None:
+def test_an_export_rebuilds_the_registry(garage: Any, empty: Any, query: str) -> None:
     exported = garage.get("/export")
-    store = open_store(f"sqlite:///{tmp_path}/copy.db", "none")
-    with TestClient(create_app(store, Settings()), base_url="http://garage.example") as copy:
-        answer = copy.put(f"/?{query}", json=exported)
-        assert answer.status_code == 200, answer.text
-        rebuilt = copy.get("/export").json()
-    assert without_server_values(rebuilt) == without_server_values(exported)
+    copy = empty("none")
+    answer = copy.send("PUT", f"/?{query}", exported)
+    assert answer.status_code == 200, answer.text
+    assert without_server_values(copy.get("/export")) == without_server_values(exported)
 
 
 def without_server_values(value: Any) -> Any:
@@ -94,28 +86,26 @@ def test_the_document_view_of_an_entity_can_be_put_back(garage: Any, place: str)
 
 
 @pytest.mark.feature("EXP-007", "FLAG-005", "FLAG-007", "FLAG-008")
-def test_collections_go_from_one_registry_to_another(garage: Any, tmp_path: Path) -> None:
+def test_collections_go_from_one_registry_to_another(garage: Any, empty: Any) -> None:
     groups = garage.get("/?collections")
     assert {name.removesuffix("url").removesuffix("count") for name in groups} == {"fleets", "depots"}
     assert groups["fleets"]["north"]["manuals"]["driving"]["versions"]["a"]["manual"] == {"pages": 1}
     resources = garage.get("/fleets/north?collections&doc")
     assert {name.removesuffix("url").removesuffix("count") for name in resources} == {"vehicles", "manuals"}
-    store = open_store(f"sqlite:///{tmp_path}/copy.db", "none")
-    with TestClient(create_app(store, Settings()), base_url="http://garage.example") as copy:
-        copy.put("/", json={"modelsource": garage.get("/modelsource"), "region": "Andes"})
-        doc = garage.get("/?collections&doc")
-        answer = copy.post("/?ignore=epoch", json=doc)
-        assert answer.status_code == 200, answer.text
-        assert copy.get("/").json()["region"] == "Andes"
-        assert set(copy.get("/fleets").json()) == {"north", "south", "west"}
-        assert copy.post("/fleets/west?ignore=epoch", json=resources).status_code == 200
-        assert set(copy.get("/fleets/west/vehicles").json()) == {"van", "truck"}
+    copy = empty("none")
+    copy.send("PUT", "/", {"modelsource": garage.get("/modelsource"), "region": "Andes"})
+    answer = copy.send("POST", "/?ignore=epoch", garage.get("/?collections&doc"))
+    assert answer.status_code == 200, answer.text
+    assert copy.get("/")["region"] == "Andes"
+    assert set(copy.get("/fleets")) == {"north", "south", "west"}
+    assert copy.send("POST", "/fleets/west?ignore=epoch", resources).status_code == 200
+    assert set(copy.get("/fleets/west/vehicles")) == {"van", "truck"}
 
 
 @pytest.mark.feature("FLAG-006")
 @pytest.mark.parametrize("place", ["/fleets", "/fleets/north/vehicles", "/fleets/north/manuals/driving/versions/a"])
-def test_only_owners_of_collections_show_them(garage: Any, place: str) -> None:
-    assert garage.problem("GET", f"{place}?collections") == "bad_flag"
+def test_only_owners_of_collections_show_them(parked: Any, place: str) -> None:
+    assert parked.problem("GET", f"{place}?collections") == "bad_flag"
 
 
 @pytest.mark.feature("FLAG-009", "FLAG-010", "FLAG-011", "FLAG-012", "FLAG-013", "FLAG-014", "FLAG-015")
@@ -163,14 +153,14 @@ def test_pointers_survive_unusual_ids(garage: Any) -> None:
 
 
 @pytest.mark.feature("FLAG-016")
-def test_versions_of_a_reference_have_no_document_view(garage: Any) -> None:
+def test_versions_of_a_reference_have_no_document_view(parked: Any) -> None:
     for place in ("versions", "versions/a", "versions/a$details"):
-        assert garage.problem("GET", f"/fleets/north/manuals/likewise/{place}?doc") == "cannot_doc_xref"
-    assert garage.problem("GET", "/fleets/north/manuals/nothing/versions?doc") == "not_found"
+        assert parked.problem("GET", f"/fleets/north/manuals/likewise/{place}?doc") == "cannot_doc_xref"
+    assert parked.problem("GET", "/fleets/north/manuals/nothing/versions?doc") == "not_found"
 
 
 @pytest.mark.feature("EXP-010")
-def test_a_document_without_a_model_meets_the_well_known_one(tmp_path: Path) -> None:
+def test_a_document_without_a_model_meets_the_well_known_one(empty: Any) -> None:
     document = {
         "specversion": "1.0-rc4",
         "messagegroups": {"orders": {"messages": {"placed": {"envelope": "CloudEvents/1.0"}}}},
@@ -178,9 +168,8 @@ def test_a_document_without_a_model_meets_the_well_known_one(tmp_path: Path) -> 
             "orders": {"schemas": {"order": {"format": "JsonSchema/draft-07", "schema": {"type": "object"}}}}
         },
     }
-    store = open_store(f"sqlite:///{tmp_path}/messaging.db")
-    with TestClient(create_app(store, Settings()), base_url="http://garage.example") as copy:
-        answer = copy.put("/", json=document)
-        assert answer.status_code == 200, answer.text
-        assert copy.get("/messagegroups/orders/messages/placed").json()["envelope"] == "CloudEvents/1.0"
-        assert copy.get("/schemagroups/orders/schemas/order").json() == {"type": "object"}
+    copy = empty("messaging")
+    answer = copy.send("PUT", "/", document)
+    assert answer.status_code == 200, answer.text
+    assert copy.get("/messagegroups/orders/messages/placed")["envelope"] == "CloudEvents/1.0"
+    assert copy.get("/schemagroups/orders/schemas/order") == {"type": "object"}

@@ -82,15 +82,15 @@ ALL = {"north", "south", "west"}
         ("manuals.versions.versionid=a", {"north"}),
     ],
 )
-def test_a_filter_lets_fitting_groups_through(garage: Any, expression: str, expected: set[str]) -> None:
-    assert set(garage.get(f"/fleets?filter={expression}")) == expected
+def test_a_filter_lets_fitting_groups_through(parked: Any, expression: str, expected: set[str]) -> None:
+    assert set(parked.get(f"/fleets?filter={expression}")) == expected
 
 
 @pytest.mark.feature("FLAG-037")
-def test_an_escaped_star_is_a_star(garage: Any) -> None:
-    assert set(garage.get("/fleets/north/vehicles?filter=name=tr\\*ck")) == {"truck"}
-    assert set(garage.get("/fleets/north/vehicles?filter=name=*\\**")) == {"truck"}
-    assert garage.get("/fleets/north/vehicles?filter=name=v\\*n") == {}
+def test_an_escaped_star_is_a_star(parked: Any) -> None:
+    assert set(parked.get("/fleets/north/vehicles?filter=name=tr\\*ck")) == {"truck"}
+    assert set(parked.get("/fleets/north/vehicles?filter=name=*\\**")) == {"truck"}
+    assert parked.get("/fleets/north/vehicles?filter=name=v\\*n") == {}
 
 
 @pytest.mark.feature("FLAG-026")
@@ -102,9 +102,9 @@ def test_an_escaped_star_is_a_star(garage: Any) -> None:
         *("manuals.versions", "a]b", "a'b=1", ".", "[0]['']"),
     ],
 )
-def test_malformed_expressions_are_refused(garage: Any, expression: str) -> None:
-    assert garage.problem("GET", f"/fleets?filter={expression}") == "bad_filter"
-    assert garage.problem("PUT", f"/fleets/north?filter=fleetid..x&filter={expression}") == "bad_filter"
+def test_malformed_expressions_are_refused(parked: Any, expression: str) -> None:
+    assert parked.problem("GET", f"/fleets?filter={expression}") == "bad_filter"
+    assert parked.problem("PUT", f"/fleets/north?filter=fleetid..x&filter={expression}") == "bad_filter"
 
 
 @pytest.mark.feature("FLAG-026")
@@ -112,16 +112,16 @@ def test_malformed_expressions_are_refused(garage: Any, expression: str) -> None
     "expression",
     ["name=" + "x" * 20_000, ",".join(["name"] * 300), ".".join(["a"] * 100), "[0]" * 70, "*" * 300 + "=" + "*a" * 400],
 )
-def test_huge_filters_are_refused_or_answered(garage: Any, expression: str) -> None:
-    answer = garage.send("GET", f"/fleets?filter={expression}")
+def test_huge_filters_are_refused_or_answered(parked: Any, expression: str) -> None:
+    answer = parked.send("GET", f"/fleets?filter={expression}")
     assert answer.status_code in (200, 400)
     if answer.status_code == 400:
         assert answer.json()["type"].endswith("#bad_filter")
 
 
 @pytest.mark.feature("FLAG-020", "FLAG-021", "FLAG-022", "FLAG-025")
-def test_counts_maps_and_urls_follow_the_filter(garage: Any) -> None:
-    found = garage.get("/?inline=fleets.vehicles&filter=fleets.vehicles.wheels>3")
+def test_counts_maps_and_urls_follow_the_filter(parked: Any) -> None:
+    found = parked.get("/?inline=fleets.vehicles&filter=fleets.vehicles.wheels>3")
     assert found["depotscount"] == 0
     assert found["depotsurl"] == "http://garage.example/depots?filter=excludeall"
     assert found["fleetscount"] == 1
@@ -131,9 +131,9 @@ def test_counts_maps_and_urls_follow_the_filter(garage: Any) -> None:
     assert north["vehiclesurl"] == "http://garage.example/fleets/north/vehicles?filter=wheels%3E3"
     assert north["manualscount"] == 0
     assert north["vehicles"]["van"]["versionsurl"].endswith("/van/versions")
-    assert set(garage.get(north["vehiclesurl"])) == {"van", "truck"}
-    assert set(garage.get(found["fleetsurl"])) == {"north"}
-    assert garage.get(found["depotsurl"]) == {}
+    assert set(parked.get(north["vehiclesurl"])) == {"van", "truck"}
+    assert set(parked.get(found["fleetsurl"])) == {"north"}
+    assert parked.get(found["depotsurl"]) == {}
 
 
 @pytest.mark.feature("FLAG-021")
@@ -153,25 +153,25 @@ def test_urls_lead_to_the_same_entities(garage: Any, expression: str) -> None:
 
 
 @pytest.mark.feature("FLAG-022", "FLAG-023")
-def test_excludeall_excludes_all(garage: Any) -> None:
-    assert garage.get("/fleets?filter=name=south")["south"]["manualsurl"].endswith("/manuals?filter=excludeall")
-    assert garage.get("/fleets?filter=excludeall") == {}
-    assert garage.get("/fleets/north/vehicles?filter=excludeall") == {}
+def test_excludeall_excludes_all(parked: Any) -> None:
+    assert parked.get("/fleets?filter=name=south")["south"]["manualsurl"].endswith("/manuals?filter=excludeall")
+    assert parked.get("/fleets?filter=excludeall") == {}
+    assert parked.get("/fleets/north/vehicles?filter=excludeall") == {}
     for entity in ("/", "/fleets/north", "/fleets/north/vehicles/van", "/fleets/north/vehicles/van/meta"):
-        assert garage.problem("GET", f"{entity}?filter=excludeall") == "not_found"
+        assert parked.problem("GET", f"{entity}?filter=excludeall") == "not_found"
     for more in ("epoch,excludeall", "excludeall,epoch", "excludeall&filter=epoch", "epoch&filter=excludeall"):
-        assert garage.problem("GET", f"/fleets?filter={more}") == "bad_filter"
+        assert parked.problem("GET", f"/fleets?filter={more}") == "bad_filter"
 
 
 @pytest.mark.feature("FLAG-024")
-def test_an_entity_that_does_not_fit_is_not_found(garage: Any) -> None:
-    assert garage.get("/?filter=region=alps")["region"] == "Alps"
-    assert garage.problem("GET", "/?filter=region=andes") == "not_found"
-    assert garage.problem("GET", "/?filter=fleets.name=east") == "not_found"
-    assert garage.get("/fleets/north?filter=vehicles.name=van")["vehiclescount"] == 1
-    assert garage.problem("GET", "/fleets/north/vehicles/van?filter=wheels=7") == "not_found"
-    assert garage.get("/fleets/north/vehicles/van/meta?filter=readonly=false")["readonly"] is False
-    assert garage.problem("GET", "/fleets/north/vehicles/van/versions/1?filter=wheels=5") == "not_found"
+def test_an_entity_that_does_not_fit_is_not_found(parked: Any) -> None:
+    assert parked.get("/?filter=region=alps")["region"] == "Alps"
+    assert parked.problem("GET", "/?filter=region=andes") == "not_found"
+    assert parked.problem("GET", "/?filter=fleets.name=east") == "not_found"
+    assert parked.get("/fleets/north?filter=vehicles.name=van")["vehiclescount"] == 1
+    assert parked.problem("GET", "/fleets/north/vehicles/van?filter=wheels=7") == "not_found"
+    assert parked.get("/fleets/north/vehicles/van/meta?filter=readonly=false")["readonly"] is False
+    assert parked.problem("GET", "/fleets/north/vehicles/van/versions/1?filter=wheels=5") == "not_found"
 
 
 @pytest.mark.feature("FLAG-018", "FLAG-025")
@@ -186,15 +186,15 @@ def test_an_entity_that_does_not_fit_is_not_found(garage: Any) -> None:
     ],
 )
 def test_alternatives_are_merged_and_inlining_adds_only_below_matches(
-    garage: Any, query: str, expected: set[str]
+    parked: Any, query: str, expected: set[str]
 ) -> None:
-    fleets = garage.get(f"/?inline=*&filter={query}")["fleets"]
+    fleets = parked.get(f"/?inline=*&filter={query}")["fleets"]
     assert {f"{fleet}/{one}" for fleet in fleets for one in fleets[fleet]["vehicles"]} == expected
     assert all(one["versions"] for fleet in fleets.values() for one in fleet["vehicles"].values())
 
 
 @pytest.mark.feature("FLAG-019")
-def test_references_are_filtered_as_they_are_seen(garage: Any) -> None:
-    assert set(garage.get("/fleets/north/manuals?filter=name=second")) == {"driving", "likewise"}
-    assert set(garage.get("/fleets/north/manuals?filter=meta.xref")) == {"likewise"}
-    assert set(garage.get("/fleets/north/manuals/likewise/versions?filter=name=first")) == {"a"}
+def test_references_are_filtered_as_they_are_seen(parked: Any) -> None:
+    assert set(parked.get("/fleets/north/manuals?filter=name=second")) == {"driving", "likewise"}
+    assert set(parked.get("/fleets/north/manuals?filter=meta.xref")) == {"likewise"}
+    assert set(parked.get("/fleets/north/manuals/likewise/versions?filter=name=first")) == {"a"}

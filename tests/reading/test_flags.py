@@ -17,24 +17,24 @@ DRIVING = "/fleets/north/manuals/driving"
 
 @pytest.mark.feature("FLAG-001")
 @pytest.mark.parametrize("flag", ["epoch", "setdefaultversionid", "sort", "specversion"])
-def test_flags_with_one_value_come_once(garage: Any, flag: str) -> None:
+def test_flags_with_one_value_come_once(parked: Any, flag: str) -> None:
     value = {"epoch": "1", "setdefaultversionid": "1", "sort": "name", "specversion": "1.0-rc4"}[flag]
-    assert garage.problem("GET", f"/fleets?{flag}={value}&{flag}={value}") == "bad_flag"
+    assert parked.problem("GET", f"/fleets?{flag}={value}&{flag}={value}") == "bad_flag"
 
 
 @pytest.mark.feature("FLAG-001", "FLAG-002")
 @pytest.mark.parametrize(
     "query", ["Inline=*", "INLINE", "unknown", "colour=red&colour=blue", "&&&", "=", "%ff=%ff", "limit=x"]
 )
-def test_unknown_parameters_are_ignored(garage: Any, query: str) -> None:
-    assert garage.get(f"/fleets?{query}") == garage.get("/fleets")
+def test_unknown_parameters_are_ignored(parked: Any, query: str) -> None:
+    assert parked.get(f"/fleets?{query}") == parked.get("/fleets")
 
 
 @pytest.mark.feature("FLAG-001", "FLAG-051")
-def test_flags_with_several_values_are_repeated(garage: Any) -> None:
-    shown = garage.get("/?inline=fleets.vehicles&inline=depots")
+def test_flags_with_several_values_are_repeated(parked: Any) -> None:
+    shown = parked.get("/?inline=fleets.vehicles&inline=depots")
     assert shown.keys() >= {"fleets", "depots"}
-    assert shown == garage.get("/?inline=depots,fleets.vehicles")
+    assert shown == parked.get("/?inline=depots,fleets.vehicles")
 
 
 OFF = {
@@ -62,9 +62,9 @@ def test_a_flag_that_is_off_is_not_seen(garage: Any, flag: str) -> None:
 
 
 @pytest.mark.feature("FLAG-004")
-def test_binary_changes_the_form_only(garage: Any) -> None:
-    assert garage.get(f"{DRIVING}$details?binary") == garage.get(f"{DRIVING}$details")
-    shown = garage.get(f"{DRIVING}$details?inline=*&binary")
+def test_binary_changes_the_form_only(parked: Any) -> None:
+    assert parked.get(f"{DRIVING}$details?binary") == parked.get(f"{DRIVING}$details")
+    shown = parked.get(f"{DRIVING}$details?inline=*&binary")
     documents = [shown, *shown["versions"].values()]
     assert all("manual" not in one for one in documents)
     assert [msgspec.json.decode(base64.b64decode(one["manualbase64"])) for one in documents] == [
@@ -151,8 +151,8 @@ def test_what_is_ignored_is_not_judged(garage: Any, target: str, body: Any, igno
         ("POST", "/fleets/north", {"vehicles": {"van": {"vehicleid": "other"}}}),
     ],
 )
-def test_nested_ids_are_binding(garage: Any, method: str, target: str, body: Any) -> None:
-    assert garage.problem(method, f"{target}?ignore=id", body) == "mismatched_id"
+def test_nested_ids_are_binding(parked: Any, method: str, target: str, body: Any) -> None:
+    assert parked.problem(method, f"{target}?ignore=id", body) == "mismatched_id"
 
 
 @pytest.mark.feature("FLAG-045")
@@ -205,8 +205,8 @@ def test_the_only_resource_cannot_be_passed_over(sealed: Any, method: str, targe
 
 @pytest.mark.feature("FLAG-047")
 @pytest.mark.parametrize("value", ["nonsense", "epoch,nonsense", "epoch&ignore=x", "ep och", "*,x"])
-def test_what_cannot_be_ignored_is_refused(garage: Any, value: str) -> None:
-    assert garage.problem("PATCH", f"/?ignore={value}", {}) == "bad_ignore"
+def test_what_cannot_be_ignored_is_refused(parked: Any, value: str) -> None:
+    assert parked.problem("PATCH", f"/?ignore={value}", {}) == "bad_ignore"
 
 
 @pytest.mark.feature("FLAG-041", "FLAG-047", "CAP-011")
@@ -252,13 +252,13 @@ def test_flags_of_older_versions_still_help(garage: Any, flag: str, body: Any) -
         (f"{DRIVING}/versions/a$details?inline", {"manual"}),
     ],
 )
-def test_inline_shows_what_is_named(garage: Any, target: str, expected: set[str]) -> None:
-    assert garage.get(target).keys() - garage.get(target.partition("?")[0]).keys() == expected
+def test_inline_shows_what_is_named(parked: Any, target: str, expected: set[str]) -> None:
+    assert parked.get(target).keys() - parked.get(target.partition("?")[0]).keys() == expected
 
 
 @pytest.mark.feature("FLAG-051")
-def test_parents_show_only_the_way_to_a_child(garage: Any) -> None:
-    north = garage.get("/?inline=fleets.vehicles.meta")["fleets"]["north"]
+def test_parents_show_only_the_way_to_a_child(parked: Any) -> None:
+    north = parked.get("/?inline=fleets.vehicles.meta")["fleets"]["north"]
     assert "manuals" not in north
     assert north["vehicles"]["van"].keys() & {"meta", "versions"} == {"meta"}
 
@@ -286,8 +286,8 @@ def test_parents_show_only_the_way_to_a_child(garage: Any) -> None:
         ("/?inline=" + ".".join(["fleets"] * 5000), "inline_noninlineable"),
     ],
 )
-def test_what_cannot_be_inlined_is_refused(garage: Any, target: str, problem: str) -> None:
-    assert garage.problem("GET", target) == problem
+def test_what_cannot_be_inlined_is_refused(parked: Any, target: str, problem: str) -> None:
+    assert parked.problem("GET", target) == problem
 
 
 @pytest.mark.feature("FLAG-054")
@@ -352,8 +352,8 @@ def test_the_version_of_this_request_becomes_the_default(garage: Any) -> None:
         *(("POST", "/fleets/north/manuals"), ("DELETE", "/fleets/north/manuals"), ("DELETE", "/fleets")),
     ],
 )
-def test_a_default_needs_one_resource(garage: Any, method: str, target: str) -> None:
-    assert garage.problem(method, f"{target}?setdefaultversionid=a", {}) == "bad_flag"
+def test_a_default_needs_one_resource(parked: Any, method: str, target: str) -> None:
+    assert parked.problem(method, f"{target}?setdefaultversionid=a", {}) == "bad_flag"
 
 
 @pytest.mark.feature("FLAG-068")
@@ -364,8 +364,8 @@ def test_a_default_needs_one_resource(garage: Any, method: str, target: str) -> 
         *(("1.0", False), ("1.0-rc44", False), ("1.1-rc4", False), ("2.0-rc4", False), ("", False), ("x", False)),
     ],
 )
-def test_versions_of_the_specification(garage: Any, version: str, is_spoken: bool) -> None:
+def test_versions_of_the_specification(parked: Any, version: str, is_spoken: bool) -> None:
     for target in ("/", "/fleets", "/export", "/model", "/capabilities"):
-        answer = garage.send("GET", f"{target}?specversion={version}")
+        answer = parked.send("GET", f"{target}?specversion={version}")
         assert answer.status_code == (200 if is_spoken else 400)
         assert is_spoken or answer.json()["type"].endswith("#unsupported_specversion")

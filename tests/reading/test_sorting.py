@@ -29,8 +29,8 @@ import pytest
         ("vehiclescount=desc", ["north", "south", "west"]),
     ],
 )
-def test_collections_come_in_order(garage: Any, sort: str, expected: list[str]) -> None:
-    assert list(garage.get(f"/fleets?sort={sort}")) == expected
+def test_collections_come_in_order(parked: Any, sort: str, expected: list[str]) -> None:
+    assert list(parked.get(f"/fleets?sort={sort}")) == expected
 
 
 @pytest.mark.feature("FLAG-063")
@@ -52,25 +52,25 @@ def test_texts_sort_as_in_english(garage: Any) -> None:
 @pytest.mark.parametrize(
     "place", ["/", "/fleets/north", "/fleets/north/vehicles/van", "/fleets/north/manuals/driving/versions/a"]
 )
-def test_entities_cannot_be_sorted(garage: Any, place: str) -> None:
-    assert garage.problem("GET", f"{place}?sort=epoch") == "sort_noncollection"
+def test_entities_cannot_be_sorted(parked: Any, place: str) -> None:
+    assert parked.problem("GET", f"{place}?sort=epoch") == "sort_noncollection"
 
 
 @pytest.mark.feature("FLAG-061", "FLAG-062")
 @pytest.mark.parametrize(
     "sort", ["", "=", "name=up", "name=", "=desc", "a..b", "name[", "labels", "tags", "vehicles.name", "*", "tags[*]"]
 )
-def test_bad_orders_are_refused(garage: Any, sort: str) -> None:
-    assert garage.problem("GET", f"/fleets?sort={sort}") == "bad_sort"
+def test_bad_orders_are_refused(parked: Any, sort: str) -> None:
+    assert parked.problem("GET", f"/fleets?sort={sort}") == "bad_sort"
 
 
 @pytest.mark.feature("FLAG-062")
-def test_resources_are_not_sorted_by_their_versions(garage: Any) -> None:
-    assert garage.problem("GET", "/fleets/north/vehicles?sort=versions.name") == "bad_sort"
-    assert list(garage.get("/fleets/north/vehicles?sort=wheels=desc")) == ["truck", "van"]
-    assert list(garage.get("/fleets/north/manuals?sort=meta.xref=desc")) == ["likewise", "driving"]
-    assert list(garage.get("/fleets/north/manuals/driving/versions?sort=name=desc")) == ["b", "a"]
+def test_resources_are_not_sorted_by_their_versions(parked: Any) -> None:
+    assert parked.problem("GET", "/fleets/north/vehicles?sort=versions.name") == "bad_sort"
+    assert list(parked.get("/fleets/north/vehicles?sort=wheels=desc")) == ["truck", "van"]
+    assert list(parked.get("/fleets/north/manuals?sort=meta.xref=desc")) == ["likewise", "driving"]
+    assert list(parked.get("/fleets/north/manuals/driving/versions?sort=name=desc")) == ["b", "a"]
 
 
-def test_filter_and_sort_go_together(garage: Any) -> None:
-    assert list(garage.get("/fleets?sort=size=desc&filter=size")) == ["north", "south"]
+def test_filter_and_sort_go_together(parked: Any) -> None:
+    assert list(parked.get("/fleets?sort=size=desc&filter=size")) == ["north", "south"]
