@@ -35,7 +35,7 @@ def test_the_model_can_be_replaced_while_the_data_fits(client: httpx.Client) -> 
         assert client.put("/modelsource", json=wider).json() == wider
         assert client.get("/").json()["epoch"] == before + 1
         assert client.put("/kitchens/k", json={}).status_code == 201
-        assert client.put("/modelsource", json=source).json()["type"].endswith("#model_compliance_error")
+        assert client.put("/modelsource", json=source).json()["type"].endswith("#model_error")
         assert client.put("/modelsource", json={"colour": 1}).json()["type"].endswith("#model_error")
         assert client.put("/modelsource").json()["type"].endswith("#missing_body")
         assert client.get("/modelsource").json() == wider

@@ -10,6 +10,7 @@ from postroom.model.scalars import normal_timestamp
 from postroom.model.types import Attributes
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
+from postroom.registry.places import check_id
 from postroom.registry.problems import RegistryProblem
 
 Body = dict[str, Any]
@@ -32,9 +33,10 @@ def as_map(value: Any, subject: str, name: str) -> dict[str, Any]:
 
 
 def check_identity(body: Body, name: str, expected: str, subject: str, singular: str) -> None:
-    """An id repeated in a body has to be the one the entity has (REG-037)."""
+    """An id repeated in a body has to be a legal one (REG-034), and the one the entity has (REG-037)."""
     given = body.get(name)
     if given is not None and given != expected:
+        check_id(given, subject)
         raise RegistryProblem("mismatched_id", subject, singular=singular, invalid_id=given, expected_id=expected)
 
 

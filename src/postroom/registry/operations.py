@@ -129,7 +129,9 @@ def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, def
     ensure_group(interaction, place)
     is_new = interaction.tx.entity(place.resource_xid) is None
     meta = as_body(body, place.xid)
-    return ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=meta, default=default)
+    written = ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=meta, default=default)
+    interaction.settle()
+    return written
 
 
 def put_version(

@@ -123,11 +123,17 @@ class ResourceWrite:
         check_id(self.id, self.xid)
         for body in (own, meta):
             if body is not None:
-                check_identity(body, self.kind.singular + "id", self.id, self.xid, self.kind.singular)
+                self._check_own_id(body.get(self.kind.singular + "id"))
         if self.existing is None:
             taken = self.interaction.tx.sibling(self.xid.rpartition("/")[0], self.id)
             if taken is not None:
                 raise RegistryProblem("bad_request", self.xid, error_detail=f"{taken} exists already in another case")
+
+    def _check_own_id(self, given: Any) -> None:
+        # Other servers compare the id of a Resource before they look whether it is a legal one.
+        if given is not None and given != self.id:
+            args = {"singular": self.kind.singular, "invalid_id": given, "expected_id": self.id}
+            raise RegistryProblem("mismatched_id", self.xid, **args)
 
     def _refer(
         self, reference: str, own: Body | None, versions: Body | None, meta: Body | None, default: str | None
