@@ -185,6 +185,15 @@ def test_a_change_is_logged_with_the_registry(garage: Any) -> None:
     assert next(row.changed for row in rows if row.xid == "/capabilities") == ("flags", "pagination")
 
 
+def test_an_old_epoch_keeps_capabilities_as_they_are(garage: Any) -> None:
+    before = garage.get("/capabilities")
+    assert garage.problem("PATCH", "/", {"epoch": 99, "capabilities": {"flags": []}}) == "mismatched_epoch"
+    assert garage.get("/capabilities") == before
+    epoch = garage.get("/")["epoch"]
+    answer = garage.send("PATCH", "/", {"epoch": epoch, "capabilities": {"flags": []}})
+    assert answer.json()["epoch"] == epoch + 1
+
+
 @pytest.mark.feature("CAP-015")
 def test_a_version_mode_in_use_stays(garage: Any) -> None:
     resources = {"logs": {"singular": "log", "hasdocument": False, "versionmode": "createdat"}}

@@ -69,8 +69,11 @@ def read_capabilities(tx: Transaction) -> Capabilities:
     return INITIAL if stored is None else msgspec.convert(stored, Capabilities)
 
 
-def write_capabilities(interaction: Interaction, written: Any, patch: bool) -> Capabilities:
-    """Replace the capabilities, or with `patch` those that are named; null means what a new registry has."""
+def write_capabilities(interaction: Interaction, written: Any, patch: bool, with_registry: bool = True) -> Capabilities:
+    """Replace the capabilities, or with `patch` those that are named; null means what a new registry has.
+
+    `with_registry` is off when the same request writes the Registry entity anyway.
+    """
     before = read_capabilities(interaction.tx)
     after = INITIAL if written is None else _updated(before, written, patch)
     if after == before:
@@ -81,6 +84,8 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool) -> C
     interaction.tx.put_capabilities(after.document())
     changed = [name for name in NAMES if getattr(before, name) != getattr(after, name)]
     interaction.note(SUBJECT, changed)
+    if with_registry:
+        interaction.touch("/")
     return after
 
 

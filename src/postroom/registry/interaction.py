@@ -61,7 +61,6 @@ class Interaction:
     def note(self, path: str, changed: Iterable[str]) -> None:
         """Log a change of configuration, which is no entity but belongs to the Registry."""
         self._notes.setdefault(path, set()).update(changed)
-        self.touch("/")
 
     def at_end(self, name: str, check: Callable[[], None]) -> None:
         """Put off a check until everything the request asks for is written; once per name."""

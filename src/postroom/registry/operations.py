@@ -64,7 +64,7 @@ def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
     body = as_body(body, "/")
     before = read_capabilities(interaction.tx)
     if "capabilities" in body:
-        write_capabilities(interaction, body["capabilities"], patch)
+        write_capabilities(interaction, body["capabilities"], patch, with_registry=False)
     if "modelsource" in body:
         before.require("modelsource")
         if not before.mutable("modelsource"):
