@@ -202,6 +202,32 @@ def test_an_endpoint_says_what_it_is_for(wire: Wire, usage: Any) -> None:
         assert wire.ok("PUT", ENDPOINT, {"usage": [word]})["usage"] == [word]
 
 
+@pytest.mark.feature("EP-003", "EP-004", "EP-005")
+def test_two_words_only_where_one_connection_does_both(wire: Wire) -> None:
+    both = ["subscriber", "consumer"]
+    for protocol in ("MQTT/3.1.1", "mqtt/5.0", "MQTT", "AMQP/1.0", "AMQP", "NATS"):
+        for usage in (both, both[::-1]):
+            assert wire.ok("PUT", ENDPOINT, {"usage": usage, "protocol": protocol})["usage"] == usage
+        for wrong in (
+            ["producer", "consumer"],
+            ["subscriber", "producer"],
+            [*both, "producer"],
+            ["consumer", "consumer"],
+        ):
+            assert wire.refusal("PUT", ENDPOINT, {"usage": wrong, "protocol": protocol}) == "invalid_attribute"
+    for other in ("KAFKA", "http", "Pigeon/1", None):
+        assert wire.refusal("PUT", ENDPOINT, {"usage": both, "protocol": other}) == "invalid_attribute"
+        assert wire.refusal("PATCH", ENDPOINT, {"protocol": other}) == "invalid_attribute"
+
+
+@pytest.mark.feature("MSG-004", "MSG-005", "EP-007")
+def test_what_is_said_of_a_group_is_not_empty(wire: Wire) -> None:
+    for name in ("envelope", "protocol"):
+        assert wire.refusal("PUT", "/messagegroups/g", {name: ""}) == "invalid_attribute"
+    for name in ("envelope", "protocol", "channel"):
+        assert wire.refusal("PUT", ENDPOINT, endpoint(**{name: ""})) == "invalid_attribute"
+
+
 @pytest.mark.feature("EP-006", "EP-007", "EP-009", "EP-010", "EP-012", "EP-015")
 def test_attributes_of_endpoints(wire: Wire) -> None:
     for one in ("in", "out"):

@@ -9,7 +9,7 @@ from postroom.registry import constraints
 from postroom.registry.composing import Body, as_body, as_map, check_epoch, check_identity, compose, stamps
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
-from postroom.registry.messaging import read_group
+from postroom.registry.messaging import check_group, read_group
 from postroom.registry.places import Place, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.resources import write_resource
@@ -87,6 +87,7 @@ def write_group(interaction: Interaction, kind: GroupType, group_id: str, writte
     before = existing.attributes if existing and patch else None
     attributes = compose(interaction, kind.attributes, body, before, xid, (kind.singular + "id",))
     constraints.check_own_constraints(kind, attributes, xid)
+    check_group(kind, attributes, xid)
     if existing is None:
         interaction.touch("/")
     interaction.save(

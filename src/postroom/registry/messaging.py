@@ -13,6 +13,9 @@ INHERITED = frozenset(
 )
 IGNORING_CASE = frozenset({"format", "envelope", "protocol", "compatibility"})  # C-55
 USAGES = ("subscriber", "consumer", "producer")
+PAIR = ["consumer", "subscriber"]
+PAIRED = frozenset({"mqtt/3.1.1", "mqtt/5.0", "mqtt", "amqp/1.0", "amqp", "nats"})
+NOT_EMPTY = {"messagegroups": ("envelope", "protocol"), "endpoints": ("envelope", "protocol", "channel")}
 BASE_ALIASES = ("basemessageuri", "basemessageurl")  # C-01
 
 
@@ -27,14 +30,21 @@ def read_group(kind: GroupType, body: dict[str, Any], subject: str) -> dict[str,
     if isinstance(usage, list):
         wrong = next((word for word in usage if word not in USAGES), None)
         if wrong is not None or not usage:
-            raise RegistryProblem(
-                "invalid_attribute",
-                subject,
-                name="usage",
-                error_detail=f"must hold some of: {', '.join(USAGES)}",
-                pointer="/usage",
-            )
+            raise _invalid(subject, "usage", f"must hold some of: {', '.join(USAGES)}")
     return body
+
+
+def check_group(kind: GroupType, attributes: dict[str, Any], subject: str) -> None:
+    """Refuse a Group that, as it will be, breaks a rule of the messaging model."""
+    for name in NOT_EMPTY.get(kind.plural, ()):
+        if attributes.get(name) == "" and name in kind.attributes:
+            raise _invalid(subject, name, "must not be empty")
+    usage = attributes.get("usage")
+    if kind.plural != "endpoints" or kind.singular != "endpoint" or not isinstance(usage, list) or len(usage) == 1:
+        return
+    # endpoint, `usage`: one word, or these two where one connection subscribes and receives.
+    if sorted(usage) != PAIR or str(attributes.get("protocol", "")).casefold() not in PAIRED:
+        raise _invalid(subject, "usage", "must be one word; subscriber with consumer only for MQTT, AMQP and NATS")
 
 
 def read_version(kind: ResourceType, body: dict[str, Any], subject: str) -> dict[str, Any]:
@@ -46,15 +56,13 @@ def read_version(kind: ResourceType, body: dict[str, Any], subject: str) -> dict
             continue
         value = body.pop(alias)
         if body.get("basemessage", value) != value:
-            raise RegistryProblem(
-                "invalid_attribute",
-                subject,
-                name=alias,
-                error_detail="differs from basemessage",
-                pointer=f"/{alias}",
-            )
+            raise _invalid(subject, alias, "differs from basemessage")
         body["basemessage"] = value
     return body
+
+
+def _invalid(subject: str, name: str, detail: str) -> RegistryProblem:
+    return RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
 
 
 def _read_deprecated(body: dict[str, Any]) -> dict[str, Any]:
