@@ -83,6 +83,8 @@ def test_epoch_guards_deletes(garage: Any) -> None:
     assert garage.send("DELETE", f"{DRIVING}/versions/a?epoch=1").status_code == 204
     assert garage.send("DELETE", f"{VAN}?epoch=1").status_code == 204
     assert garage.send("DELETE", "/fleets/west?epoch=1").status_code == 204
+    assert garage.problem("DELETE", "/fleets?epoch=1") == "bad_flag"
+    assert garage.problem("DELETE", "/fleets/south/vehicles?epoch=1") == "bad_flag"
     for wrong in ("x", "-1", "", "1.0", "9" * 40):
         assert garage.problem("DELETE", f"/fleets/south?epoch={wrong}") == "invalid_attribute"
 
@@ -211,6 +213,7 @@ def test_what_cannot_be_ignored_is_refused(parked: Any, value: str) -> None:
 
 @pytest.mark.feature("FLAG-041", "FLAG-047", "CAP-011")
 def test_only_supported_values_are_ignored(garage: Any) -> None:
+    assert garage.problem("PATCH", "/?ignore=id,", {"epoch": 99}) == "mismatched_epoch"
     garage.switch(ignores=["id"])
     assert garage.problem("PATCH", "/?ignore=epoch", {}) == "bad_ignore"
     assert garage.problem("PATCH", "/?ignore", {"epoch": 99}) == "mismatched_epoch"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from postroom.registry.capabilities import Capabilities
-from postroom.registry.places import Kind
+from postroom.registry.places import COLLECTIONS, Kind
 from postroom.registry.problems import RegistryProblem
 
 Query = Sequence[tuple[str, str]]
@@ -42,7 +42,6 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     default: str | None = ""
     """`setdefaultversionid`: empty when absent, None for `null`."""
     sort: str | None = None
-    specversion: str = ""
     limit: int | None = None
     cursor: str = ""
 
@@ -69,7 +68,6 @@ def parse_flags(query: Query, capabilities: Capabilities, subject: str) -> Flags
         inline=tuple(given.get("inline", ())),
         default=_default(single.get("setdefaultversionid"), subject),
         sort=single.get("sort"),
-        specversion=single.get("specversion", ""),
         limit=_limit(single.get("limit"), subject),
         cursor=single.get("cursor", ""),
     )
@@ -79,6 +77,8 @@ def check_flags(flags: Flags, kind: Kind, method: str, subject: str) -> None:
     """Refuse flags that have no meaning at a kind of place."""
     if flags.collections and kind not in WITH_COLLECTIONS:
         raise RegistryProblem("bad_flag", subject, flag="collections")
+    if flags.epoch is not None and method == "DELETE" and kind in COLLECTIONS:
+        raise RegistryProblem("bad_flag", subject, flag="epoch", detail="Each member has an epoch of its own.")
     if method == "GET" or flags.default == "":
         return
     is_request = flags.default == "request"
@@ -91,9 +91,9 @@ def _ignores(values: list[str] | None, query: Query, capabilities: Capabilities,
     old = {RC2_FLAGS[name] for name, _ in query if name in RC2_FLAGS and "ignore" in capabilities.flags}
     if values is None:
         return supported & old
-    wanted = {part.strip().lower() for value in values for part in value.split(",")}
-    if wanted & {"", "*"}:
-        wanted = (wanted - {"", "*"}) | supported
+    wanted = {part.strip().lower() for value in values for part in (value or "*").split(",")} - {""}
+    if "*" in wanted:
+        wanted = (wanted - {"*"}) | supported
     wrong = sorted(wanted - supported)
     if wrong:
         detail = f"these can be: {', '.join(capabilities.ignores)}"
