@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from postroom.registry.capabilities import INITIAL
+from postroom.registry.capabilities import INITIAL, read_capabilities
 from postroom.registry.offers import FLAGS, IGNORES
+from postroom.store import open_store
 
 OPEN = {"capabilities": {"mutable": True}, "entities": {"mutable": True}, "model": {"mutable": False}}
 UNSET = {
@@ -248,3 +250,35 @@ def test_shortself_is_shown_when_it_is_on(garage: Any) -> None:
     assert "shortself" not in garage.get("/fleets/north")
     garage.switch(shortself=True)
     assert garage.get("/fleets/north")["shortself"] == urls["/fleets/north"]
+
+
+def test_capabilities_survive_a_restart(garage: Any, tmp_path: Path) -> None:
+    garage.switch(pagination=True, flags=["inline"])
+    with open_store(f"sqlite:///{tmp_path / 'garage.db'}") as again, again.read() as tx:
+        kept = read_capabilities(tx)
+    assert (kept.pagination, kept.flags) == (True, ("inline",))
+
+
+OPTIONS = {
+    "/": "GET, OPTIONS, PATCH, POST, PUT",
+    "/fleets": "DELETE, GET, OPTIONS, PATCH, POST",
+    "/fleets/north": "DELETE, GET, OPTIONS, PATCH, POST, PUT",
+    "/fleets/north/vehicles": "DELETE, GET, OPTIONS, PATCH, POST",
+    "/fleets/north/vehicles/van": "DELETE, GET, OPTIONS, PATCH, POST, PUT",
+    "/fleets/north/vehicles/van/meta": "GET, OPTIONS, PATCH, PUT",
+    "/fleets/north/vehicles/van/versions": "DELETE, GET, OPTIONS, PATCH, POST",
+    "/fleets/north/vehicles/van/versions/1": "DELETE, GET, OPTIONS, PATCH, PUT",
+    "/capabilities": "GET, OPTIONS, PATCH, PUT",
+    "/capabilitiesoffered": "GET, OPTIONS",
+    "/model": "GET, OPTIONS",
+    "/modelsource": "GET, OPTIONS, PUT",
+    "/export": "GET, OPTIONS",
+}
+
+
+@pytest.mark.feature("HTTP-005")
+@pytest.mark.parametrize(("path", "methods"), OPTIONS.items())
+def test_options_list_the_methods(parked: Any, path: str, methods: str) -> None:
+    answer = parked.send("OPTIONS", path)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["allow"] == answer.headers["access-control-allow-methods"] == methods

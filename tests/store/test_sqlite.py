@@ -59,6 +59,22 @@ def test_below_is_below_and_nothing_beside(store: Store) -> None:
 
 
 @pytest.mark.feature("REG-035", "REG-036")
+def test_runs_of_ids_start_beside_any_id(store: Store) -> None:
+    ids = ["Alpha", "beta", "Delta", "gamma"]
+    with store.write() as tx:
+        for one in ids:
+            tx.put(oven(f"/messagegroups/{one}"))
+        tx.put(oven("/messagegroups/beta/messages/heated"))
+        assert tx.ids("/messagegroups", "", 10) == ids
+        assert tx.ids("/messagegroups", "", 2, backwards=True) == ["gamma", "Delta"]
+        assert tx.ids("/messagegroups", "BETA", 1) == ["Delta"]
+        assert tx.ids("/messagegroups", "c-is-gone", 10) == ["Delta", "gamma"]
+        assert tx.ids("/messagegroups", "c-is-gone", 10, backwards=True) == ["beta", "Alpha"]
+        assert tx.ids("/messagegroups", "zulu", 2**64) == []
+        assert (tx.size("/"), tx.size("/messagegroups/beta"), tx.size("/messagegroups/Alpha")) == (5, 1, 0)
+        assert sorted(tx.xids())[0] == "/"
+
+
 def test_ids_are_found_exactly_and_unique_ignoring_case(store: Store) -> None:
     with store.write() as tx:
         tx.put(oven("/messagegroups/Ovens"))
