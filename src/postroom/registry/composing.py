@@ -36,7 +36,8 @@ def check_identity(body: Body, name: str, expected: str, subject: str, singular:
     """An id repeated in a body has to be a legal one (REG-034), and the one the entity has (REG-037)."""
     given = body.get(name)
     if given is not None and given != expected:
-        check_id(given, subject)
+        if isinstance(given, str):
+            check_id(given, subject)
         raise RegistryProblem("mismatched_id", subject, singular=singular, invalid_id=given, expected_id=expected)
 
 

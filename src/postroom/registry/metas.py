@@ -76,6 +76,12 @@ def refit_meta(interaction: Interaction, kind: ResourceType, xid: str, existing:
     return draft
 
 
+def always_sticky(kind: ResourceType) -> bool:
+    """Whether the model of a type leaves no choice but a sticky default (META-017)."""
+    allowed = kind.metaattributes["defaultversionsticky"].enum
+    return bool(allowed) and False not in allowed
+
+
 def sticky_default(kind: ResourceType) -> bool:
     """Whether defaults are sticky when nobody says so; a model may fix it (META-017)."""
     return bool(kind.metaattributes["defaultversionsticky"].default)
@@ -99,16 +105,16 @@ def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool,
         if value is not None and not isinstance(value, kinds):
             detail = "must be true or false" if kinds is bool else "must be the id of a Version"
             raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
-    was_sticky = draft.sticky
+    was_sticky, is_reset = draft.sticky, sticky is None
     if sticky is None:
         sticky = sticky_default(kind)
     if not patch:
         draft.sticky, draft.wanted = bool(sticky), given
     elif "defaultversionsticky" in body:
         draft.sticky = bool(sticky)
-        draft.wanted = given if given is not None else draft.wanted if was_sticky else None
+        draft.wanted = given if given is not None else draft.wanted if was_sticky and not is_reset else None
     elif "defaultversionid" in body:
-        draft.sticky, draft.wanted = given is not None, given  # META-011
+        draft.sticky, draft.wanted = given is not None or always_sticky(kind), given  # META-011
 
 
 def choose_default(
@@ -119,6 +125,8 @@ def choose_default(
         draft.sticky, draft.wanted, draft.touched = False, None, True
     elif flag:
         draft.sticky, draft.wanted, draft.touched = True, _flagged(flag, added, xid), True
+    if draft.sticky and draft.wanted is not None and draft.wanted not in drafts:
+        raise RegistryProblem("unknown_id", xid, singular="version", id=draft.wanted)
     allowed = kind.metaattributes["defaultversionsticky"].enum
     if allowed and draft.sticky not in allowed:
         detail = f"must be {str(not draft.sticky).lower()}"
@@ -126,12 +134,8 @@ def choose_default(
         raise RegistryProblem("invalid_attribute", f"{xid}/meta", name=name, error_detail=detail, pointer=f"/{name}")
     if draft.sticky and kind.maxversions == 1:
         raise RegistryProblem("setdefaultversionsticky_false", xid)
-    if draft.sticky and draft.wanted is not None:
-        if draft.wanted not in drafts:
-            raise RegistryProblem("unknown_id", xid, singular="version", id=draft.wanted)
-        chosen = draft.wanted
-    else:
-        chosen = newest(drafts.values(), kind.versionmode).id
+    kept = draft.wanted if draft.sticky else None
+    chosen = newest(drafts.values(), kind.versionmode).id if kept is None else kept
     if chosen != draft.previous:
         draft.touched = True
     draft.attributes["defaultversionid"] = chosen
