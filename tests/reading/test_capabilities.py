@@ -203,6 +203,12 @@ def test_a_version_mode_in_use_stays(garage: Any) -> None:
     garage.send("DELETE", "/fleets")
     assert garage.send("PUT", "/", {"modelsource": model}).status_code == 200
     assert garage.problem("PATCH", "/capabilities", {"versionmodes": ["manual"]}) == "capability_error"
+    plain = {"groups": {"depots": {"singular": "depot"}}}
+    both = {"capabilities": {"versionmodes": ["manual"]}, "modelsource": plain}
+    assert garage.send("PATCH", "/", both).status_code == 200
+    assert garage.problem("PUT", "/modelsource", model) == "model_error"
+    assert garage.problem("PATCH", "/", {"modelsource": model}) == "model_error"
+    assert garage.get("/modelsource") == plain
 
 
 @pytest.mark.feature("CAP-021", "CAP-022", "FLAG-066")

@@ -133,6 +133,8 @@ class Reading:
         cursor = read_cursor(self.flags.cursor, self.place) if self.flags.cursor else None
         limit = cursor.limit if cursor else self.flags.limit or 1
         page = self._turned(limit, cursor)
+        if len(page.ids) == page.count:
+            self._check_size(self.place, self.inline)
         found = read_collection(self.tx, self.place, self.inline, page.ids, self.sieve)
         headers = {"Link": links} if (links := self._links(page)) else {}
         return Answer(json=render_collection(found, self.view(self.inline)), headers=headers)

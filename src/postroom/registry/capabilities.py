@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 import msgspec
@@ -80,7 +81,7 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool, with
         return after
     if not before.mutable("capabilities"):
         raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities cannot be changed")
-    _check_modes(interaction, after)
+    interaction.at_end("version modes", partial(check_modes, interaction, "capability_error", SUBJECT))
     interaction.tx.put_capabilities(after.document())
     changed = [name for name in NAMES if getattr(before, name) != getattr(after, name)]
     interaction.note(SUBJECT, changed)
@@ -185,12 +186,14 @@ def _check_compatibilities(after: Capabilities) -> None:
             raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
 
 
-def _check_modes(interaction: Interaction, after: Capabilities) -> None:
+def check_modes(interaction: Interaction, problem: str, subject: str) -> None:
+    """Refuse a model with version modes that the registry does not support, whichever of the two was changed."""
+    supported = read_capabilities(interaction.tx).versionmodes
     for group in interaction.model.groups.values():
         for plural, resource in group.resources.items():
-            if resource.versionmode not in after.versionmodes:
-                detail = f"{group.plural}/{plural} use the version mode {resource.versionmode}"
-                raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
+            if resource.versionmode not in supported:
+                detail = f"{group.plural}/{plural} use the version mode {resource.versionmode}, which is off"
+                raise RegistryProblem(problem, subject, error_detail=detail)
 
 
 def _refuse_value(field: str, value: Any, possible: Iterable[Any]) -> NoReturn:

@@ -13,6 +13,7 @@ from postroom.model.refusal import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Attributes, GroupType, Model
 from postroom.registry import constraints
+from postroom.registry.capabilities import check_modes
 from postroom.registry.composing import SERVER_NAMES, raise_violations
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
@@ -35,6 +36,7 @@ def write_modelsource(interaction: Interaction, source: Any, with_registry: bool
     model = checked_model(expanded)
     _refuse_removals(interaction, before, model)
     interaction.tx.put_modelsource(source, expanded)
+    interaction.at_end("version modes", partial(check_modes, interaction, "model_error", "/model"))
     interaction.at_end("the model", partial(_refit, interaction))
     if with_registry:
         interaction.touch("/")
