@@ -40,6 +40,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(description="Addresses of proxies whose X-Forwarded-* headers are believed. None by default."),
     ] = ()
+    cors_origins: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Web origins whose pages may call the service; `*` lets all of them read, none of them write."
+        ),
+    ] = ("*",)
+    cache_mb: Annotated[Megabytes, Meta(description="Memory for answers that are kept, in megabytes.")] = 64
+    upload_timeout_s: Annotated[
+        float, Meta(gt=0, description="How long a request body may take to arrive, in seconds.")
+    ] = 60.0
     max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
     max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
     max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64
@@ -169,7 +179,7 @@ def _known(name: str, place: str) -> None:
 
 
 def _split(name: str, text: str) -> Any:
-    is_list = FIELDS[name].default == ()
+    is_list = isinstance(FIELDS[name].default, tuple)
     return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
 
 

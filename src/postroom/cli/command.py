@@ -54,8 +54,8 @@ def setting(name: str, metavar: str | None = None) -> Callable[[Function], Funct
     return click.option(
         "--" + name.replace("_", "-"),
         name,
-        default=None if default != () else (),
-        multiple=default == (),
+        default=() if isinstance(default, tuple) else None,
+        multiple=isinstance(default, tuple),
         is_flag=isinstance(default, bool),
         metavar=None if isinstance(default, bool) else metavar or name.upper(),
         help=describe(name) + shown,

@@ -29,4 +29,6 @@ def command(as_json: bool) -> None:
 def _shown(value: Any) -> Any:
     if isinstance(value, bool):
         return value
-    return str(value) if value not in ("", ()) else "-"
+    if isinstance(value, tuple):
+        value = ", ".join(value)
+    return str(value) or "-"

@@ -11,7 +11,7 @@ from postroom.cli.output import print_json, print_table
 
 
 @postroom_command(
-    example='postroom sql --lake lake "SELECT outcome, count(*) AS letters FROM dead_letters GROUP BY outcome ORDER BY 1"'
+    example='postroom sql --lake lake "SELECT outcome, count(*) AS letters FROM dead_letters GROUP BY 1 ORDER BY 1"'
 )
 @click.argument("query", metavar="SELECT")
 @click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
