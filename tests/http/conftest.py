@@ -1,4 +1,4 @@
-"""A real `postroom serve` process, started once, with a registry of its own."""
+"""A real `postroom serve` process, started once, with a registry of its own; and the same stack in this process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+
+from postroom.http.app import create_app
+from postroom.settings import Settings
+from postroom.store import open_store
+from postroom.store.interface import Store
+from tests.http.asking import Desk
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +37,14 @@ def client(service: str) -> Iterator[httpx.Client]:
         for kind in ("messagegroups", "schemagroups", "endpoints"):
             assert client.delete(f"/{kind}").status_code == 204
         yield client
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(create_app(store, Settings()))

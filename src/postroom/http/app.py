@@ -9,7 +9,6 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from postroom.http.addresses import Addresses
@@ -35,12 +34,13 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         yield
         store.close()
 
-    edge = Edge(store, settings)
-    inner = Starlette(routes=[Mount("/", app=edge)], lifespan=lifespan)
+    edge, others = Edge(store, settings), Starlette(lifespan=lifespan)
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not await edge.answer_kept(scope, send):
-            await inner(scope, receive, send)
+        if scope["type"] != "http":
+            await others(scope, receive, send)
+        elif not await edge.answer_kept(scope, send):
+            await edge(scope, receive, send)
 
     return front
 
@@ -91,12 +91,12 @@ class Edge:
         try:
             return self._call(scope), None
         except RegistryProblem as problem:
-            return Call(method=scope["method"].upper(), path=_path(scope), base=UNKNOWN_BASE), problem
+            return Call(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
 
     def _call(self, scope: Scope) -> Call:
         headers = dict(reversed(scope["headers"]))  # of several with one name the first counts
         return Call(
-            method=scope["method"].upper(),
+            method=scope["method"],
             path=_path(scope),
             base=self._addresses.base(scope, headers),
             query=parse_query(scope.get("query_string", b"").decode("latin-1")),

@@ -62,11 +62,11 @@ def _unzipped(body: bytes, limit: int, path: str) -> bytes | None:
     try:
         content = inflater.decompress(body, limit)
     except zlib.error:
-        content = b""
+        _refuse("the body is no gzip, as its header says", path)
     if inflater.unconsumed_tail:
         return None
     if not inflater.eof or inflater.unused_data:
-        raise RegistryProblem("parsing_data", path, error_detail="the body is no gzip, as its header says")
+        _refuse("the gzip body is cut short, or more follows it", path)
     return content
 
 

@@ -79,5 +79,6 @@ def _fixed_name(path: str, store: Store) -> str | None:
         raise RegistryProblem("api_not_found", path)
     if parts[0] in configuration.OURS:
         with store.read() as tx:
-            return None if parts[0] in tx.model().groups else parts[0]
+            model = tx.model()
+            return None if parts[0] in model.groups or parts[0] in model.attributes else parts[0]
     return parts[0]

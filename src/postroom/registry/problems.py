@@ -29,13 +29,13 @@ class RegistryProblem(PostroomError):
     ) -> None:
         kind = PROBLEMS[name]
         self.name = name
-        self.subject = subject
+        self.subject = _shortened(subject)
         self.args_map = {key: _shortened(str(value)) for key, value in args.items()}
         self.detail = detail
-        self.pointer = pointer
+        self.pointer = _shortened(pointer)
         self.status = status or kind.status
         self.extra_headers = headers or {}
-        super().__init__(kind.title.format(subject=subject, **self.args_map), remedy=detail)
+        super().__init__(kind.title.format(subject=self.subject, **self.args_map), remedy=detail)
         self.code = name
 
     def document(self) -> dict[str, Any]:
