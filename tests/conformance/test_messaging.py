@@ -236,7 +236,7 @@ def test_attributes_of_endpoints(wire: Wire) -> None:
     options = {"mode": "structured", "format": "application/cloudevents+json"}
     shown = wire.ok("PUT", ENDPOINT, endpoint(envelope="cloudevents/1.0", envelopeoptions=options))
     assert shown["envelopeoptions"] == options
-    for wrong in ({"mode": "Binary"}, {"mode": "fast"}):
+    for wrong in ({"mode": "Binary"}, {"mode": "fast"}, {"mode": "binary", "format": "application/json"}):
         assert (
             wire.refusal("PUT", ENDPOINT, endpoint(envelope=CLOUDEVENTS, envelopeoptions=wrong)) == "invalid_attribute"
         )

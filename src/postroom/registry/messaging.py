@@ -39,8 +39,13 @@ def check_group(kind: GroupType, attributes: dict[str, Any], subject: str) -> No
     for name in NOT_EMPTY.get(kind.plural, ()):
         if attributes.get(name) == "" and name in kind.attributes:
             raise _invalid(subject, name, "must not be empty")
+    if kind.plural != "endpoints" or kind.singular != "endpoint":
+        return
+    options = attributes.get("envelopeoptions")
+    if isinstance(options, dict) and options.get("mode") == "binary" and options.get("format") is not None:
+        raise _invalid(subject, "envelopeoptions.format", "is for the structured mode only")
     usage = attributes.get("usage")
-    if kind.plural != "endpoints" or kind.singular != "endpoint" or not isinstance(usage, list) or len(usage) == 1:
+    if not isinstance(usage, list) or len(usage) == 1:
         return
     # endpoint, `usage`: one word, or these two where one connection subscribes and receives.
     if sorted(usage) != PAIR or str(attributes.get("protocol", "")).casefold() not in PAIRED:
@@ -62,7 +67,9 @@ def read_version(kind: ResourceType, body: dict[str, Any], subject: str) -> dict
 
 
 def _invalid(subject: str, name: str, detail: str) -> RegistryProblem:
-    return RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
+    return RegistryProblem(
+        "invalid_attribute", subject, name=name, error_detail=detail, pointer="/" + name.replace(".", "/")
+    )
 
 
 def _read_deprecated(body: dict[str, Any]) -> dict[str, Any]:
