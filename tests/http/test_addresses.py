@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from postroom.errors import BadSetting
 from postroom.http.addresses import Addresses
 from postroom.registry.problems import RegistryProblem
 
@@ -56,3 +57,8 @@ def test_a_host_that_is_none_is_refused(host: str) -> None:
 def test_what_a_proxy_says_is_checked_too(name: str, value: str) -> None:
     with pytest.raises(RegistryProblem, match="proxy"):
         base(("*",), host="fine", **{name: value})
+
+
+def test_a_proxy_that_is_no_address_is_a_bad_setting() -> None:
+    with pytest.raises(BadSetting, match="no address"):
+        Addresses(("ovens",))

@@ -151,6 +151,7 @@ def test_which_attributes_become_headers(desk: Desk) -> None:
         ({"labels": "null"}, "labels", None),
         ({"name": "null"}, "name", None),
         ({"name": "NULL"}, "name", "NULL"),
+        ({"size.width": "60"}, "size", {"width": 60}),
         ({}, "labels", {"x": "1", "y": "2"}),
     ],
 )
@@ -195,3 +196,9 @@ def test_headers_that_cannot_be_used(desk: Desk, headers: list[tuple[str, str]],
     assert (answer.status, answer.problem) == (400, problem)
     after = desk.ask("GET", OVEN)
     assert (after.body, after.headers["xregistry-epoch"]) == (b"hot", "1")
+
+
+def test_headers_reach_into_meta(desk: Desk) -> None:
+    desk.ask("PUT", f"{OVEN}/meta", {"labels": {"foo": "bar"}})
+    assert desk.ask("PUT", OVEN, b"hot", {"xRegistry-meta.labels.a.b": "c"}).status == 200
+    assert desk.ask("GET", f"{OVEN}/meta").json["labels"] == {"a.b": "c"}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from starlette.types import Scope
 
+from postroom.errors import BadSetting
 from postroom.registry.problems import RegistryProblem
 
 Headers = Mapping[bytes, bytes]
@@ -23,7 +24,7 @@ class Addresses:
     def __init__(self, trusted_proxies: Iterable[str] = ()) -> None:
         names = tuple(trusted_proxies)
         self._everyone = "*" in names
-        self._networks = tuple(ipaddress.ip_network(name, strict=False) for name in names if name != "*")
+        self._networks = tuple(_network(name) for name in names if name != "*")
 
     def base(self, scope: Scope, headers: Headers) -> str:
         """The URL of the registry's root without a final slash."""
@@ -50,6 +51,15 @@ class Addresses:
         except ValueError:
             return False
         return any(address in network for network in self._networks)
+
+
+def _network(name: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(name, strict=False)
+    except ValueError:
+        raise BadSetting(
+            f"{name!r} is no address.", place="trusted_proxies", remedy="Give addresses such as 10.0.0.7 or 10.0.0.0/8."
+        ) from None
 
 
 def _first(headers: Headers, name: bytes) -> str:

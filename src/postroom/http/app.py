@@ -51,9 +51,9 @@ class Edge:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._addresses = Addresses(getattr(settings, "trusted_proxies", ()))
-        self._origins = frozenset(getattr(settings, "cors_origins", ("*",)))
-        self._cache = AnswerCache(getattr(settings, "cache_mb", 64) * MEGABYTE)
+        self._addresses = Addresses(settings.trusted_proxies)
+        self._origins = frozenset(settings.cors_origins)
+        self._cache = AnswerCache(settings.cache_mb * MEGABYTE)
 
     async def answer_kept(self, scope: Scope, send: Send) -> bool:
         """Answer a GET whose answer is kept from the present state; False when there is none."""

@@ -17,7 +17,6 @@ from postroom.settings import Settings
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 MEGABYTE = 1024 * 1024
 PATIENCE = 16
-UPLOAD_SECONDS = 60.0
 CODINGS = {"": False, "identity": False, "gzip": True, "x-gzip": True}
 
 
@@ -29,7 +28,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     path, limit = request.url.path, settings.max_body_mb * MEGABYTE
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     try:
-        async with asyncio.timeout(getattr(settings, "upload_timeout_s", UPLOAD_SECONDS)):
+        async with asyncio.timeout(settings.upload_timeout_s):
             body = await _received(request, limit)
     except TimeoutError:
         raise RegistryProblem("bad_request", path, error_detail="the body took too long", status=408) from None

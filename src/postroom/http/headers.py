@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from postroom.model.names import is_map_key
-from postroom.model.types import SCALAR_TYPES, Attribute, ResourceType
+from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, ResourceType
 from postroom.registry.problems import RegistryProblem
 
 PREFIX = "xregistry-"
@@ -70,7 +70,8 @@ def _text(value: Any) -> str:
 
 def read_attributes(headers: tuple[tuple[str, str], ...], kind: ResourceType, subject: str) -> dict[str, Any]:
     """The attributes that a document write gives in its headers."""
-    body: dict[str, Any] = {}
+    meta = Attribute(name="meta", type="object", attributes=kind.metaattributes)
+    body, attributes = dict[str, Any](), {**kind.attributes, "meta": meta}
     seen: set[str] = set()
     for header, raw in headers:
         if not header.startswith(PREFIX):
@@ -78,17 +79,25 @@ def read_attributes(headers: tuple[tuple[str, str], ...], kind: ResourceType, su
         if header in seen:
             raise RegistryProblem("header_error", subject, name=header, error_detail="it is there twice")
         seen.add(header)
-        name, _, key = header.removeprefix(PREFIX).partition(".")
-        _check(name, kind, header, subject)
-        text, attribute = decode(raw, header, subject), kind.attributes.get(name)
-        if not key:
-            body[name] = _typed(text, attribute.type if attribute else "string")
-            continue
-        body[name] = body[name] if isinstance(body.get(name), dict) else {}
-        if text != "null":
-            item = attribute.item if attribute else None
-            body[name][key] = _typed(text, item.type if item else "string")
+        path = header.removeprefix(PREFIX)
+        _check(path.partition(".")[0], kind, header, subject)
+        _put(body, path, attributes, decode(raw, header, subject))
     return body
+
+
+def _put(target: dict[str, Any], path: str, attributes: Attributes, text: str) -> None:
+    """Set what a header names: an attribute, the key of a map (dots and all), or, deeper, a member of an object."""
+    name, _, rest = path.partition(".")
+    attribute = attributes.get(name)
+    if not rest:
+        target[name] = _typed(text, attribute.type if attribute else "string")
+        return
+    target[name] = target[name] if isinstance(target.get(name), dict) else {}
+    if attribute is not None and attribute.type == "object":
+        _put(target[name], rest, attribute.attributes, text)
+    elif text != "null":
+        item = attribute.item if attribute else None
+        target[name][rest] = _typed(text, item.type if item else "string")
 
 
 def _check(name: str, kind: ResourceType, header: str, subject: str) -> None:

@@ -30,10 +30,12 @@ ORPHAN_SECONDS = 5.0
 
 def serve(settings: Settings) -> None:
     """Serve until a signal says stop."""
+    from postroom.http.addresses import Addresses
     from postroom.model.fetching import allowed_fetcher
     from postroom.store.opening import open_store
 
     _check_host(settings)
+    Addresses(settings.trusted_proxies)
     settings = msgspec.structs.replace(settings, db=settings.db or default_database())
     guard, port = _reserve(settings.host, settings.port)
     try:
