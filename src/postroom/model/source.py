@@ -110,11 +110,10 @@ def _narrows(specified: dict[str, Any], defined: dict[str, Any], place: str) -> 
 
 
 def _refuse_immutable(definition: Any, place: str) -> None:
-    if not isinstance(definition, dict):
-        return
-    if definition.get("immutable"):
+    written = _section(definition, place)
+    if written.get("immutable"):
         raise ModelRefused("only attributes of the specification are immutable.", place=f"{place}/immutable")
-    for name, member in (definition.get("attributes") or {}).items():
+    for name, member in _section(written.get("attributes", {}), f"{place}/attributes").items():
         _refuse_immutable(member, f"{place}/attributes/{name}")
 
 
