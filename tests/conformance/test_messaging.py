@@ -70,6 +70,13 @@ def test_a_schema_needs_a_format_and_keeps_it(wire: Wire) -> None:
     assert wire.refusal("PUT", f"{SCHEMA}/versions/2$details", {"format": "XSD/1.0"}) == "mismatched_version_attribute"
 
 
+@pytest.mark.feature("SCH-008", "MOD-058", "MOD-067")
+def test_a_group_may_give_its_schemas_a_format(wire: Wire) -> None:
+    wire.ok("PUT", "/schemagroups/g", {"constraints": {"schemas.format": {"default": AVRO}}})
+    assert wire.ok("PUT", f"{SCHEMA}$details", {})["format"] == AVRO
+    assert wire.ok("PUT", "/schemagroups/g/schemas/t$details", {"format": "XSD/1.0"})["format"] == "XSD/1.0"
+
+
 @pytest.mark.feature("SCH-010", "SCH-011")
 def test_a_schema_without_version_is_its_default_with_its_type(wire: Wire) -> None:
     headers = {"content-type": "application/xml", "xRegistry-format": "Oven/1"}
