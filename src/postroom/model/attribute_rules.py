@@ -21,17 +21,23 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     charset: str = ""
     beside: frozenset[str] = frozenset()
     versioned: bool = False
+    implied: frozenset[str] = frozenset()
 
 
-def check_attributes(model: Model, attributes: Attributes, place: str, versioned: bool = False) -> None:
-    """Raise ModelRefused at the first rule that one of the attributes breaks."""
-    _check_level(model, attributes, place, Level(versioned=versioned))
+def check_attributes(
+    model: Model, attributes: Attributes, place: str, implied: frozenset[str] = frozenset(), versioned: bool = False
+) -> None:
+    """Raise ModelRefused at the first rule that one of the attributes breaks.
+
+    `implied` are names made of a type's own, which may be longer than other names (a singular of 63 and "id").
+    """
+    _check_level(model, attributes, place, Level(versioned=versioned, implied=implied))
 
 
 def _check_level(model: Model, attributes: Attributes, place: str, level: Level) -> None:
     names = level.beside | attributes.keys()
     for name, attribute in attributes.items():
-        if name != "*" and not is_attribute_name(name, level.charset):
+        if name != "*" and name not in level.implied and not is_attribute_name(name, level.charset):
             raise ModelRefused(f"{name!r} is not a legal attribute name.", place=f"{place}/{name}")
         here = f"{place}/{name}"
         _check_type(model, attribute, here, level.versioned and name != "*")

@@ -32,7 +32,7 @@ def check_model(model: Model) -> None:
 def _check_group(model: Model, group: GroupType, place: str) -> None:
     _check_id_name(group.singular, core.group_attributes(""), place)
     _check_labels(group.labels, place)
-    check_attributes(model, group.attributes, f"{place}/attributes")
+    check_attributes(model, group.attributes, f"{place}/attributes", frozenset({group.singular + "id"}))
     taken: set[str] = set()
     for name, resource in group.resources.items():
         below = f"{place}/resources/{name}"
@@ -81,9 +81,10 @@ def _check_resource(model: Model, resource: ResourceType, place: str) -> None:
             raise ModelRefused(
                 "maps a media type pattern (with at most one '*') to binary, json or string.", place=f"{place}/typemap"
             )
-    check_attributes(model, resource.attributes, f"{place}/attributes", versioned=True)
+    implied = frozenset({resource.singular + "id", *core.document_attributes(resource.singular)})
+    check_attributes(model, resource.attributes, f"{place}/attributes", implied, versioned=True)
     for section in ("resourceattributes", "metaattributes"):
-        check_attributes(model, getattr(resource, section), f"{place}/{section}")
+        check_attributes(model, getattr(resource, section), f"{place}/{section}", implied)
 
 
 def _check_own_names(resource: ResourceType, place: str) -> None:
