@@ -99,13 +99,16 @@ def shown(kind: ResourceType, document: Document, contenttype: str | None, binar
         return {}
     is_empty = not document.content and not document.text
     form = "binary" if binary or is_empty else mapped(kind, contenttype)
-    try:
-        if form == "string" or (form == "json" and document.text):
-            return {inline: document.content.decode()}
-        if form == "json":
+    if form == "json":
+        try:
             return {inline: msgspec.json.decode(document.content)}
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        pass  # MOD-089: what cannot be shown as its type says is shown as bytes
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            form = "string" if document.text else "binary"  # MOD-089; a string that came inside JSON goes back as one
+    if form == "string":
+        try:
+            return {inline: document.content.decode()}
+        except UnicodeDecodeError:
+            pass  # what cannot be shown as its type says is shown as bytes
     return {encoded: base64.b64encode(document.content).decode()}
 
 
