@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from postroom.registry.entities import Change, Entity
-from postroom.store import open_store
 from tests.http.serving import kill, serving
+from tests.registry.soundness import check_file
 
 KILLS = 20
 WRITERS = 4
@@ -224,56 +221,6 @@ def everything(url: str) -> dict[str, Body]:
                 if plural == "schemas":
                     found.update((version["xid"], version) for version in resource["versions"].values())
     return found
-
-
-def check_file(database: Path) -> int:
-    """The database is sound, its log tells exactly how its entities came to be; the number of changes."""
-    with sqlite3.connect(database) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        entities = {row[0]: row[1] for row in connection.execute("SELECT xid, epoch FROM entity")}
-        kept = Counter(row[0] for row in connection.execute("SELECT xid FROM history"))
-    connection.close()
-    with open_store(f"sqlite:///{database}") as store, store.read() as tx:
-        changes = tx.changes(0, 10**9)
-        everyone = [tx.entity("/"), *tx.below("/")]
-    assert {one.xid for one in everyone if one} == set(entities)
-    check_log(changes, entities, kept)
-    check_tree({one.xid: one for one in everyone if one})
-    return len(changes)
-
-
-def check_log(changes: list[Change], entities: dict[str, int], kept: Counter[str]) -> None:
-    assert [change.sequence for change in changes] == list(range(1, len(changes) + 1))
-    alive: dict[str, int] = {}
-    superseded: Counter[str] = Counter()
-    for change in changes:
-        assert (change.xid in alive) == (change.action != "created"), change
-        if change.action == "updated":
-            assert change.epoch > alive[change.xid], change
-        superseded[change.xid] += change.action != "created"
-        if change.action == "deleted":
-            del alive[change.xid]
-        else:
-            alive[change.xid] = change.epoch
-    assert alive == entities
-    assert +superseded == kept
-    starts = [one.correlation for one, before in _after(changes) if before is None or one.correlation != before]
-    assert len(starts) == len(set(starts)), "the changes of one request stand together"
-
-
-def _after(changes: list[Change]) -> Iterator[tuple[Change, str | None]]:
-    yield from ((change, None) for change in changes[:1])
-    yield from ((change, before.correlation) for before, change in pairwise(changes))
-
-
-def check_tree(entities: dict[str, Entity]) -> None:
-    for xid, one in entities.items():
-        parts = xid.split("/")[1:]
-        if len(parts) > 2:
-            assert "/" + "/".join(parts[:-2]) in entities, xid
-        if len(parts) == 4:
-            versions = [other for other in entities if other.startswith(f"{xid}/versions/")]
-            assert f"{xid}/versions/{one.attributes['defaultversionid']}" in versions, xid
 
 
 @pytest.mark.feature("REG-083", "REG-084")

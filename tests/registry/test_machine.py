@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from postroom.store import open_store
 from tests.registry.oracle import LIMIT, MODELSOURCE, SINGULAR, Body, Entity, Oracle, Refused, Resource, Time, Version
+from tests.registry.soundness import check_file
 from tests.registry.wire import BASE, Answer, Wire
 
 GROUPS = ["d1", "d2"]
@@ -682,7 +684,7 @@ def test_the_registry_does_what_the_specification_says(record_property: Callable
         assert Machine.wire.send("PUT", "/modelsource", MODELSOURCE).status == 200
         budget = settings(
             phases=[Phase.generate] if "MACHINE_QUICK" in os.environ else list(Phase),
-            max_examples=int(os.environ.get("MACHINE_RUNS", "100")),
+            max_examples=int(os.environ.get("MACHINE_RUNS", "120")),
             stateful_step_count=30,
             deadline=None,
             derandomize="MACHINE_RANDOM" not in os.environ,
@@ -696,5 +698,6 @@ def test_the_registry_does_what_the_specification_says(record_property: Callable
             record_property("counts", dict(COUNTS))
             print(dict(COUNTS))
             Machine.wire.close()
-    assert COUNTS["requests"] > 2000
+        assert check_file(Path(folder) / "registry.db") > COUNTS["requests"] - COUNTS["refused"]
+    assert COUNTS["requests"] > 1500
     assert COUNTS["refused"] > COUNTS["requests"] / 20
