@@ -203,3 +203,16 @@ def test_a_status_of_our_own_keeps_type_and_sentence(desk: Desk) -> None:
     assert answer.json["title"] == "/messagegroups/ovens: the body is larger than 16 MB."
     assert answer.json["subject"] == "/messagegroups/ovens"
     assert RegistryProblem("bad_request", "/", error_detail="x", status=413).document()["status"] == 413
+
+
+@pytest.mark.feature("ERR-062")
+def test_a_store_that_others_hold_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.store.sqlite.BUSY_SECONDS", 0.1)
+    url = f"sqlite:///{tmp_path}/held.db"
+    with open_store(url) as held, open_store(url) as store:
+        desk = Desk(create_app(store, Settings()))
+        with held.write():
+            answer = desk.ask("PUT", "/messagegroups/ovens", {})
+            assert (answer.status, answer.problem) == (503, "server_busy")
+            assert desk.ask("GET", "/").status == 200
+        assert desk.ask("PUT", "/messagegroups/ovens", {}).status == 201

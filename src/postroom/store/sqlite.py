@@ -18,6 +18,7 @@ from postroom.errors import FolderUnwritable, StoreUnusable
 from postroom.model.source import parse_model
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Entity
+from postroom.registry.problems import RegistryProblem
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
 
@@ -209,13 +210,21 @@ class SqliteStore:
     def write(self) -> Iterator[SqliteTransaction]:
         """One writer at a time, in this process by the lock, among processes by BEGIN IMMEDIATE."""
         with self._turn:
-            self._writer.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield SqliteTransaction(self._writer)
             except BaseException:
                 self._writer.rollback()
                 raise
             self._writer.commit()
+
+    def _begin(self) -> None:
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            raise RegistryProblem("server_busy", "/", detail="Another process is writing.") from None
 
     def version(self) -> int:
         """SQLite's own count of commits by other connections, of this process and of others, as the watcher sees it."""
