@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.docs.sessions import Shell, Step, all_pages, read_fences
 
 from postroom.cli.command import ExampleCommand
 from postroom.cli.main import COMMANDS, main
+from tests.docs.sessions import Shell, Step, all_pages, read_fences
 
 # `match` says no when not every message landed, and the sample holds some that do not.
 NEGATIVE = {"match": 1}

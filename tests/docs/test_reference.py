@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.docs.sessions import ROOT
 
 from postroom.cli.main import COMMANDS
 from postroom.errors import PostroomError
@@ -18,6 +17,7 @@ from postroom.protocols.table import PROTOCOLS
 from postroom.registry.capabilities import CAPABILITIES
 from postroom.registry.problems import PROBLEMS
 from postroom.settings import FIELDS, variable
+from tests.docs.sessions import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 

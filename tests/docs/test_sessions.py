@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from tests.docs.sessions import ROOT, Shell, Step, all_pages, chains, fits, read_fences, run_page, starts_spark
 
 
