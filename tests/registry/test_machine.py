@@ -684,7 +684,7 @@ def test_the_registry_does_what_the_specification_says(record_property: Callable
         assert Machine.wire.send("PUT", "/modelsource", MODELSOURCE).status == 200
         budget = settings(
             phases=[Phase.generate] if "MACHINE_QUICK" in os.environ else list(Phase),
-            max_examples=int(os.environ.get("MACHINE_RUNS", "120")),
+            max_examples=int(os.environ.get("MACHINE_RUNS", "90")),
             stateful_step_count=30,
             deadline=None,
             derandomize="MACHINE_RANDOM" not in os.environ,
