@@ -146,7 +146,8 @@ class ResourceWrite:
         draft.attributes = {"xref": reference}
         draft.touched = True
         draft.createdat = self.existing.createdat if self.existing else self.interaction.now
-        draft.epoch = self.existing.epoch if self.existing else 1  # RES-056: what it had counts when it comes back
+        # RES-056: what a Resource had counts when it comes back; a reference that is written again counts on.
+        draft.epoch = self.existing.epoch if self.existing and not is_reference(self.existing) else 0
         self.drafts.clear()
         return self._save(draft)
 
