@@ -43,6 +43,7 @@ bench: setup ## Measure, side by side, as ratios
 
 docs: setup ## Build the documentation into site/
 	@$(BIN)/python scripts/reference.py
+	@$(BIN)/python scripts/conformance.py
 	@$(BIN)/zensical build --clean
 
 format: setup ## Put the code into the house format
