@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.model.fetching import Fetcher, FetchRefused
-from postroom.model.includes import expand_includes, refuse_all
+from postroom.model.includes import Remembering, expand_includes, refuse_all
 from postroom.model.refusal import ModelRefused
 from postroom.model.shipped import load_model
 
@@ -97,3 +97,20 @@ def test_a_model_file_includes_files_beside_it(tmp_path: Path) -> None:
 def test_only_named_hosts_are_asked(url: str) -> None:
     with pytest.raises(FetchRefused):
         Fetcher(["host:80"])(url)
+
+
+def test_what_was_fetched_before_is_not_fetched_again_and_nothing_else_is() -> None:
+    asked: list[str] = []
+
+    def ask(url: str) -> bytes:
+        asked.append(url)
+        return fetch(url)
+
+    remembering = Remembering(ask)
+    source = {"groups": {"$include": "http://host/models/docs.json#/groups"}}
+    first = expand_includes(source, remembering)
+    closed = remembering.closed()
+    assert expand_includes(source, closed) == first
+    assert asked == ["http://host/models/docs.json"]
+    with pytest.raises(ModelRefused, match="cannot be included here"):
+        expand_includes({"groups": {"$include": "http://host/models/near.json"}}, closed)

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlencode
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.discovery import NAMES, answer_discovery
+from postroom.http.including import fetched_includes
 from postroom.http.reading import Reading, export_flags
-from postroom.model.fetching import allowed_fetcher
 from postroom.model.render import render_model
 from postroom.registry.capabilities import read_capabilities, write_capabilities
 from postroom.registry.flags import parse_flags
@@ -71,9 +71,10 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
         with store.read() as tx:
             return Answer(json=tx.modelsource())
     source = required_json(call, settings)
+    fetch = fetched_includes(source, settings)
     with store.write() as tx:
         interaction = Interaction(tx)
-        interaction.fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
+        interaction.fetch = fetch
         write_modelsource(interaction, {} if source is None else source)
         interaction.finish()
         return Answer(json=tx.modelsource())

@@ -11,9 +11,10 @@ from postroom.http.calls import Answer, Call
 from postroom.http.configuration import required_json
 from postroom.http.documents import document_answer, document_body
 from postroom.http.headers import refuse_attributes
+from postroom.http.including import fetched_for
 from postroom.http.preconditions import check_preconditions
 from postroom.http.reading import Reading
-from postroom.model.fetching import allowed_fetcher
+from postroom.model.includes import Fetch
 from postroom.registry import operations
 from postroom.registry.capabilities import Capabilities, read_capabilities
 from postroom.registry.flags import check_flags, parse_flags
@@ -59,13 +60,12 @@ class EntityCall:
             return self.reading.collection()
         return self._entity(self.place)
 
-    def write(self) -> Answer:
+    def write(self, fetch: Fetch) -> Answer:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
         interaction = Interaction(self.tx)
         interaction.checks_epochs = "epoch" not in self.flags.ignores
         self.ignoring.check(self.call.path)
-        allowed = self.settings
-        interaction.fetch = allowed_fetcher(allowed.allow_fetch, allowed.timeout_s, allowed.max_document_mb)
+        interaction.fetch = fetch
         handler = getattr(self, f"_{self.call.method.lower()}")
         answer: Answer = handler(interaction)
         interaction.finish()
@@ -186,7 +186,8 @@ def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
         place = resolve(tx.model(), call.path)
         if call.method == "GET":
             return EntityCall(tx, call, place, settings).read()
+    fetch = fetched_for(call, settings)
     with store.write() as tx:
         place = resolve(tx.model(), call.path)
         check_preconditions(call, lambda reading: EntityCall(tx, reading, place, settings).read(), settings)
-        return EntityCall(tx, call, place, settings).write()
+        return EntityCall(tx, call, place, settings).write(fetch)

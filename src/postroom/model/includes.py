@@ -28,6 +28,32 @@ def refuse_all(url: str) -> bytes:
     raise FetchRefused(f"{url} cannot be included here")
 
 
+class Remembering:
+    """A fetch that asks for each URL once and then gives the same answer again."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+        self._answers: dict[str, bytes | FetchRefused] = {}
+
+    def __call__(self, url: str) -> bytes:
+        """The bytes at a URL."""
+        if url not in self._answers:
+            try:
+                self._answers[url] = self._fetch(url)
+            except FetchRefused as refused:
+                self._answers[url] = refused
+        answer = self._answers[url]
+        if isinstance(answer, FetchRefused):
+            raise answer
+        return answer
+
+    def closed(self) -> Remembering:
+        """The same answers, and no further questions."""
+        only_known = Remembering(refuse_all)
+        only_known._answers = self._answers
+        return only_known
+
+
 class _Expansion:
     def __init__(self, fetch: Fetch, base: str, document: Any) -> None:
         self._fetch = fetch
