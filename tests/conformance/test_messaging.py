@@ -361,3 +361,48 @@ def test_options_that_only_clients_judge_are_kept(wire: Wire) -> None:
     options = {"topic": "a/#", "topicfilter": "b/+", "sharedsubscriptiongroup": "g", "own": [1]}
     shown = wire.ok("PUT", ENDPOINT, endpoint(protocol="MQTT/5.0", protocoloptions=options))
     assert {name: shown["protocoloptions"][name] for name in options} == options
+
+
+@pytest.mark.feature("EP-008", "EP-011")
+@pytest.mark.parametrize(
+    ("name", "own", "good", "bad"),
+    [
+        ("envelope", "CloudEvents/1.0", ["cloudevents/1.0", "CloudEvents/1.0.2"], ["CloudEvents", "CloudEvents/1.1"]),
+        ("envelope", "CloudEvents/1.0", [None], ["CloudEvents/1.01", "Oven/1.0"]),
+        ("envelope", "CloudEvents", ["CLOUDEVENTS", "CloudEvents/2.0", None], ["CloudEventsPlus", "Oven"]),
+        ("envelope", None, ["CloudEvents/1.0", "Oven/2", None], []),
+        ("protocol", "HTTP", ["http", "HTTP/1.1", "HTTP/3", None], ["KAFKA", "HTTPS", "Pigeon/1"]),
+        ("protocol", "MQTT/5.0", ["MQTT", "mqtt/5.0", None], ["MQTT/3.1.1", "AMQP/1.0"]),
+        ("protocol", "AMQP", ["AMQP/1.0", None], ["AMQP/0.9"]),
+        ("protocol", "Pigeon/1", ["pigeon/1", None], ["Pigeon/2", "NATS"]),
+        ("protocol", None, ["KAFKA", "NATS", None], []),
+    ],
+)
+def test_messages_agree_with_their_endpoint(wire: Wire, name: str, own: Any, good: list[Any], bad: list[Any]) -> None:
+    message, shared = f"{ENDPOINT}/messages/m", "/messagegroups/free/messages/m"
+    wire.ok("PUT", ENDPOINT, endpoint(**{name: own}))
+    for value in good:
+        assert wire.ok("PUT", message, {name: value}).get(name) == value
+        wire.ok("PUT", shared, {name: value})
+        wire.ok("PUT", f"{ENDPOINT}/messages/x", {"meta": {"xref": shared}})
+    for value in bad:
+        assert wire.refusal("PUT", message, {name: value}) == "constraint_failure", value
+        assert wire.send("PUT", message, {name: value}).json["pointer"] == f"/{name}"
+        nested = endpoint(**{name: own}, messages={"n": {name: value}})
+        assert wire.refusal("PUT", ENDPOINT, nested) == "constraint_failure", value
+        assert wire.refusal("PUT", shared, {name: value}) == "constraint_failure", value
+        wire.ok("PUT", "/messagegroups/free/messages/other", {name: value})
+        borrowed = {"meta": {"xref": "/messagegroups/free/messages/other"}}
+        assert wire.refusal("PUT", f"{ENDPOINT}/messages/y", borrowed) == "constraint_failure", value
+
+
+@pytest.mark.feature("EP-008", "EP-011")
+def test_an_endpoint_does_not_leave_its_messages_behind(wire: Wire) -> None:
+    message = {"envelope": CLOUDEVENTS, "protocol": "NATS"}
+    wire.ok("PUT", ENDPOINT, endpoint(envelope="CloudEvents", protocol="NATS", messages={"m": message}))
+    for change in ({"protocol": "HTTP"}, {"envelope": "CloudEvents/2.0"}, {"envelope": "Oven"}):
+        assert wire.refusal("PATCH", ENDPOINT, change) == "constraint_failure", change
+    wire.ok("PATCH", ENDPOINT, {"envelope": CLOUDEVENTS})
+    wire.ok("PATCH", ENDPOINT, {"protocol": "HTTP", "messages": {"m": {"protocol": "HTTP"}}})
+    for wrong in ("/1.0", "CloudEvents/", "/"):
+        assert wire.refusal("PUT", "/endpoints/f", endpoint(envelope=wrong)) == "invalid_attribute", wrong

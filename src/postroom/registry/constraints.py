@@ -10,7 +10,7 @@ from postroom.model.constraints import constraint_error, narrowed
 from postroom.model.types import Attributes as Definitions
 from postroom.model.types import Constraint, GroupType, ResourceType
 from postroom.registry.interaction import Interaction
-from postroom.registry.messaging import IGNORING_CASE, INHERITED
+from postroom.registry.messaging import IGNORING_CASE, INHERITED, check_message, is_endpoint
 from postroom.registry.problems import RegistryProblem
 
 Attributes = dict[str, Any]
@@ -55,7 +55,7 @@ def _check_group(interaction: Interaction, xid: str) -> None:
     group = interaction.tx.entity(xid)
     kind = interaction.model.groups[xid.split("/")[1]]
     for plural in kind.resources if group else ():
-        if effective_constraints(kind, plural, group.attributes if group else {}):
+        if is_endpoint(kind) or effective_constraints(kind, plural, group.attributes if group else {}):
             for resource in interaction.tx.entities(f"{xid}/{plural}"):
                 _check_shown(interaction, resource.xid)
 
@@ -74,10 +74,12 @@ def _check_shown(interaction: Interaction, xid: str) -> None:
     group, resource = interaction.tx.entity(f"/{group_plural}/{group_id}"), interaction.tx.entity(xid)
     if group is None or resource is None:
         return
-    wanted = effective_constraints(interaction.model.groups[group_plural], plural, group.attributes)
+    kind = interaction.model.groups[group_plural]
+    wanted = effective_constraints(kind, plural, group.attributes)
     source = resource.attributes.get("xref", xid)
-    for version in interaction.tx.entities(f"{source}/versions") if wanted else ():
+    for version in interaction.tx.entities(f"{source}/versions") if wanted or is_endpoint(kind) else ():
         enforce(wanted, group.attributes, version.attributes, xid)
+        check_message(kind, group.attributes, version.attributes, xid)
 
 
 def fill(constraints: dict[str, Constraint], place: str, group: Attributes, version: Attributes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.model.types import GroupType, ResourceType
+from postroom.protocols.table import canonical_protocol
 from postroom.registry.problems import RegistryProblem
 
 # C-07, C-26: a Version without the attribute takes its group's value instead of failing the `equals` constraint.
@@ -21,7 +22,7 @@ BASE_ALIASES = ("basemessageuri", "basemessageurl")  # C-01
 
 def read_group(kind: GroupType, body: dict[str, Any], subject: str) -> dict[str, Any]:
     """A Group as written, with what older texts call differently under today's names."""
-    if kind.plural != "endpoints" or kind.singular != "endpoint":
+    if not is_endpoint(kind):
         return body
     body = _read_deprecated(body)
     usage = body.get("usage")
@@ -39,11 +40,51 @@ def check_group(kind: GroupType, attributes: dict[str, Any], subject: str) -> No
     for name in NOT_EMPTY.get(kind.plural, ()):
         if attributes.get(name) == "" and name in kind.attributes:
             raise _invalid(subject, name, "must not be empty")
-    if kind.plural != "endpoints" or kind.singular != "endpoint":
+    if not is_endpoint(kind):
         return
+    _check_usage(attributes, subject)
+    envelope = attributes.get("envelope")
+    if isinstance(envelope, str) and not all(envelope.split("/", 1)):
+        raise _invalid(subject, "envelope", "must be NAME or NAME/VERSION")
     options = attributes.get("envelopeoptions")
     if isinstance(options, dict) and options.get("mode") == "binary" and options.get("format") is not None:
         raise _invalid(subject, "envelopeoptions.format", "is for the structured mode only")
+
+
+def is_endpoint(kind: GroupType) -> bool:
+    """Whether Groups of this type are endpoints of the messaging model."""
+    return kind.plural == "endpoints" and kind.singular == "endpoint"
+
+
+def check_message(kind: GroupType, group: dict[str, Any], version: dict[str, Any], subject: str) -> None:
+    """Refuse a message that is not of the envelope and protocol of its endpoint; what it leaves out, it inherits."""
+    if not is_endpoint(kind):
+        return
+    for name, agrees in (("envelope", _is_as_precise), ("protocol", _is_same_protocol)):
+        wanted, given = group.get(name), version.get(name)
+        if isinstance(wanted, str) and isinstance(given, str) and not agrees(given, wanted):
+            raise RegistryProblem(
+                "constraint_failure",
+                subject,
+                detail=f"{name} is {given}, that of the endpoint is {wanted}",
+                pointer=f"/{name}",
+                path=name,
+                kind="equals",
+            )
+
+
+def _is_as_precise(given: str, wanted: str) -> bool:
+    """endpoint, `envelope`: the same, or the same with a version that the endpoint leaves open (C-07)."""
+    given, wanted = given.casefold(), wanted.casefold()
+    return given == wanted or given.startswith(wanted + ("." if "/" in wanted else "/"))
+
+
+def _is_same_protocol(given: str, wanted: str) -> bool:
+    """endpoint, `protocol`: the same in any spelling; a message without one has that of the endpoint (C-40)."""
+    return canonical_protocol(given) in ("", canonical_protocol(wanted)) or not canonical_protocol(wanted)
+
+
+def _check_usage(attributes: dict[str, Any], subject: str) -> None:
     usage = attributes.get("usage")
     if not isinstance(usage, list) or len(usage) == 1:
         return

@@ -11,6 +11,7 @@ from postroom.registry.drafting import Drafting
 from postroom.registry.entities import Entity
 from postroom.registry.formatting import mark_checks
 from postroom.registry.interaction import Interaction
+from postroom.registry.messaging import check_message
 from postroom.registry.metas import MetaDraft, apply_meta, choose_default, refit_meta
 from postroom.registry.places import Place, check_id
 from postroom.registry.problems import RegistryProblem
@@ -178,6 +179,7 @@ class ResourceWrite:
         for draft in self.drafts.values():
             mark_checks(self.kind, draft, meta.attributes, f"{self.xid}/versions/{draft.id}")
             constraints.enforce(wanted, group, draft.attributes, self.xid)
+            check_message(self.group_kind, group, draft.attributes, self.xid)
 
     def _check_roots(self) -> None:
         roots = [draft for draft in self.drafts.values() if draft.ancestor == draft.id]
