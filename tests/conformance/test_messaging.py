@@ -266,20 +266,30 @@ def choice(*words: Any) -> tuple[list[Any], list[Any]]:
     return list(words), ["oven", 99, True]
 
 
+def addresses(scheme: str) -> tuple[list[Any], list[Any]]:
+    good = [[{"uri": f"{scheme}://a:1"}, {"uri": scheme + "://{b}", "status": "up"}], [{"uri": "{c}://a:1"}], []]
+    return good, [{"uri": "x"}, ["x"], [{"uri": 5}], [{"uri": ""}], [{"uri": "a:1"}], [{"uri": "x://a:1"}]]
+
+
 def rows() -> list[Any]:
     """Id, protocols, name of the option, default, values that fit, values that do not."""
     mqtt, amqp, http, kafka = ("MQTT/5.0", "mqtt/3.1.1"), ("AMQP/1.0",), ("HTTP", "http/2"), ("KAFKA",)
     every = ("HTTP", "AMQP/1.0", "MQTT/5.0", "NATS", "KAFKA")
     headers = ([[{"name": "a", "value": "b"}, {"name": "a", "value": "c"}]], [{"a": "b"}, [{"name": 5}], ["a"]])
-    addresses = ([[{"uri": "x://a"}, {"uri": "x://{b}"}], []], [{"uri": "x"}, ["x"], [{"uri": 5}]])
     brokers = (
-        [[{"bootstrap.servers": ["a:1", "b:2"]}]],
-        [[{"bootstrap.servers": "a:1"}], [{"bootstrap.servers": [5]}]],
+        [[{"bootstrap.servers": ["a:1", "b:2"]}], [{"uri": "SSL://a:1"}]],
+        [[{"bootstrap.servers": "a:1"}], [{"bootstrap.servers": [5]}], [{"bootstrap.servers": []}]],
     )
     granted = [[{"type": "SASL", "mechanism": "PLAIN", "resourceuri": "urn:x", "authorityuri": "urn:y", "more": 1}]]
-    secured = ([[{"security.protocol": "SSL", "sasl.mechanism": "PLAIN"}]], [[{"security.protocol": 5}]])
+    secured = (
+        [[{"bootstrap.servers": ["a:1"], "security.protocol": "SSL", "sasl.mechanism": "PLAIN"}]],
+        [[{"bootstrap.servers": ["a:1"], "security.protocol": 5}]],
+    )
     table: list[tuple[str, tuple[str, ...], str, Any, tuple[list[Any], list[Any]]]] = [
-        ("EP-016", every[:4], "endpoints", None, addresses),
+        ("EP-016", every[:1], "endpoints", None, addresses("http")),
+        ("EP-016", every[1:2], "endpoints", None, addresses("amqp")),
+        ("EP-016", every[2:3], "endpoints", None, addresses("mqtt")),
+        ("EP-016", every[3:4], "endpoints", None, addresses("nats")),
         ("EP-016", kafka, "endpoints", None, brokers),
         ("EP-017", every, "authorization", None, (granted, ["SASL", [5], {"type": "SASL"}])),
         (
@@ -287,17 +297,23 @@ def rows() -> list[Any]:
             every,
             "authorization",
             None,
-            ([[{"type": word}] for word in ("OAuth2", "APIKey")], [[{"type": 5}]]),
+            ([[{"type": word}] for word in ("OAuth2", "APIKey")], [[{"type": 5}], [{"type": ""}]]),
         ),
-        ("EP-020", every, "authorization", None, ([[{"resourceuri": "urn:x"}]], [[{"authorityuri": 5}]])),
+        (
+            "EP-020",
+            every,
+            "authorization",
+            None,
+            ([[{"resourceuri": "urn:x"}]], [[{"authorityuri": 5}], [{"authorityuri": ""}], [{"resourceuri": ""}]]),
+        ),
         ("EP-021", every, "deployed", True, FLAGS),
         ("EP-022", ("NATS",), "subject", None, (["ovens.{id}"], [5])),
         ("EP-025", http, "method", "POST", (["PUT", "PURGE"], [5])),
         ("EP-026", http, "headers", None, headers),
         ("EP-027", http, "query", None, MAPS),
         ("EP-028", http, "apikeyname", None, TEXT),
-        ("EP-029", http, "apikeyin", "header", (["header", "query"], [5])),
-        ("EP-030", http, "plainscheme", "basic", (["basic", "form", "query"], [5])),
+        ("EP-029", http, "apikeyin", "header", (["header", "query", "{place}"], [5, "body", ""])),
+        ("EP-030", http, "plainscheme", "basic", (["basic", "form", "query"], [5, "digest", "Basic"])),
         ("EP-031", http, "plainusernamefield", None, TEXT),
         ("EP-031", http, "plainpasswordfield", None, TEXT),
         ("EP-033", amqp, "node", None, TEXT),
@@ -320,19 +336,17 @@ def rows() -> list[Any]:
         ("EP-050", mqtt, "willmessage", None, ([MESSAGE], ["/messagegroups/g", "x", 5])),
         ("EP-051", mqtt[1:], "cleansession", True, FLAGS),
         ("EP-052", mqtt[:1], "cleanstart", None, FLAGS),
-        ("EP-053", mqtt[:1], "sessionexpiryinterval", None, ([0, 4294967295], [-1, "x"])),
+        ("EP-053", mqtt[:1], "sessionexpiryinterval", None, ([0, 4294967295], [-1, "x", 4294967296])),
         ("EP-054", mqtt[:1], "nolocal", None, FLAGS),
         ("EP-054", mqtt[:1], "retainaspublished", None, FLAGS),
         ("EP-055", mqtt[:1], "retainhandling", None, choice(0, 1, 2)),
         ("EP-057", kafka, "topic", None, TEXT),
-        ("EP-058", kafka, "acks", 1, ([-1, 0, 1], ["all", 1.5])),
+        ("EP-058", kafka, "acks", 1, ([-1, 0, 1], ["all", 1.5, -2, 2])),
         ("EP-059", kafka, "key", None, TEXT),
         ("EP-060", kafka, "partition", None, ([0, 7], ["x", 0.5])),
         ("EP-061", kafka, "headers", None, MAPS),
         ("EP-062", kafka, "keyserializer", None, TEXT),
         ("EP-062", kafka, "valueserializer", None, TEXT),
-        ("EP-063", kafka, "autooffsetreset", None, choice("earliest", "latest", "none")),
-        ("EP-064", kafka, "enableautocommit", None, FLAGS),
         ("EP-065", kafka, "endpoints", None, secured),
     ]
     return [pytest.param(*row[1:], id=f"{row[0]} {row[2]}") for row in table]
@@ -342,7 +356,7 @@ def rows() -> list[Any]:
 @pytest.mark.feature("EP-029", "EP-030", "EP-031", "EP-033", "EP-034", "EP-035", "EP-036", "EP-037", "EP-038", "EP-039")
 @pytest.mark.feature("EP-040", "EP-041", "EP-042", "EP-043", "EP-044", "EP-047", "EP-048", "EP-049", "EP-050", "EP-051")
 @pytest.mark.feature("EP-052", "EP-053", "EP-054", "EP-055", "EP-057", "EP-058", "EP-059", "EP-060", "EP-061", "EP-062")
-@pytest.mark.feature("EP-063", "EP-064", "EP-065")
+@pytest.mark.feature("EP-065")
 @pytest.mark.parametrize(("protocols", "name", "default", "values"), rows())
 def test_options_of_a_protocol(wire: Wire, protocols: Any, name: str, default: Any, values: Any) -> None:
     for protocol in protocols:
@@ -356,10 +370,206 @@ def test_options_of_a_protocol(wire: Wire, protocols: Any, name: str, default: A
             assert wire.refusal("PUT", ENDPOINT, body) == "invalid_attribute", (protocol, value)
 
 
+@pytest.mark.feature("EP-016", "EP-024", "EP-033", "EP-045", "EP-068")
+@pytest.mark.parametrize(
+    ("protocol", "good", "bad"),
+    [
+        ("HTTP", ["http://a", "HTTPS://a/b?c={d}", "https://{host}"], ["ftp://a", "//a", "https:a"]),
+        ("HTTP/2", ["https://a"], ["http3://a"]),
+        ("AMQP/1.0", ["amqp://a/node", "amqps://a:5671/{node}"], ["https://a", "amqp:a"]),
+        ("AMQP", ["amqp://a"], ["mqtt://a"]),
+        (
+            "MQTT/5.0",
+            ["mqtt://a", "mqtts://a:8883/ovens/{id}", "tcp://a:1883", "ssl://a", "wss://a/"],
+            ["http://a", "tcp://a/ovens", "ssl://a/{topic}", "wss://a/mqtt", "mqtt://a/ovens/+"],
+        ),
+        ("MQTT/3.1.1", ["mqtt://a"], ["ws://a"]),
+        ("NATS", ["nats://a:4222", "tls://a:1", "ws://[::1]:1", "nats://{address}"], ["nats://a", "wss://a:1"]),
+    ],
+)
+def test_addresses_of_a_protocol(wire: Wire, protocol: str, good: list[str], bad: list[str]) -> None:
+    def body(uri: str) -> dict[str, Any]:
+        return endpoint(protocol=protocol, protocoloptions={"endpoints": [{"uri": uri}]})
+
+    for uri in good:
+        assert wire.ok("PUT", ENDPOINT, body(uri))["protocoloptions"]["endpoints"] == [{"uri": uri}]
+    for uri in bad:
+        assert wire.refusal("PUT", ENDPOINT, body(uri)) == "invalid_attribute", uri
+    nowhere = endpoint(protocol=protocol, protocoloptions={"endpoints": [{"status": "up"}]})
+    assert wire.refusal("PUT", ENDPOINT, nowhere) == "required_attribute_missing"
+
+
+@pytest.mark.feature("EP-024")
+def test_an_http_endpoint_has_one_role(wire: Wire) -> None:
+    for role in ("subscriber", "consumer", "producer"):
+        wire.ok("PUT", ENDPOINT, {"usage": [role], "protocol": "HTTP"})
+    for protocol in ("HTTP", "HTTP/1.1"):
+        body = {"usage": ["subscriber", "consumer"], "protocol": protocol}
+        assert wire.refusal("PUT", ENDPOINT, body) == "invalid_attribute"
+
+
+def cases() -> list[Any]:
+    """Id, protocol, role, options that fit, options that do not, each with the place that is named."""
+    mqtt, kafka, group = "MQTT/5.0", "KAFKA", {"consumergroup": "bakers"}
+    table: list[tuple[str, str, str, list[Any], list[tuple[Any, str]]]] = [
+        (
+            "EP-019",
+            "HTTP",
+            "producer",
+            [{"authorization": [{"type": "SASL", "mechanism": "PLAIN"}, {"type": "SASL"}]}],
+            [
+                ({"authorization": [{"type": "SASL"}, {"type": "Plain", "mechanism": "PLAIN"}]}, "authorization/1"),
+                ({"authorization": [{"mechanism": "PLAIN"}]}, "authorization/0/mechanism"),
+                ({"authorization": [{"type": "SASL", "mechanism": ""}]}, "authorization/0/mechanism"),
+            ],
+        ),
+        (
+            "EP-032",
+            "HTTP",
+            "producer",
+            [
+                {"apikeyname": "X-Key", "headers": [{"name": "x-key", "value": "{key}"}, {"name": "a", "value": "b"}]},
+                {"headers": [{"name": "Authorization", "value": "Bearer {token}"}]},
+                {"endpoints": [{"uri": "https://{user}:{password}@a"}, {"uri": "https://user@a"}]},
+                {"plainscheme": "query", "plainpasswordfield": "p", "query": {"p": "{password}", "q": "oven"}},
+                {"authorization": [{"type": "APIKey", "documentation": "http://x", "password": "{password}"}]},
+            ],
+            [
+                ({"apikeyname": "X-Key", "headers": [{"name": "x-key", "value": "k3y"}]}, "headers/0/value"),
+                ({"headers": [{"name": "authorization", "value": "Basic YTpi"}]}, "headers/0/value"),
+                ({"endpoints": [{"uri": "https://user:secret@a"}]}, "endpoints/0/uri"),
+                ({"apikeyin": "query", "apikeyname": "key", "query": {"key": "k3y"}}, "query/key"),
+                ({"plainpasswordfield": "p", "query": {"p": "secret"}}, "query/p"),
+                ({"authorization": [{"type": "APIKey", "apikey": "k3y"}]}, "authorization/0/apikey"),
+                ({"authorization": [{"type": "OAuth2", "client_secret": "s"}]}, "authorization/0/client_secret"),
+            ],
+        ),
+        (
+            "EP-046",
+            mqtt,
+            "producer",
+            [{"topic": "ovens/{id}"}, {"topicfilter": "ovens/+/#"}],
+            [
+                ({"topic": "ovens/+"}, "topic"),
+                ({"topic": "ovens/#"}, "topic"),
+                ({"topic": "ovens", "topicfilter": "ovens/+"}, "topic"),
+            ],
+        ),
+        (
+            "EP-046",
+            "MQTT/3.1.1",
+            "producer",
+            [{"topic": "ovens"}],
+            [({"topic": "#"}, "topic"), ({"topic": "a", "topicfilter": "b"}, "topic")],
+        ),
+        ("EP-046", mqtt, "subscriber", [{"topicfilter": "ovens/#"}], [({"topic": "a", "topicfilter": "b"}, "topic")]),
+        (
+            "EP-056",
+            mqtt,
+            "subscriber",
+            [{"topicfilter": "ovens/#", "sharedsubscriptiongroup": "bakers"}],
+            [
+                ({"sharedsubscriptiongroup": "bakers"}, "sharedsubscriptiongroup"),
+                ({"topicfilter": "a", "sharedsubscriptiongroup": "$share/bakers"}, "sharedsubscriptiongroup"),
+                ({"topicfilter": "a", "sharedsubscriptiongroup": "bakers/b"}, "sharedsubscriptiongroup"),
+            ],
+        ),
+        (
+            "EP-066",
+            kafka,
+            "consumer",
+            [group],
+            [({}, "consumergroup"), ({"topic": "ovens"}, "consumergroup"), ({"consumergroup": ""}, "consumergroup")],
+        ),
+        ("EP-066", kafka, "subscriber", [{"topic": "ovens"}], [(group, "consumergroup")]),
+        (
+            "EP-063",
+            kafka,
+            "consumer",
+            [{**group, "autooffsetreset": word} for word in ("earliest", "latest", "none")],
+            [({**group, "autooffsetreset": wrong}, "autooffsetreset") for wrong in ("oven", 99, True)],
+        ),
+        (
+            "EP-064",
+            kafka,
+            "consumer",
+            [{**group, "enableautocommit": flag} for flag in (True, False)],
+            [({**group, "enableautocommit": wrong}, "enableautocommit") for wrong in ("true", 1)],
+        ),
+        *(
+            (
+                "EP-067",
+                kafka,
+                role,
+                [{"topic": "ovens"}],
+                [
+                    ({"autooffsetreset": "latest"}, "autooffsetreset"),
+                    ({"enableautocommit": False}, "enableautocommit"),
+                ],
+            )
+            for role in ("producer", "subscriber")
+        ),
+        (
+            "EP-069",
+            "NATS",
+            "subscriber",
+            [
+                {"subject": "ovens.{id}"},
+                {"subject": "a*b.c>"},
+                {"subjectfilter": "ovens.*.>"},
+                {"subjectfilter": "ovens.>", "queuegroup": "bakers"},
+            ],
+            [
+                ({"subject": "ovens.*"}, "subject"),
+                ({"subject": "ovens.>"}, "subject"),
+                ({"subject": "ovens", "subjectfilter": "ovens.*"}, "subject"),
+                ({"queuegroup": "bakers"}, "queuegroup"),
+                ({"subject": "ovens", "queuegroup": "bakers"}, "queuegroup"),
+            ],
+        ),
+    ]
+    return [pytest.param(*row[1:], id=" ".join(row[:3])) for row in table]
+
+
+@pytest.mark.feature("EP-019", "EP-032", "EP-046", "EP-056", "EP-063", "EP-064", "EP-066", "EP-067", "EP-069")
+@pytest.mark.parametrize(("protocol", "role", "good", "bad"), cases())
+def test_options_that_depend_on_each_other(
+    wire: Wire, protocol: str, role: str, good: list[Any], bad: list[tuple[Any, str]]
+) -> None:
+    for options in good:
+        shown = wire.ok("PUT", ENDPOINT, {"usage": [role], "protocol": protocol, "protocoloptions": options})
+        assert {name: shown["protocoloptions"][name] for name in options} == options
+    for options, place in bad:
+        body = {"usage": [role], "protocol": protocol, "protocoloptions": options}
+        assert wire.refusal("PUT", ENDPOINT, body) in ("invalid_attribute", "required_attribute_missing"), options
+        assert wire.send("PUT", ENDPOINT, body).json["pointer"].startswith(f"/protocoloptions/{place}"), options
+
+
+@pytest.mark.feature("EP-066", "EP-067")
+def test_a_changed_role_is_judged_with_the_options_that_are_there(wire: Wire) -> None:
+    options = {"consumergroup": "bakers", "autooffsetreset": "latest"}
+    wire.ok("PUT", ENDPOINT, {"usage": ["consumer"], "protocol": "KAFKA", "protocoloptions": options})
+    assert wire.refusal("PATCH", ENDPOINT, {"usage": ["producer"]}) == "invalid_attribute"
+    wire.ok("PATCH", ENDPOINT, {"usage": ["producer"], "protocoloptions": {"topic": "ovens"}})
+    assert wire.refusal("PATCH", ENDPOINT, {"usage": ["consumer"]}) == "required_attribute_missing"
+    wire.ok("PATCH", ENDPOINT, {"usage": ["consumer"], "protocoloptions": None})  # abstract: no options, no rules
+
+
 @pytest.mark.feature("EP-023")
-def test_options_that_only_clients_judge_are_kept(wire: Wire) -> None:
-    options = {"topic": "a/#", "topicfilter": "b/+", "sharedsubscriptiongroup": "g", "own": [1]}
-    shown = wire.ok("PUT", ENDPOINT, endpoint(protocol="MQTT/5.0", protocoloptions=options))
+@pytest.mark.parametrize(
+    ("usage", "protocol", "options"),
+    [
+        (["consumer"], "MQTT/3.1.1", {"topic": "spBv1.0/STATE/#,spBv1.0/{group}/NCMD/{node}"}),
+        (["subscriber"], "MQTT/5.0", {"topic": "events", "retain": True, "own": [1]}),
+        (["producer"], "KAFKA", {"consumergroup": "bakers"}),
+        (["consumer"], "AMQP/1.0", {"durable": True, "linkproperties": {"a": 1}}),
+        (["producer"], "Pigeon/1", {"topic": "#", "acks": 9, "endpoints": [{"uri": "x://a"}, {"coop": 4}]}),
+        (["producer"], "MQTT", {"authorization": [[["SASL"]], 5], "endpoints": {"uri": 5}, "topic": 5}),
+    ],
+)
+def test_options_that_only_clients_judge_are_kept(wire: Wire, usage: Any, protocol: str, options: Any) -> None:
+    """What the roles of an option are is advice; real catalogs have filters in the `topic` of consumers."""
+    shown = wire.ok("PUT", ENDPOINT, {"usage": usage, "protocol": protocol, "protocoloptions": options})
     assert {name: shown["protocoloptions"][name] for name in options} == options
 
 

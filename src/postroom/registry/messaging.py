@@ -6,6 +6,8 @@ from typing import Any
 
 from postroom.model.types import GroupType, ResourceType
 from postroom.protocols.table import canonical_protocol
+from postroom.registry.composing import raise_violations
+from postroom.registry.endpoint_options import option_violations
 from postroom.registry.problems import RegistryProblem
 
 # C-07, C-26: a Version without the attribute takes its group's value instead of failing the `equals` constraint.
@@ -49,6 +51,7 @@ def check_group(kind: GroupType, attributes: dict[str, Any], subject: str) -> No
     options = attributes.get("envelopeoptions")
     if isinstance(options, dict) and options.get("mode") == "binary" and options.get("format") is not None:
         raise _invalid(subject, "envelopeoptions.format", "is for the structured mode only")
+    raise_violations(list(option_violations(attributes)), subject)
 
 
 def is_endpoint(kind: GroupType) -> bool:
