@@ -57,6 +57,13 @@ def test_targets_that_cannot_be_written() -> None:
         write_target({}, "somewhere", SETTINGS)
 
 
+def test_a_catalog_does_not_rename_the_registry_it_is_loaded_into(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'catalog.db'}"
+    catalog = {"description": "of the file", "documentation": {"url": "README.md"}, "messagegroups": {"g": {}}}
+    write_target(catalog, url, SETTINGS)
+    assert "description" not in read_source(url, SETTINGS)
+
+
 def test_a_catalog_survives_a_store(tmp_path: Path) -> None:
     from postroom.catalog import Catalog
 

@@ -15,9 +15,14 @@ REGISTRY_ATTRIBUTES = ("name", "description", "documentation", "icon", "labels")
 
 
 def write_target(document: Tree, target: str, settings: Settings) -> None:
-    """Load a document's groups with all they hold, all or nothing; what it says of the registry itself, before."""
+    """Load a document's groups with all they hold, all or nothing.
+
+    A dump has the model too and says what the registry itself is called; any other catalog names only itself, and
+    several of them may be loaded into one registry.
+    """
     groups = {kind: document[kind] for kind in group_types(document) if kind in document}
-    registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document}
+    is_dump = "modelsource" in document
+    registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
     scheme = scheme_of(target)
     if scheme in ("http", "https"):
         _write_service(groups, registry, document, target, settings)
