@@ -60,17 +60,9 @@ class Maker:
         templates = [check.template for check in (*self.envelope, *self.protocol) if check.template]
         return list(dict.fromkeys(name for template in templates for name in template.names))
 
-    def make(
-        self,
-        variables: Mapping[str, Any],
-        data: Any = None,
-        *,
-        protocol: str = "",
-        mode: str = "",
-        rng: random.Random | None = None,
-    ) -> Record:
-        """A record of this definition; everything that is missing or wrong is said at once."""
-        return self.draft(variables, data, protocol=protocol, mode=mode, rng=rng).record()
+    def make(self, variables: Mapping[str, Any], data: Any = None, **options: Any) -> Record:
+        """A record of this definition (options as for `draft`); everything missing or wrong is said at once."""
+        return self.draft(variables, data, **options).record()
 
     def draft(
         self,
