@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from postroom.messages.property_types import conforms, is_now
+from postroom.messages.property_types import checker, is_now
 
 
 @pytest.mark.feature("MSG-039", "MSG-040", "MSG-041", "MSG-042", "MSG-043", "MSG-044")
@@ -28,8 +28,8 @@ from postroom.messages.property_types import conforms, is_now
     ],
 )
 def test_types(kind: str, good: list[Any], bad: list[Any]) -> None:
-    assert [value for value in good if not conforms(kind, value)] == []
-    assert [value for value in bad if conforms(kind, value)] == []
+    assert [value for value in good if not checker(kind)(value)] == []
+    assert [value for value in bad if checker(kind)(value)] == []
 
 
 @pytest.mark.feature("MSG-053", "MSG-054")

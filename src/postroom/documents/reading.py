@@ -12,7 +12,7 @@ from postroom.settings import Settings
 
 JSON_SUFFIXES = (".json", ".cereg")
 YAML_SUFFIXES = (".yaml", ".yml")
-_MOST_YAML_NODES = 5_000_000
+_MOST_VALUES = 5_000_000
 
 
 def document_files(path: Path) -> Iterator[Path]:
@@ -101,8 +101,8 @@ def _check_depth(value: Any, limit: int, path: Path) -> None:
         if not layer:
             return
         # YAML aliases share nodes in memory but count each time here, so that a small file cannot unfold endlessly.
-        if seen > _MOST_YAML_NODES:
-            raise DocumentRefused(f"it unfolds to more than {_MOST_YAML_NODES:,} values.", place=str(path))
+        if seen > _MOST_VALUES:
+            raise DocumentRefused(f"it unfolds to more than {_MOST_VALUES:,} values.", place=str(path))
     raise DocumentRefused(
         f"it is nested deeper than {limit} levels.",
         place=str(path),

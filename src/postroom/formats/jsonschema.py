@@ -15,6 +15,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats import jsonschema_columns, jsonschema_samples
 from postroom.formats.columns import ColumnType
 from postroom.formats.schema import Violation
+from postroom.model.pointers import pointer
 
 _DRAFTS: dict[str, Any] = {
     "draft-04": jsonschema_rs.Draft4Validator,
@@ -90,12 +91,11 @@ def _draft(version: str, document: Any) -> Any:
 
 
 def _violation(error: Any) -> Violation:
-    at = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
     keyword: str = error.kind.name
     is_null = keyword == "type" and error.instance is None
     code = "null_not_allowed" if is_null else "payload_" + re.sub("([A-Z])", r"_\1", keyword).lower()
     describe = _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
-    return Violation(at, code, describe(error.kind), shorten_json(error.instance))
+    return Violation(pointer(error.instance_path), code, describe(error.kind), shorten_json(error.instance))
 
 
 _EXPECTATIONS: dict[str, Callable[[Any], str]] = {

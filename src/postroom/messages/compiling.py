@@ -11,6 +11,7 @@ from postroom.messages.constraints import Check
 from postroom.messages.definition import CompiledCatalog, Constraint, Definition
 from postroom.messages.schema_sources import schema_source
 from postroom.messages.tree import Place, Tree, message_places
+from postroom.model.pointers import pointer
 from postroom.protocols.cloudevents import ENVELOPE
 from postroom.protocols.table import canonical_protocol, wire_named
 from postroom.protocols.wire import Option
@@ -92,7 +93,7 @@ def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
     for name, value in declared.items():
         kind = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
         yield Constraint(
-            at=f"/envelopemetadata/{_escape(name)}",
+            at=pointer(("envelopemetadata", name)),
             path=(name,),
             type=kind,
             value=_value(value),
@@ -111,9 +112,9 @@ def _protocol(message: Tree) -> Iterator[Constraint]:
         if option is None:
             # A protocol we do not know is matched literally; an unknown option of one we know is for lint to say.
             if not wire.options and not isinstance(given, list):
-                yield _constraint(Option(name, "any"), (name,), f"/protocoloptions/{_escape(name)}", _property(given))
+                yield _constraint(Option(name, "any"), (name,), pointer(("protocoloptions", name)), _property(given))
             continue
-        yield from _option(option, given, f"/protocoloptions/{_escape(name)}")
+        yield from _option(option, given, pointer(("protocoloptions", name)))
 
 
 def _option(option: Option, given: Any, at: str) -> Iterator[Constraint]:
@@ -121,7 +122,7 @@ def _option(option: Option, given: Any, at: str) -> Iterator[Constraint]:
         yield _constraint(option, (option.name,), at, _property(given))
         return
     for name, value, step in _pairs(given):
-        yield _constraint(option, (option.name, name), f"{at}/{_escape(step)}", value)
+        yield _constraint(option, (option.name, name), at + pointer((step,)), value)
 
 
 def _pairs(given: Any) -> Iterator[tuple[str, Tree, str]]:
@@ -182,7 +183,3 @@ def _content_type(message: Tree, schema_format: str) -> str:
 def _text(holder: Tree, name: str) -> str:
     value = holder.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _escape(step: str) -> str:
-    return step.replace("~", "~0").replace("/", "~1")

@@ -30,13 +30,11 @@ def is_now(value: Any) -> bool:
 
 
 def checker(kind: str) -> Callable[[Any], bool]:
-    """The function that tells whether a value found on the wire has the type; an unknown type takes anything."""
+    """The function that tells whether a value found on the wire has the type; an unknown type takes anything.
+
+    Headers carry text, so the text forms of booleans and numbers count.
+    """
     return _CHECKS.get(kind.lower(), lambda _value: True)
-
-
-def conforms(kind: str, value: Any) -> bool:
-    """Whether a value found on the wire has the type; text forms of booleans and numbers count."""
-    return checker(kind)(value)
 
 
 def _is_boolean(value: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from postroom.model.names import SCALAR_LENGTH, is_attribute_name, is_map_key
+from postroom.model.pointers import pointer
 from postroom.model.scalars import normal_timestamp, scalar_error
 from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Item, Model
 from postroom.model.xids import is_xidtype, xid_error
@@ -24,7 +25,7 @@ class Violation(msgspec.Struct, frozen=True):
     @property
     def pointer(self) -> str:
         """The place as a JSON pointer."""
-        return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in self.path)
+        return pointer(self.path)
 
     @property
     def dotted(self) -> str:
