@@ -14,9 +14,9 @@ SHOWN_COLUMNS = 6
 @click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array with all columns instead of a table.")
 def command(lake: str, as_json: bool) -> None:
-    """List the tables of a lake under the names that `postroom sql` knows, with rows and columns of the payload.
+    """List the tables of a lake with definition, its version, rows and columns of the payload.
 
-    The version is that of the message definition. --json has the definitions and all columns as well.
+    Tables have the names that `postroom sql` knows. --json has all columns.
     """
     from postroom.pipeline.lake import open_lake
     from postroom.pipeline.spark import require_spark
@@ -29,8 +29,8 @@ def command(lake: str, as_json: bool) -> None:
     if as_json:
         print_json(tables)
         return
-    rows = [(t.table, t.version, t.rows, _payload(t.columns)) for t in tables]
-    print_table("Tables", ("table", "version", "rows", "columns of the payload"), rows)
+    rows = [(t.table, t.definition, t.version, t.rows, _payload(t.columns)) for t in tables]
+    print_table("Tables", ("table", "definition", "version", "rows", "columns of the payload"), rows)
 
 
 def _payload(columns: dict[str, str]) -> str:
