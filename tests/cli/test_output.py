@@ -15,12 +15,6 @@ def test_numbers_are_grouped_and_markup_is_text(capsys: pytest.CaptureFixture[st
     assert "[bold]x" in shown
 
 
-def test_what_a_row_is_called_is_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
-    name = '"fleet.telemetry"."vehicle.telemetry.battery"'
-    print_table("", ("table", "definition", "columns"), [(name, "/messagegroups/" * 6, "speed double, " * 9)])
-    assert name in capsys.readouterr().out
-
-
 def test_wide_rows_are_printed_a_line_per_column(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("", [f"column{n}" for n in range(20)], [[None, {"a": [1]}, *range(18)]])
     shown = capsys.readouterr().out

@@ -14,7 +14,6 @@ import msgspec
 
 NUMBERS = (int, float, Decimal)
 _NARROWEST_COLUMN = 12
-_LONGEST_NAME = 60
 
 
 def print_json(value: Any) -> None:
@@ -38,9 +37,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     table = Table(title=title or None, title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[position], NUMBERS) for row in rows)
-        # What a row is called stays in one piece, to be copied.
-        least = min(_LONGEST_NAME, max(len(row[0]) for row in cells)) if cells and position == 0 else None
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold", min_width=least)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         table.add_row(*row)
     Console(width=_width(), markup=False, highlight=False).print(table)
