@@ -1,17 +1,21 @@
 """Filling columns: a decoded payload in the shape its columns ask for.
 
+Values are what JSON has, and `bytes`, `Decimal`, `date` and `datetime` where a format has such types.
+
 A column type is turned once into a function that fills it; the functions are called millions of times.
 """
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
 import msgspec
 
-from postroom.formats.columns import ColumnType, JsonText, ListOf, MapOf, Scalar, StructOf
+from postroom.formats.columns import ColumnType, Decimal, JsonText, ListOf, MapOf, Scalar, StructOf
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -46,6 +50,25 @@ def _filler(column: Any) -> Filler:
 @_filler.register
 def _(column: Scalar) -> Filler:
     return _SCALARS[column.name]
+
+
+@_filler.register
+def _(column: Decimal) -> Filler:
+    expected = f"a number of at most {column.precision} digits, {column.scale} of them behind the point"
+    context = decimal.Context(prec=column.precision, traps=[decimal.Inexact, decimal.InvalidOperation])
+    step = decimal.Decimal(1).scaleb(-column.scale)
+
+    def fill_decimal(value: Any) -> decimal.Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | float | str | decimal.Decimal):
+            raise ColumnMismatch(expected, value)
+        try:
+            # By its text: 0.1 means a tenth, not the nearest binary fraction.
+            number = value if isinstance(value, decimal.Decimal) else decimal.Decimal(str(value))
+            return number.quantize(step, context=context)
+        except decimal.DecimalException:
+            raise ColumnMismatch(expected, value) from None
+
+    return fill_decimal
 
 
 @_filler.register
@@ -139,10 +162,29 @@ def _exactly(kind: type, name: str) -> Filler:
     return check
 
 
+def _date(value: Any) -> datetime.date:
+    if isinstance(value, str):
+        try:
+            return datetime.date.fromisoformat(value)
+        except ValueError:
+            raise ColumnMismatch("a date of the years 1 to 9999", value) from None
+    if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
+        raise ColumnMismatch("a date of the years 1 to 9999", value)
+    return value
+
+
+def _timestamp(value: Any) -> datetime.datetime:
+    if not isinstance(value, datetime.datetime):
+        raise ColumnMismatch("a point in time of the years 1 to 9999", value)
+    return value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+
+
 _SCALARS: dict[str, Filler] = {
     "int64": _integer,
     "double": _number,
     "boolean": _exactly(bool, "a boolean"),
     "string": _exactly(str, "text"),
     "binary": _exactly(bytes, "bytes"),
+    "date": _date,
+    "timestamp": _timestamp,
 }

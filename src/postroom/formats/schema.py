@@ -1,9 +1,14 @@
-"""The one interface of all payload schema formats."""
+"""The one interface of all payload schema formats.
+
+Each format is a folder with a module `format` that offers `parse`, `check` and `readable`, as `Format` describes them;
+`table.py` lists the formats.
+"""
 
 from __future__ import annotations
 
 import random
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -22,18 +27,98 @@ class Violation(msgspec.Struct, frozen=True):
 class PayloadSchema(Protocol):
     """A parsed payload schema of any format."""
 
-    def judge(self, payload: bytes) -> tuple[Any, list[Violation]]:
-        """Decode a payload and validate it: the decoded value and no violations, or what does not fit."""
+    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+        """Decode a payload and validate it: the decoded value and no violations, or what does not fit.
+
+        Never raises for a payload. The content type tells encodings apart where a format has several; without one the
+        format's own binary or text form is meant.
+        """
         ...
 
     def encode(self, value: Any) -> bytes:
-        """The payload bytes of a Python value (not validated)."""
+        """The payload bytes of a Python value in the format's own encoding (not validated)."""
         ...
 
     def columns(self) -> ColumnType:
-        """The table columns that values of this schema fill."""
+        """The table columns that decoded values of this schema fill."""
         ...
 
     def sample(self, rng: random.Random) -> Any:
         """Invent a value that fits the schema."""
+        ...
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A schema document that a reference led to, and the place that its own references start from."""
+
+    place: str
+    document: Any
+
+
+class Library(Protocol):
+    """The other schema documents that a document may refer to. Looking something up never reaches the network, unless
+    a setting allows the host."""
+
+    def find(self, reference: str, place: str = "") -> Found | None:
+        """The document that a reference means, seen from a place (by default that of the referring document)."""
+        ...
+
+    def neighbours(self) -> Iterator[Found]:
+        """The other documents of the same schema group, for formats that refer by the name of a type."""
+        ...
+
+
+class EmptyLibrary:
+    """A library without any document: references resolve inside the document only."""
+
+    def find(self, reference: str, place: str = "") -> Found | None:
+        """Nothing."""
+        return None
+
+    def neighbours(self) -> Iterator[Found]:
+        """Nothing."""
+        return iter(())
+
+
+class SchemaDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A schema as its author wrote it.
+
+    `document` is a JSON value, text or bytes; `version` is the part of the format's name behind the slash, in lower
+    case; `fragment` picks one type of the document, in the format's own way; "" means the document's own root.
+    """
+
+    document: Any
+    version: str = ""
+    fragment: str = ""
+    library: Library = EmptyLibrary()
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether payloads of one schema can be read with another.
+
+    `counterexample` is a payload that the writer's schema accepts and the reader's refuses, `shown` the same for
+    people; `writer_at` and `reader_at` are the places in both documents that disagree.
+    """
+
+    answer: Literal["compatible", "incompatible", "undecided"]
+    reason: str = ""
+    writer_at: str = ""
+    reader_at: str = ""
+    counterexample: bytes | None = None
+    shown: str = ""
+
+
+class Format(Protocol):
+    """What the module of a format offers."""
+
+    def parse(self, source: SchemaDocument) -> PayloadSchema:
+        """The schema, ready for payloads; SchemaRefused says what is wrong and where."""
+        ...
+
+    def check(self, source: SchemaDocument) -> None:
+        """Raise SchemaRefused unless the document is one that the format allows."""
+        ...
+
+    def readable(self, writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
+        """Whether every payload that fits the writer's schema can be read with the reader's."""
         ...

@@ -1,22 +1,76 @@
-"""The payload schema formats we know. A new one is one new module and one line here."""
+"""The payload schema formats we know. A new one is one new folder and one line here."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from postroom.errors import FormatUnknown
-from postroom.formats.schema import PayloadSchema
-
-# Modules load on first use: a catalog without Avro needs no Avro library.
-_MODULES = {"jsonschema": "postroom.formats.jsonschema"}
+from postroom.formats.schema import EmptyLibrary, Format, Library, PayloadSchema, SchemaDocument, Verdict
 
 
-def parse_schema(name: str, document: Any, fragment: str = "") -> PayloadSchema:
-    """Parse a schema document of a named format (`NAME/VERSION`, case ignored)."""
-    family, _, version = name.partition("/")
-    module = _MODULES.get(family.lower())
-    if module is None:
-        raise FormatUnknown(f"the schema format {name or '(none)'!r} is not one we read.")
-    parsed: PayloadSchema = importlib.import_module(module).parse(version.lower(), document, fragment)
-    return parsed
+class Family(msgspec.Struct, frozen=True):
+    """A format without its version: the name we write, other names seen in the wild, and the media types of payloads,
+    the one that definitions imply first (C-21)."""
+
+    name: str
+    folder: str
+    media_types: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+
+
+FAMILIES = (Family("JsonSchema", "jsonschema", ("application/json",)),)
+
+_BY_NAME = {name.lower(): family for family in FAMILIES for name in (family.name, *family.aliases)}
+
+
+class FormatName(msgspec.Struct, frozen=True):
+    """A format's name taken apart: its family and the version in lower case, without a trailing `.0` (C-28)."""
+
+    family: Family
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.family.name}/{self.version}" if self.version else self.family.name
+
+
+def format_named(name: str) -> FormatName | None:
+    """The format that a name means, however it is spelled; None for one we do not know."""
+    family, _, version = name.strip().partition("/")
+    found = _BY_NAME.get(family.strip().lower())
+    return None if found is None else FormatName(found, version.strip().lower().removesuffix(".0"))
+
+
+def parse_schema(name: str, document: Any, fragment: str = "", library: Library | None = None) -> PayloadSchema:
+    """Parse a schema document of a named format."""
+    module, source = _source(name, document, fragment, library)
+    return module.parse(source)
+
+
+def check_schema(name: str, document: Any, library: Library | None = None) -> None:
+    """Raise SchemaRefused unless a document is one that its format allows."""
+    module, source = _source(name, document, "", library)
+    module.check(source)
+
+
+def readable(name: str, writer: Any, reader: Any, library: Library | None = None) -> Verdict:
+    """Whether every payload that fits the writer's document can be read with the reader's."""
+    module, written = _source(name, writer, "", library)
+    return module.readable(written, _source(name, reader, "", library)[1])
+
+
+def _source(name: str, document: Any, fragment: str, library: Library | None) -> tuple[Format, SchemaDocument]:
+    known = format_named(name)
+    if known is None:
+        readable = ", ".join(family.name for family in FAMILIES)
+        raise FormatUnknown(
+            f"the schema format {name or '(none)'!r} is not one we read.", remedy=f"We read {readable}."
+        )
+    # Modules load on first use: a catalog without Avro needs no Avro library.
+    module = importlib.import_module(f"postroom.formats.{known.family.folder}.format")
+    source = SchemaDocument(
+        document=document, version=known.version, fragment=fragment, library=library or EmptyLibrary()
+    )
+    return cast(Format, module), source

@@ -1,4 +1,4 @@
-"""JSON Schema, drafts 4 to 2020-12, judged by jsonschema-rs. References resolve inside the document only."""
+"""JSON Schema judged by jsonschema-rs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import jsonschema_rs
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats import jsonschema_columns, jsonschema_samples
 from postroom.formats.columns import ColumnType
-from postroom.formats.schema import Violation
+from postroom.formats.jsonschema import columns, samples
+from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.texts import json_of
 from postroom.model.pointers import pointer
 
 _DRAFTS: dict[str, Any] = {
@@ -41,7 +42,7 @@ class JsonSchema:
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
             raise SchemaRefused(f"this is not a usable JSON Schema: {_first_line(error)}") from None
 
-    def judge(self, payload: bytes) -> tuple[Any, list[Violation]]:
+    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         try:
             # Not orjson: it turns integers beyond 64 bits into floats, and free-form parts must keep every digit.
@@ -58,7 +59,7 @@ class JsonSchema:
 
     @functools.cached_property
     def _columns(self) -> ColumnType:
-        return jsonschema_columns.columns(self.document)
+        return columns.columns(self.document)
 
     def columns(self) -> ColumnType:
         """The columns values of this schema fill."""
@@ -66,22 +67,28 @@ class JsonSchema:
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""
-        return jsonschema_samples.sample(self.document, rng, self._validator.is_valid)
+        return samples.sample(self.document, rng, self._validator.is_valid)
 
 
-def parse(version: str, document: Any, fragment: str) -> JsonSchema:
-    """Parse a schema document, given as a JSON value or as its text."""
-    if isinstance(document, str):
-        try:
-            document = msgspec.json.decode(document)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise SchemaRefused(f"this is not JSON: {error}.") from None
+def parse(source: SchemaDocument) -> JsonSchema:
+    """The schema, ready for payloads."""
+    document = json_of(source.document)
     if not isinstance(document, dict | bool):
         raise SchemaRefused("a JSON Schema is an object or a boolean.")
-    if fragment and isinstance(document, dict):
+    if source.fragment and isinstance(document, dict):
         kept = {name: document[name] for name in _KEPT_WITH_FRAGMENT if name in document}
-        document = {**kept, "$ref": "#/" + fragment.lstrip("#/")}
-    return JsonSchema(version, document)
+        document = {**kept, "$ref": "#/" + source.fragment.lstrip("#/")}
+    return JsonSchema(source.version, document)
+
+
+def check(source: SchemaDocument) -> None:
+    """Raise SchemaRefused unless the document is a JSON Schema."""
+    parse(source)
+
+
+def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
+    """Not decided yet."""
+    return Verdict(answer="undecided", reason="JSON Schemas are not compared yet.")
 
 
 def _draft(version: str, document: Any) -> Any:

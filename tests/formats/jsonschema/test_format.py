@@ -18,7 +18,7 @@ from postroom.formats.columns import (
     StructOf,
 )
 from postroom.formats.filling import ColumnMismatch, filler
-from postroom.formats.jsonschema_columns import columns
+from postroom.formats.jsonschema.columns import columns
 from postroom.formats.patterns import sample_text
 from postroom.formats.schema import PayloadSchema
 from postroom.formats.table import parse_schema

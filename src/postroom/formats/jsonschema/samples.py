@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeGuard
 
 from postroom.errors import SchemaRefused
-from postroom.formats.jsonschema_columns import follow
+from postroom.formats.jsonschema.columns import follow
 from postroom.formats.patterns import sample_text
 
 _TRIES = 25

@@ -1,0 +1,38 @@
+"""Compatibility of schema versions: the modes of the specification over the one question a format answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from postroom.formats.schema import Verdict
+
+# What each mode asks: can data of the older version be read with the newer one, the other way round, or both?
+BACKWARD, FORWARD = "backward", "forward"
+_DIRECTIONS = {"none": (), "backward": (BACKWARD,), "forward": (FORWARD,), "full": (BACKWARD, FORWARD)}
+_TRANSITIVE = "_transitive"
+MODES = ("none", *(mode + suffix for mode in ("backward", "forward", "full") for suffix in ("", _TRANSITIVE)))
+
+COMPATIBLE = Verdict(answer="compatible")
+
+# A document of the writer and one of the reader.
+Readable = Callable[[Any, Any], Verdict]
+
+
+def is_transitive(mode: str) -> bool:
+    """Whether a mode concerns all ancestors rather than the nearest."""
+    return mode.lower().endswith(_TRANSITIVE)
+
+
+def compatible(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
+    """Whether a document may follow its ancestors, nearest first: the first no, else the first doubt, else yes."""
+    doubt: Verdict | None = None
+    for ancestor in older if is_transitive(mode) else older[:1]:
+        for direction in _DIRECTIONS[mode.lower().removesuffix(_TRANSITIVE)]:
+            pair = (ancestor, newer) if direction == BACKWARD else (newer, ancestor)
+            verdict = readable(*pair)
+            if verdict.answer == "incompatible":
+                return verdict
+            if verdict.answer == "undecided":
+                doubt = doubt or verdict
+    return doubt or COMPATIBLE

@@ -1,0 +1,77 @@
+"""Where references between schema documents lead: a catalog as a library."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from postroom.formats.schema import Found
+
+# The document at a path of the catalog, and its path with the version; None when there is none.
+ReadDocument = Callable[[str], Found | None]
+# The paths of all schemas of a schema group.
+ListSchemas = Callable[[str], Iterable[str]]
+# The document at an absolute URL, where a setting allows the host.
+FetchDocument = Callable[[str], Any | None]
+
+_SUFFIXES = (".json", ".avsc", ".proto", ".xsd", ".jstruct.json", ".schema.json")
+
+
+class CatalogLibrary:
+    """The schema documents of a catalog, seen from one of them.
+
+    A reference is, in this order: the path or pointer of a schema, a path relative to the referring schema, the id of a
+    schema of the same group (with or without the suffix of a file name), an absolute URL.
+    """
+
+    def __init__(self, home: str, read: ReadDocument, schemas: ListSchemas, fetch: FetchDocument | None = None) -> None:
+        self._home = home
+        self._read = read
+        self._schemas = schemas
+        self._fetch = fetch
+
+    def find(self, reference: str, place: str = "") -> Found | None:
+        """The document that a reference means."""
+        reference = reference.partition("#")[0] or reference.removeprefix("#")
+        for path in _paths(reference, place or self._home):
+            found = self._read(path)
+            if found is not None:
+                return found
+        if self._fetch is None or not urlsplit(reference).scheme:
+            return None
+        document = self._fetch(reference)
+        return None if document is None else Found(reference, document)
+
+    def neighbours(self) -> Iterator[Found]:
+        """The other documents of the same schema group."""
+        for path in self._schemas(_group(self._home)):
+            if path != _schema(self._home):
+                found = self._read(path)
+                if found is not None:
+                    yield found
+
+
+def _paths(reference: str, place: str) -> Iterator[str]:
+    url = urlsplit(reference)
+    path = unquote(url.path)
+    inside = path.find("/schemagroups/")
+    if inside >= 0:
+        yield path[inside:]
+        return
+    if url.scheme or not path:
+        return
+    yield posixpath.normpath(posixpath.join(posixpath.dirname(_schema(place)), path))
+    name = posixpath.basename(path)
+    for suffix in ("", *_SUFFIXES):
+        if name.endswith(suffix):
+            yield f"{_group(place)}/schemas/{name.removesuffix(suffix)}"
+
+
+def _schema(place: str) -> str:
+    return "/".join(place.split("/")[:5])
+
+
+def _group(place: str) -> str:
+    return "/".join(place.split("/")[:3])
