@@ -21,7 +21,23 @@ class Family(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
 
 
-FAMILIES = (Family("JsonSchema", "jsonschema", ("application/json",)),)
+FAMILIES = (
+    Family("JsonSchema", "jsonschema", ("application/json",), ("json-schema",)),
+    Family(
+        "Avro",
+        "avro",
+        ("application/avro", "avro/binary", "application/vnd.apache.avro+binary", "application/json"),
+        ("apacheavro",),
+    ),
+    Family(
+        "Protobuf",
+        "protobuf",
+        ("application/protobuf", "application/x-protobuf", "application/vnd.google.protobuf", "application/json"),
+        ("proto",),
+    ),
+    Family("XSD", "xsd", ("application/xml", "text/xml"), ("xmlschema", "xml-schema")),
+    Family("JsonStructure", "jsonstructure", ("application/json",), ("json-structure",)),
+)
 
 _BY_NAME = {name.lower(): family for family in FAMILIES for name in (family.name, *family.aliases)}
 
