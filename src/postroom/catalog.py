@@ -120,7 +120,7 @@ class Catalog:
         groups = {local_path(reference, self.tree) for reference in references if isinstance(reference, str)}
         groups.add(f"/endpoints/{identifier}")
         chosen = tuple(definition for definition in self.definitions if definition.group in groups)
-        return Catalog(self.tree, settings=self.settings, compiled=CompiledCatalog(chosen))
+        return Catalog(self.tree, settings=self.settings, compiled=CompiledCatalog(chosen, self.compiled.schemas))
 
 
 def open_catalog(source: str, *, settings: Settings | None = None) -> Catalog:

@@ -35,8 +35,8 @@ class PayloadSchema(Protocol):
         """
         ...
 
-    def encode(self, value: Any) -> bytes:
-        """The payload bytes of a Python value in the format's own encoding (not validated)."""
+    def encode(self, value: Any, contenttype: str = "") -> bytes:
+        """The payload bytes of a Python value (not validated), in the encoding that the content type means."""
         ...
 
     def columns(self) -> ColumnType:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.errors import DefinitionRefused
+from postroom.formats.table import format_named
 from postroom.messages.bases import resolve
 from postroom.messages.constraints import Check
 from postroom.messages.definition import CompiledCatalog, Constraint, Definition
-from postroom.messages.schema_sources import schema_source
+from postroom.messages.schema_sources import schema_source, stored_schemas
 from postroom.messages.tree import Place, Tree, message_places
 from postroom.model.pointers import pointer
 from postroom.protocols.cloudevents import ENVELOPE
@@ -21,15 +22,6 @@ _ATTRIBUTE_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": 
 _ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
 # DESIGN "Matching rules": absent, these two are taken from the definition.
 _TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
-
-_CONTENT_TYPES = {
-    "jsonschema": "application/json",
-    "jsonstructure": "application/json",
-    "xsd": "application/xml",
-    "xmlschema": "application/xml",
-    "avro": "application/avro",
-    "protobuf": "application/protobuf",
-}
 
 
 def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
@@ -44,7 +36,11 @@ def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused
         except DefinitionRefused as error:
             refused.append(error)
     # In one order wherever the catalog came from, so that the same definitions have the same digest.
-    return CompiledCatalog(tuple(sorted(definitions, key=lambda definition: definition.xid))), refused
+    definitions.sort(key=lambda definition: definition.xid)
+    places = [definition.schema.place for definition in definitions if definition.schema and definition.schema.place]
+    # All documents of the groups that are used: schemas refer to their neighbours.
+    groups = sorted({place.split("/")[2] for place in places})
+    return CompiledCatalog(tuple(definitions), stored_schemas(tree, groups)), refused
 
 
 def compile_definition(tree: Tree, place: Place) -> Definition:
@@ -176,7 +172,8 @@ def _type(value: Tree, default: str) -> str:
 
 def _content_type(message: Tree, schema_format: str) -> str:
     declared = _property((message.get("envelopemetadata") or {}).get("datacontenttype"))
-    inferred = _CONTENT_TYPES.get(schema_format.partition("/")[0].lower(), "")
+    known = format_named(schema_format)
+    inferred = known.family.media_types[0] if known else ""  # C-21
     return str(_value(declared) or "") or _text(message, "datacontenttype") or inferred
 
 

@@ -27,11 +27,23 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
+class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
+    """A schema document of the catalog."""
+
+    format: str
+    version: str
+    document: Any
+
+
 class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The payload schema of a definition, or why it cannot be had."""
+    """The payload schema of a definition, or why it cannot be had.
+
+    An inline schema is here as `document`; one of the catalog is among its documents under `place`.
+    """
 
     format: str
     document: Any = None
+    place: str = ""
     fragment: str = ""
     reference: str = ""
     version: str = ""
@@ -61,6 +73,7 @@ class CompiledCatalog(msgspec.Struct, frozen=True):
     """All definitions of a catalog, ready for a worker: self-contained and identified by its digest."""
 
     definitions: tuple[Definition, ...]
+    schemas: dict[str, StoredSchema] = {}
 
     def encode(self) -> bytes:
         """The bytes that identify the catalog; the same definitions give the same bytes."""

@@ -14,6 +14,7 @@ from postroom.messages.constraints import shorten
 from postroom.messages.definition import CompiledCatalog, Definition
 from postroom.messages.matching import Fit, Index
 from postroom.messages.outcome import Match, Reason, Sorted
+from postroom.messages.schema_documents import Documents
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.records import Record, parse_record
 from postroom.protocols.table import wire_named
@@ -28,6 +29,7 @@ class Engine:
 
     def __init__(self, catalog: CompiledCatalog, *, nulls: str = "strict", max_record_mb: int = 64) -> None:
         self.definitions = catalog.definitions
+        self._documents = Documents(catalog.schemas)
         self.index = Index(catalog.definitions)
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
@@ -93,7 +95,8 @@ class Engine:
         if source is None or source.missing:
             return None
         try:
-            return parse_schema(source.format, source.document, source.fragment)
+            document, library = self._documents.of(source)
+            return parse_schema(source.format, document, source.fragment, library)
         except (SchemaRefused, FormatUnknown) as error:
             log.warning("%s: payloads are not checked: %s", definition.xid, error)
             return None
@@ -131,7 +134,7 @@ class Engine:
     ) -> tuple[Any, list[Violation]]:
         if schema is None:
             return _unchecked(self.data_column(definition), message.body)
-        value, violations = schema.judge(message.body)
+        value, violations = schema.judge(message.body, message.contenttype or definition.contenttype)
         if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
             value, violations = schema.judge(schema.encode(_without_nulls(value)))
         if violations:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from postroom.messages.definition import SchemaSource
+from postroom.messages.definition import SchemaSource, StoredSchema
 from postroom.messages.tree import Tree, default_version, local_path, members
 
 
@@ -25,47 +26,79 @@ def schema_source(tree: Tree, message: Tree) -> SchemaSource | None:
     return _from_catalog(tree, reference, path, stated)
 
 
+def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]:
+    """The documents of some schema groups: each schema's default version under its path, the others under their own."""
+    found: dict[str, StoredSchema] = {}
+    for group in groups:
+        for name, schema in members(members(tree, "schemagroups").get(group, {}), "schemas").items():
+            path = f"/schemagroups/{group}/schemas/{name}"
+            for place, version in _versions(path, schema):
+                document = _document(version)
+                if document is not None:
+                    found[place] = StoredSchema(
+                        format=str(version.get("format") or schema.get("format") or ""),
+                        version=str(version.get("versionid") or "1"),
+                        document=document,
+                    )
+    return found
+
+
+def _versions(path: str, schema: Tree) -> Iterator[tuple[str, Tree]]:
+    chosen = default_version(schema)
+    yield path, chosen
+    for name, version in members(schema, "versions").items():
+        if name != chosen.get("versionid"):
+            yield f"{path}/versions/{name}", {"versionid": name, **version}
+
+
 def _from_catalog(tree: Tree, reference: str, path: str, stated: str) -> SchemaSource:
     path, _, fragment = path.partition("#")
     parts = path.strip("/").split("/")
-    schema, suffix = _find(tree, parts)
+    name, schema, rest, suffix = _find(tree, parts)
     if schema is None:
         return SchemaSource(format=stated, reference=reference, missing="the catalog has no such schema")
-    version, deeper = _version(schema, parts[4:])
+    version, deeper, picked = _version(schema, rest)
     if version is None:
         return SchemaSource(format=stated, reference=reference, missing="the catalog has no such version of the schema")
-    document = _document(version)
-    missing = "" if document is not None else "the schema's document is not in the catalog"
+    missing = "" if _document(version) is not None else "the schema's document is not in the catalog"
+    home = f"/schemagroups/{parts[1]}/schemas/{name}"
+    is_default = version.get("versionid") == default_version(schema).get("versionid")
     pointer = "/" + "/".join(deeper) if deeper else ""
     return SchemaSource(
         format=str(version.get("format") or schema.get("format") or stated),
-        document=document,
-        fragment=fragment or suffix or pointer,
-        reference="/" + "/".join(parts[:4]),
+        place=home if is_default else f"{home}/versions/{version['versionid']}",
+        fragment=fragment or suffix or picked or pointer,
+        reference=home,
         version=str(version.get("versionid") or "1"),
         missing=missing,
     )
 
 
-def _find(tree: Tree, parts: list[str]) -> tuple[Tree | None, str]:
+def _find(tree: Tree, parts: list[str]) -> tuple[str, Tree | None, list[str], str]:
+    """The schema that a path leads to: its id, itself, the rest of the path, and the type that the path picks."""
     if len(parts) < 4 or parts[0] != "schemagroups" or parts[2] != "schemas":
-        return None, ""
+        return "", None, [], ""
     schemas = members(members(tree, "schemagroups").get(parts[1], {}), "schemas")
-    if parts[3] in schemas:
-        return schemas[parts[3]], ""
-    # C-30: `:Name` after the id picks one type of the document.
-    name, colon, suffix = parts[3].rpartition(":")
-    return (schemas.get(name), suffix) if colon else (None, "")
+    name, picked = _split(parts[3:], schemas)
+    return name, schemas.get(name), [] if picked else parts[4:], picked
 
 
-def _version(schema: Tree, rest: list[str]) -> tuple[Tree | None, list[str]]:
-    if len(rest) >= 2 and rest[0] == "versions":
-        name, _, _ = rest[1].partition(":")
-        found = members(schema, "versions").get(rest[1]) or members(schema, "versions").get(name)
-        if found is None and schema.get("versionid") == name:
-            found = schema
-        return ({"versionid": name, **found} if found is not None else None), _after_document(rest[2:])
-    return default_version(schema), _after_document(rest)
+def _version(schema: Tree, rest: list[str]) -> tuple[Tree | None, list[str], str]:
+    if len(rest) < 2 or rest[0] != "versions":
+        return default_version(schema), _after_document(rest), ""
+    known = members(schema, "versions") or {str(schema.get("versionid") or "1"): schema}
+    name, picked = _split(rest[1:], known)
+    found = known.get(name)
+    version = None if found is None else {**found, "versionid": name}
+    return version, [] if picked else _after_document(rest[2:]), picked
+
+
+def _split(parts: list[str], known: Tree) -> tuple[str, str]:
+    """C-30: `:Name` after an id picks one type of the document; what follows belongs to the name."""
+    if parts[0] in known:
+        return parts[0], ""
+    name, colon, picked = parts[0].partition(":")
+    return (name, "/".join([picked, *parts[1:]])) if colon else (parts[0], "")
 
 
 def _after_document(rest: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from postroom.protocols.wire import Wire
 
 ENVELOPE = "CloudEvents/1.0"
 _UNENCODED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
+JSON_DATA = "application/json"
 _BODY = frozenset(("data", "data_base64"))
 _IDENTIFYING = ("specversion", "id", "source", "type")
 
@@ -23,13 +24,17 @@ _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """One message taken off the wire. `attributes` is None where there is no CloudEvents envelope."""
+    """One message taken off the wire.
+
+    `attributes` is None where there is no CloudEvents envelope; `contenttype` is the body's, "" where nobody says.
+    """
 
     protocol: str
     metadata: dict[str, Any]
     attributes: dict[str, Any] | None
     body: bytes
     mode: str = ""
+    contenttype: str = ""
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
@@ -54,12 +59,13 @@ def unwrap(record: Record) -> list[Message | Malformed]:
     if "specversion" in binary or all(name in binary for name in _IDENTIFYING[1:]):
         if stated and "datacontenttype" not in binary:
             binary["datacontenttype"] = stated
-        return [Message(record.protocol, record.metadata, binary, record.payload, "binary")]
+        contenttype = binary.get("datacontenttype", "")
+        return [Message(record.protocol, record.metadata, binary, record.payload, "binary", str(contenttype))]
     if media in ("", "application/json") and record.payload.lstrip()[:1] == b"{":
         guessed = _structured(record, record.payload)
         if isinstance(guessed, Message) and all(name in (guessed.attributes or ()) for name in _IDENTIFYING):
             return [guessed]
-    return [Message(record.protocol, record.metadata, None, record.payload)]
+    return [Message(record.protocol, record.metadata, None, record.payload, contenttype=stated)]
 
 
 def media_type(content_type: str) -> str:
@@ -86,7 +92,7 @@ def _structured(record: Record, text: bytes) -> Message | Malformed:
             for name, value in members.items()
             if name not in _BODY and value != b"null"
         }
-        body = _structured_body(members, attributes)
+        body, contenttype = _structured_body(members, attributes)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Malformed("/payload", "event_broken", "a CloudEvent in JSON", str(error))
     except (binascii.Error, ValueError):
@@ -94,18 +100,22 @@ def _structured(record: Record, text: bytes) -> Message | Malformed:
     if attributes.get("specversion") != "1.0":
         found = attributes.get("specversion", "none")
         return Malformed("/payload/specversion", "specversion_unknown", "1.0", str(found))
-    return Message(record.protocol, record.metadata, attributes, body, "structured")
+    return Message(record.protocol, record.metadata, attributes, body, "structured", contenttype)
 
 
-def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]) -> bytes:
+def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]) -> tuple[bytes, str]:
+    """The bytes of the data, and their content type."""
+    stated = str(attributes.get("datacontenttype", ""))
     if "data_base64" in members:
-        return base64.b64decode(msgspec.json.decode(members["data_base64"], type=str), validate=True)
+        return base64.b64decode(msgspec.json.decode(members["data_base64"], type=str), validate=True), stated
     raw = bytes(members.get("data", b""))
     # JSON data stays as it came; a JSON string is the text of any other content type (CloudEvents JSON format 3.1).
-    if raw[:1] == b'"' and not is_json(str(attributes.get("datacontenttype", "application/json"))):
+    if is_json(stated):
+        return raw, stated or JSON_DATA
+    if raw[:1] == b'"':
         text: str = msgspec.json.decode(raw)
-        return text.encode()
-    return raw
+        return text.encode(), stated
+    return raw, JSON_DATA if raw else stated
 
 
 def is_json(content_type: str) -> bool:
