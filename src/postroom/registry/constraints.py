@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -10,8 +10,8 @@ from postroom.model.constraints import constraint_error, narrowed
 from postroom.model.types import Attributes as Definitions
 from postroom.model.types import Constraint, GroupType, ResourceType
 from postroom.registry.interaction import Interaction
-from postroom.registry.messaging import IGNORING_CASE, INHERITED, check_message, is_endpoint
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.rules import Rules
 
 Attributes = dict[str, Any]
 
@@ -55,7 +55,8 @@ def _check_group(interaction: Interaction, xid: str) -> None:
     group = interaction.tx.entity(xid)
     kind = interaction.model.groups[xid.split("/")[1]]
     for plural in kind.resources if group else ():
-        if is_endpoint(kind) or effective_constraints(kind, plural, group.attributes if group else {}):
+        ruled = interaction.rules.of(kind).check_version is not None
+        if ruled or effective_constraints(kind, plural, group.attributes if group else {}):
             for resource in interaction.tx.entities(f"{xid}/{plural}"):
                 _check_shown(interaction, resource.xid)
 
@@ -77,39 +78,51 @@ def _check_shown(interaction: Interaction, xid: str) -> None:
     kind = interaction.model.groups[group_plural]
     wanted = effective_constraints(kind, plural, group.attributes)
     source = resource.attributes.get("xref", xid)
-    for version in interaction.tx.entities(f"{source}/versions") if wanted or is_endpoint(kind) else ():
-        enforce(wanted, group.attributes, version.attributes, xid)
-        check_message(kind, group.attributes, version.attributes, xid)
+    ruled = interaction.rules.of(kind).check_version is not None
+    for version in interaction.tx.entities(f"{source}/versions") if wanted or ruled else ():
+        enforce(interaction.rules, wanted, kind, group.attributes, version.attributes, xid)
 
 
-def fill(constraints: dict[str, Constraint], place: str, group: Attributes, version: Attributes) -> None:
+def fill(constraints: dict[str, Constraint], inherited: Iterable[str], group: Attributes, version: Attributes) -> None:
     """Give a Version what its Group provides: constraint defaults, and values it inherits (C-07, C-26)."""
     for path, constraint in constraints.items():
         if read(version, path) is not None:
             continue
         value = constraint.default
-        if value is None and f"{place}.{path}" in INHERITED:
+        if value is None and path in inherited:
             value = read(group, constraint.equals)
         if value is not None:
             _write(version, path, value)
 
 
-def enforce(constraints: dict[str, Constraint], group: Attributes, version: Attributes, subject: str) -> None:
+def enforce(
+    rules: Rules,
+    constraints: dict[str, Constraint],
+    kind: GroupType,
+    group: Attributes,
+    version: Attributes,
+    subject: str,
+) -> None:
     """Refuse a Version that its Group does not allow."""
     for path, constraint in constraints.items():
         value = read(version, path)
         if constraint.enum and value is not None and value not in constraint.enum:
             raise RegistryProblem("constraint_failure", subject, path=path, kind="enum")
         expected = read(group, constraint.equals) if constraint.equals else None
-        if expected is not None and not same(path, value, expected):
+        if expected is not None and not same(rules, path, value, expected):
             raise RegistryProblem("constraint_failure", subject, path=path, kind="equals")
+    check = rules.of(kind).check_version
+    for found in check(group, version) if check else ():
+        raise RegistryProblem(
+            "constraint_failure", subject, detail=found.detail, pointer=found.pointer, path=found.dotted, kind="equals"
+        )
 
 
-def match_versions(kind: ResourceType, versions: list[Attributes], subject: str) -> None:
+def match_versions(rules: Rules, kind: ResourceType, versions: list[Attributes], subject: str) -> None:
     """Refuse Versions that differ in an attribute which all have to share (MOD-031)."""
     for path in _shared_paths(kind.attributes, ""):
         first = read(versions[0], path)
-        if any(not same(path, read(version, path), first) for version in versions[1:]):
+        if any(not same(rules, path, read(version, path), first) for version in versions[1:]):
             raise RegistryProblem("mismatched_version_attribute", subject, name=path)
 
 
@@ -120,9 +133,9 @@ def _shared_paths(attributes: Definitions, prefix: str) -> Iterator[str]:
         yield from _shared_paths(attribute.attributes, f"{prefix}{name}.")
 
 
-def same(path: str, value: Any, expected: Any) -> bool:
+def same(rules: Rules, path: str, value: Any, expected: Any) -> bool:
     """Whether two values are equal; some attributes are compared ignoring case (C-55)."""
-    if path in IGNORING_CASE and isinstance(value, str) and isinstance(expected, str):
+    if path in rules.ignoring_case and isinstance(value, str) and isinstance(expected, str):
         return value.casefold() == expected.casefold()
     return bool(value == expected)
 

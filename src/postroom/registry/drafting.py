@@ -19,7 +19,6 @@ from postroom.registry.composing import (
 from postroom.registry.content import names, take_document
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
-from postroom.registry.messaging import read_version
 from postroom.registry.places import Place, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.versions import Drafts, VersionDraft
@@ -64,7 +63,8 @@ class Drafting:
         """Create or update one Version."""
         xid = f"{self.xid}/versions/{version_id}"
         self._check_version_id(version_id, xid)
-        body = read_version(self.kind, dict(written), xid)
+        body, violations = self.interaction.rules.read_version(self.kind, dict(written))
+        raise_violations(violations, xid)
         singular = self.kind.singular
         check_identity(body, singular + "id", self.xid.rpartition("/")[2], xid, singular)
         check_identity(body, "versionid", version_id, xid, "version")
@@ -145,10 +145,15 @@ class Drafting:
         group = self.group()
         wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
         merged = {**before, **{name: value for name, value in body.items() if value is not None}}
-        constraints.fill(wanted, f"{self.group_kind.plural}.{self.kind.plural}", group, merged)
+        constraints.fill(wanted, self._inherited(), group, merged)
         for name, value in merged.items():
             if before.get(name) is None and body.get(name) is None:
                 body[name] = value
+
+    def _inherited(self) -> set[str]:
+        prefix = self.kind.plural + "."
+        inherited = self.interaction.rules.of(self.group_kind).inherited
+        return {path.removeprefix(prefix) for path in inherited if path.startswith(prefix)}
 
     def group(self) -> Body:
         """The attributes of the Group as they are now."""

@@ -6,10 +6,18 @@ from typing import Any
 
 from postroom.model.types import GroupType
 from postroom.registry import constraints
-from postroom.registry.composing import Body, as_body, as_map, check_epoch, check_identity, compose, stamps
+from postroom.registry.composing import (
+    Body,
+    as_body,
+    as_map,
+    check_epoch,
+    check_identity,
+    compose,
+    raise_violations,
+    stamps,
+)
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
-from postroom.registry.messaging import check_group, read_group
 from postroom.registry.places import Place, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.resources import write_resource
@@ -82,12 +90,14 @@ def write_group(interaction: Interaction, kind: GroupType, group_id: str, writte
         _refuse_other_case(interaction, f"/{kind.plural}", group_id, xid)
     check_epoch(interaction, body, existing, xid)
     collections = take_collections(body, kind.resources)
-    body = read_group(kind, body, xid)
+    rules = interaction.rules.of(kind)
+    body, violations = rules.read(kind, body)
+    raise_violations(violations, xid)
     created, modified = stamps(interaction, body, existing, xid)
     before = existing.attributes if existing and patch else None
     attributes = compose(interaction, kind.attributes, body, before, xid, (kind.singular + "id",))
     constraints.check_own_constraints(kind, attributes, xid)
-    check_group(kind, attributes, xid)
+    raise_violations(list(rules.check(kind, attributes)), xid)
     if existing is None:
         interaction.touch("/")
     interaction.save(

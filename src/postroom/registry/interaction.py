@@ -24,6 +24,7 @@ class Interaction:
 
     def __init__(self, tx: Transaction, *, now: str = "", actor: str = "", correlation: str = "") -> None:
         self.tx = tx
+        self.rules = tx.rules
         self.now = now or timestamp()
         self.actor = actor
         self.correlation = correlation or str(uuid.uuid4())

@@ -11,7 +11,6 @@ from postroom.registry.drafting import Drafting
 from postroom.registry.entities import Entity
 from postroom.registry.formatting import mark_checks
 from postroom.registry.interaction import Interaction
-from postroom.registry.messaging import check_message
 from postroom.registry.metas import MetaDraft, apply_meta, choose_default, refit_meta
 from postroom.registry.places import Place, check_id
 from postroom.registry.problems import RegistryProblem
@@ -175,11 +174,11 @@ class ResourceWrite:
     def _check_versions(self, meta: MetaDraft) -> None:
         group = self.drafting.group()
         wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
-        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
+        rules = self.interaction.rules
+        constraints.match_versions(rules, self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
         for draft in self.drafts.values():
             mark_checks(self.kind, draft, meta.attributes, f"{self.xid}/versions/{draft.id}")
-            constraints.enforce(wanted, group, draft.attributes, self.xid)
-            check_message(self.group_kind, group, draft.attributes, self.xid)
+            constraints.enforce(rules, wanted, self.group_kind, group, draft.attributes, self.xid)
 
     def _check_roots(self) -> None:
         roots = [draft for draft in self.drafts.values() if draft.ancestor == draft.id]

@@ -7,10 +7,15 @@ from typing import Any, Protocol
 
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Entity
+from postroom.registry.rules import Rules
 
 
 class Transaction(Protocol):
     """Reads see one state; writes become visible together or not at all."""
+
+    @property
+    def rules(self) -> Rules:
+        """What the registry demands beyond its model."""
 
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""

@@ -7,16 +7,20 @@ from pathlib import Path
 from postroom.errors import FileMissing, SourceUnknown, StoreUnusable
 from postroom.model.includes import Fetch, refuse_all
 from postroom.registry.operations import initialise
+from postroom.registry.rules import Rules
 from postroom.store.interface import Store
+from postroom.store.rules import RULES
 
 SQLITE = "sqlite:///"
 
 
-def open_store(url: str, model: str = "messaging", *, create: bool = True, fetch: Fetch = refuse_all) -> Store:
+def open_store(
+    url: str, model: str = "messaging", *, create: bool = True, fetch: Fetch = refuse_all, rules: Rules = RULES
+) -> Store:
     """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
 
     With `create=False` a file that is not there is an error instead of a new registry; `fetch` gets what the model
-    includes from elsewhere.
+    includes from elsewhere; `rules` are what the registry demands beyond its model.
     """
     scheme = url.partition(":")[0]
     if scheme in ("postgresql", "postgres"):
@@ -28,7 +32,7 @@ def open_store(url: str, model: str = "messaging", *, create: bool = True, fetch
     path = Path(url.removeprefix(SQLITE))
     if not create and not path.exists():
         raise FileMissing("there is no such database.", place=str(path))
-    store = SqliteStore(path)
+    store = SqliteStore(path, rules)
     try:
         with store.write() as tx:
             initialise(tx, model, fetch)

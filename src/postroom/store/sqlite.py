@@ -19,6 +19,7 @@ from postroom.model.source import parse_model
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Entity
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.rules import Rules
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
 
@@ -28,8 +29,9 @@ BUSY_SECONDS = 30.0
 class SqliteTransaction:
     """A transaction on one connection; see registry.transaction for what each method does."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, rules: Rules) -> None:
         self._db = connection
+        self.rules = rules
 
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""
@@ -180,8 +182,9 @@ def _compiled(source: bytes) -> Model:
 class SqliteStore:
     """A store in one file. Readers have connections of their own; writers take turns on one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rules: Rules) -> None:
         self._path = path
+        self._rules = rules
         self._turn = threading.Lock()
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
@@ -201,7 +204,7 @@ class SqliteStore:
         connection = self._reader()
         try:
             connection.execute("BEGIN")
-            yield SqliteTransaction(connection)
+            yield SqliteTransaction(connection, self._rules)
         finally:
             connection.rollback()
             self._readers.put(connection)
@@ -212,7 +215,7 @@ class SqliteStore:
         with self._turn:
             self._begin()
             try:
-                yield SqliteTransaction(self._writer)
+                yield SqliteTransaction(self._writer, self._rules)
             except BaseException:
                 self._writer.rollback()
                 raise
