@@ -34,6 +34,7 @@ _NEVER_INHERITED = frozenset(
         "deprecated",
     )
 )
+_OBJECTS = ("envelopemetadata", "envelopeoptions", "protocoloptions")
 _SCHEMA_NAMES = ("dataschema", "dataschemauri", "dataschemaxid")
 
 
@@ -69,7 +70,11 @@ def base_reference(message: Tree) -> str:
 
 def normalise(place: Place) -> Tree:
     """What the author of one message wrote, in the one shape we work with."""
-    message = dict(place.message)
+    message = {
+        name: value
+        for name, value in place.message.items()
+        if name not in _OBJECTS or isinstance(value, dict)  # what is no object says nothing; lint tells its author
+    }
     for selector in ("envelope", "protocol"):
         # C-07: a message without a selector has its group's.
         if not message.get(selector) and isinstance(place.owner.get(selector), str):

@@ -62,13 +62,17 @@ def default_version(resource: Tree) -> Tree:
     own = {key: value for key, value in resource.items() if key not in ("versions", "meta")}
     meta = resource.get("meta")
     chosen = meta.get("defaultversionid") if isinstance(meta, dict) else None
-    name = chosen if chosen in versions else max(versions, key=lambda key: _age(key, versions[key]))
+    name = (
+        chosen
+        if isinstance(chosen, str) and chosen in versions
+        else max(versions, key=lambda key: _age(key, versions[key]))
+    )
     return {**own, "versionid": name, **versions[name]}
 
 
 def _age(name: str, version: Tree) -> tuple[str, int, str]:
     # Newest by creation; where no times are given, by number, then by spelling.
-    return (str(version.get("createdat", "")), int(name) if name.isdigit() else -1, name)
+    return (str(version.get("createdat", "")), int(name) if name.isdecimal() else -1, name)
 
 
 def local_path(reference: str, tree: Tree) -> str | None:
