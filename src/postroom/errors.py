@@ -13,6 +13,7 @@ PostroomError
 │   ├── MessageUnknown          message_unknown
 │   ├── DefinitionRefused       definition_refused
 │   ├── SchemaRefused           schema_refused
+│   │   └── ReferenceMissing      reference_missing
 │   ├── FormatUnknown           format_unknown
 │   ├── RecordRefused           record_refused
 │   ├── MakeRefused             make_refused
@@ -126,6 +127,12 @@ class SchemaRefused(InputError):
     """A payload schema that its own format does not allow."""
 
     code = "schema_refused"
+
+
+class ReferenceMissing(SchemaRefused):
+    """A payload schema that refers to another one which cannot be had."""
+
+    code = "reference_missing"
 
 
 class FormatUnknown(InputError):

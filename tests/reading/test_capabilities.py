@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from postroom.registry.capabilities import INITIAL, read_capabilities
+from postroom.registry.capabilities import initial, read_capabilities
 from postroom.registry.offers import FLAGS, IGNORES
+from postroom.store.rules import RULES
 from postroom.store import open_store
 
 OPEN = {"capabilities": {"mutable": True}, "entities": {"mutable": True}, "model": {"mutable": False}}
@@ -129,7 +130,7 @@ def test_the_body_has_to_be_there(parked: Any) -> None:
 @pytest.mark.feature("CAP-007")
 @pytest.mark.parametrize("kind", ["capabilitiesoffered", "export", "model", "modelsource"])
 def test_what_is_not_available_cannot_be_reached(garage: Any, kind: str) -> None:
-    available = {name: {"mutable": access.mutable} for name, access in INITIAL.available.items() if name != kind}
+    available = {name: {"mutable": access.mutable} for name, access in initial(RULES).available.items() if name != kind}
     garage.switch(available=available)
     assert garage.problem("GET", f"/{kind}") == "not_available"
     assert garage.problem("OPTIONS", f"/{kind}") == "not_available"
@@ -171,7 +172,7 @@ def test_the_registry_entity_carries_capabilities(garage: Any) -> None:
     assert garage.send("PUT", "/", body).status_code == 200
     assert garage.get("/capabilities") == {"available": OPEN, **UNSET, "flags": ["doc"]}
     assert garage.send("PUT", "/", {"capabilities": None}).status_code == 200
-    assert garage.get("/capabilities") == INITIAL.document()
+    assert garage.get("/capabilities") == initial(RULES).document()
 
 
 @pytest.mark.feature("CAP-018")

@@ -11,7 +11,7 @@ from postroom.formats.schema import Found
 
 # The document at a path of the catalog, and its path with the version; None when there is none.
 ReadDocument = Callable[[str], Found | None]
-# The paths of all schemas of a schema group.
+# The paths of all schemas beside one.
 ListSchemas = Callable[[str], Iterable[str]]
 # The document at an absolute URL, where a setting allows the host.
 FetchDocument = Callable[[str], Any | None]
@@ -46,7 +46,7 @@ class CatalogLibrary:
 
     def neighbours(self) -> Iterator[Found]:
         """The other documents of the same schema group."""
-        for path in self._schemas(_group(self._home)):
+        for path in self._schemas(self._home):
             if path != _schema(self._home):
                 found = self._read(path)
                 if found is not None:
@@ -56,8 +56,9 @@ class CatalogLibrary:
 def _paths(reference: str, place: str) -> Iterator[str]:
     url = urlsplit(reference)
     path = unquote(url.path)
-    inside = path.find("/schemagroups/")
-    if inside >= 0:
+    groups = place.split("/")[1:2] or [""]
+    inside = path.find(f"/{groups[0]}/")
+    if groups[0] and inside >= 0:
         yield path[inside:]
         return
     if url.scheme or not path:
@@ -66,12 +67,8 @@ def _paths(reference: str, place: str) -> Iterator[str]:
     name = posixpath.basename(path)
     for suffix in ("", *_SUFFIXES):
         if name.endswith(suffix):
-            yield f"{_group(place)}/schemas/{name.removesuffix(suffix)}"
+            yield posixpath.join(posixpath.dirname(_schema(place)), name.removesuffix(suffix))
 
 
 def _schema(place: str) -> str:
     return "/".join(place.split("/")[:5])
-
-
-def _group(place: str) -> str:
-    return "/".join(place.split("/")[:3])

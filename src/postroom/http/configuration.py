@@ -53,7 +53,8 @@ def answer_configuration(name: str, call: Call, store: Store, settings: Settings
         case "modelsource":
             return _modelsource(call, store, settings)
         case "capabilitiesoffered":
-            return Answer(json=offered())
+            with store.read() as tx:
+                return Answer(json=offered(tx.rules))
         case "capabilities":
             return _capabilities(call, store, settings)
         case _:
@@ -83,9 +84,8 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
 def _capabilities(call: Call, store: Store, settings: Settings) -> Answer:
     if call.method == "GET":
         with store.read() as tx:
-            capabilities = read_capabilities(tx)
-        is_offer = any(name == "offered" for name, _ in call.query)  # FLAG-066: the way 1.0-rc2 asked
-        return Answer(json=offered() if is_offer else capabilities.document())
+            is_offer = any(name == "offered" for name, _ in call.query)  # FLAG-066: the way 1.0-rc2 asked
+            return Answer(json=offered(tx.rules) if is_offer else read_capabilities(tx).document())
     written = required_json(call, settings)
     if written is None:
         raise RegistryProblem("capability_error", "/capabilities", error_detail="they must be a JSON object")

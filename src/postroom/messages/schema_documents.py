@@ -31,6 +31,6 @@ class Documents:
                 return None
         return Found(path, stored.document)
 
-    def _names(self, group: str) -> Iterable[str]:
-        prefix = f"{group}/schemas/"
+    def _names(self, place: str) -> Iterable[str]:
+        prefix = "/".join(place.split("/")[:4]) + "/"
         return [path for path in self._schemas if path.startswith(prefix) and "/versions/" not in path]

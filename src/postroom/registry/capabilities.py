@@ -12,6 +12,7 @@ import msgspec
 from postroom.registry import offers
 from postroom.registry.interaction import Interaction
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.rules import Rules
 from postroom.registry.transaction import Transaction
 
 SUBJECT = "/capabilities"
@@ -55,19 +56,21 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NAMES = Capabilities.__struct_fields__
-INITIAL = Capabilities(
-    available={name: Access(mutable=True in values) for name, values in offers.KINDS.items()},
-    compatibilities=offers.COMPATIBILITIES,
-    **offers.LISTS,  # type: ignore[arg-type]  # the names of the table are those of the fields
-)
-"""What a new registry has, and one whose capabilities are set to null."""
-CAPABILITIES = INITIAL.document()
+
+
+def initial(rules: Rules) -> Capabilities:
+    """What a new registry has, and one whose capabilities are set to null: everything that is offered."""
+    return Capabilities(
+        available={name: Access(mutable=True in values) for name, values in offers.KINDS.items()},
+        compatibilities=offers.compatibilities(rules),
+        **offers.lists(rules),  # type: ignore[arg-type]  # the names of the table are those of the fields
+    )
 
 
 def read_capabilities(tx: Transaction) -> Capabilities:
     """The capabilities in force."""
     stored = tx.capabilities()
-    return INITIAL if stored is None else msgspec.convert(stored, Capabilities)
+    return initial(tx.rules) if stored is None else msgspec.convert(stored, Capabilities)
 
 
 def write_capabilities(interaction: Interaction, written: Any, patch: bool, with_registry: bool = True) -> Capabilities:
@@ -76,7 +79,8 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool, with
     `with_registry` is off when the same request writes the Registry entity anyway.
     """
     before = read_capabilities(interaction.tx)
-    after = INITIAL if written is None else _updated(before, written, patch)
+    rules = interaction.rules
+    after = initial(rules) if written is None else _updated(rules, before, written, patch)
     if after == before:
         return after
     if not before.mutable("capabilities"):
@@ -90,28 +94,28 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool, with
     return after
 
 
-def _updated(before: Capabilities, written: Any, patch: bool) -> Capabilities:
+def _updated(rules: Rules, before: Capabilities, written: Any, patch: bool) -> Capabilities:
     if not isinstance(written, dict):
         raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities must be a JSON object")
     given = {name: value for name, value in written.items() if name != "$schema"}
     unknown = next((name for name in given if name not in NAMES), None)
     if unknown is not None:
         raise RegistryProblem("capability_unknown", SUBJECT, field=unknown)
-    named = {name: _read(name, value) for name, value in given.items() if value is not None}
+    named = {name: _read(rules, name, value) for name, value in given.items() if value is not None}
     reset = {name: getattr(Capabilities(), name) for name in NAMES if not patch or name in given}
     after = msgspec.structs.replace(before, **{**reset, **named})
     _check_compatibilities(after)
     return after
 
 
-def _read(name: str, value: Any) -> Any:
+def _read(rules: Rules, name: str, value: Any) -> Any:
     if name in offers.SWITCHES:
         if value not in offers.SWITCHES[name] or not isinstance(value, bool):
             _refuse_value(name, value, offers.SWITCHES[name])
         return value
     if name in offers.LISTS:
-        return _read_list(name, value, offers.LISTS[name])
-    return _read_available(value) if name == "available" else _read_compatibilities(value)
+        return _read_list(name, value, offers.lists(rules)[name])
+    return _read_available(value) if name == "available" else _read_compatibilities(rules, value)
 
 
 def _read_list(name: str, value: Any, possible: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ def _read_list(name: str, value: Any, possible: tuple[str, ...]) -> tuple[str, .
         return possible
     spelled = {one.lower(): one for one in possible}  # CAP-003
     wrong = next((one for one in value if one.lower() not in spelled), None)
-    if wrong is not None and name == "formats":
+    if wrong is not None and name == offers.FORMATS:
         raise RegistryProblem("capability_error", SUBJECT, error_detail=f"the format {wrong} is not offered")
     if wrong is not None:
         _refuse_value(name, wrong, possible)
@@ -151,14 +155,14 @@ def _read_available(value: Any) -> dict[str, Access]:
     return dict(sorted(chosen.items()))
 
 
-def _read_compatibilities(value: Any) -> dict[str, tuple[str, ...]]:
+def _read_compatibilities(rules: Rules, value: Any) -> dict[str, tuple[str, ...]]:
     try:
-        rules = msgspec.convert(value, dict[str, tuple[str, ...]])
+        given = msgspec.convert(value, dict[str, tuple[str, ...]])
     except msgspec.ValidationError:
         _refuse_value("compatibilities", value, ("a map of formats to lists of rules",))
     chosen = {}
-    for form, wanted in rules.items():
-        possible = _offered_rules(form)
+    for form, wanted in given.items():
+        possible = _offered_rules(rules, form)
         if ALL in wanted and len(wanted) > 1:
             raise RegistryProblem("capability_wildcard", SUBJECT, field=f"compatibilities.{form}")
         chosen[form] = tuple(sorted(possible if wanted == (ALL,) else {rule.lower() for rule in wanted}))
@@ -168,8 +172,8 @@ def _read_compatibilities(value: Any) -> dict[str, tuple[str, ...]]:
     return chosen
 
 
-def _offered_rules(form: str) -> set[str]:
-    matching = [rules for name, rules in offers.COMPATIBILITIES.items() if _same_format(form, name)]
+def _offered_rules(rules: Rules, form: str) -> set[str]:
+    matching = [known for name, known in offers.compatibilities(rules).items() if _same_format(form, name)]
     return set().union(*matching)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from postroom.model.core import SPECVERSION
 from postroom.model.rules import VERSION_MODES
+from postroom.registry.rules import Rules
 
 KINDS: dict[str, tuple[bool, ...]] = {
     "capabilities": (False, True),
@@ -30,17 +31,17 @@ FLAGS = (
     "specversion",
 )
 IGNORES = ("capabilities", "defaultversionid", "defaultversionsticky", "epoch", "id", "modelsource", "readonly")
-FORMATS: tuple[str, ...] = ()
-COMPATIBILITIES: dict[str, tuple[str, ...]] = {}
 SPECVERSIONS = (SPECVERSION,)
 
+FORMATS = "formats"
 LISTS: dict[str, tuple[str, ...]] = {
     "flags": FLAGS,
-    "formats": FORMATS,
+    FORMATS: (),
     "ignores": IGNORES,
     "specversions": SPECVERSIONS,
     "versionmodes": tuple(VERSION_MODES),
 }
+"""All but the formats are the same in every registry."""
 SWITCHES: dict[str, tuple[bool, ...]] = {"pagination": (False, True), "shortself": (False, True)}
 NEEDED = {"specversions": SPECVERSION, "versionmodes": "manual"}
 """Values that a list cannot do without (CAP-014, CAP-015)."""
@@ -49,13 +50,23 @@ _DOCUMENTATION = "https://github.com/xregistry/spec/blob/main/core/spec.md#"
 _SECTIONS = ("available", "compatibilities", "flags", "formats", "ignores", "pagination", "shortself", "specversions")
 
 
-def offered() -> dict[str, Any]:
+def lists(rules: Rules) -> dict[str, tuple[str, ...]]:
+    """The capabilities that are lists, with every value they can have."""
+    return {**LISTS, FORMATS: tuple(sorted(rules.documents.offered))}
+
+
+def compatibilities(rules: Rules) -> dict[str, tuple[str, ...]]:
+    """The compatibility rules of each format."""
+    return dict(sorted(rules.documents.offered.items()))
+
+
+def offered(rules: Rules) -> dict[str, Any]:
     """The map of `/capabilitiesoffered` (CAP-021, CAP-022)."""
     kinds = {name: _object({"mutable": {"type": "boolean", "enum": list(KINDS[name])}}) for name in KINDS}
     described: dict[str, Any] = {
         "available": _object(kinds),
-        "compatibilities": _object({name: _array(rules) for name, rules in COMPATIBILITIES.items()}),
-        **{name: _array(values) for name, values in LISTS.items()},
+        "compatibilities": _object({name: _array(known) for name, known in compatibilities(rules).items()}),
+        **{name: _array(values) for name, values in lists(rules).items()},
         **{name: {"type": "boolean", "enum": list(values)} for name, values in SWITCHES.items()},
     }
     for name in _SECTIONS:

@@ -80,17 +80,20 @@ def put_groups(interaction: Interaction, body: Any) -> dict[str, list[str]]:
     collections = take_collections(body, interaction.model.groups)
     if body:
         raise RegistryProblem("groups_only", "/", name=next(iter(body)))
-    return write_group_collections(interaction, collections, patch=False)
+    written = write_group_collections(interaction, collections, patch=False)
+    interaction.settle()
+    return written
 
 
 def put_members(interaction: Interaction, place: Place, body: Any, patch: bool) -> list[str]:
     """POST or PATCH of a collection; the ids of its members that were written."""
     if place.kind == "groups":
-        return write_groups(interaction, place.group, body, patch)
-    ensure_group(interaction, place)
-    if place.kind == "resources":
-        return write_resources(interaction, place.group, place.ids[1], place.resource.plural, body, patch)
-    raise LookupError(place.kind)
+        written = write_groups(interaction, place.group, body, patch)
+    else:
+        ensure_group(interaction, place)
+        written = write_resources(interaction, place.group, place.ids[1], place.resource.plural, body, patch)
+    interaction.settle()
+    return written
 
 
 def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
@@ -106,16 +109,20 @@ def put_resource_collections(interaction: Interaction, place: Place, body: Any) 
     if body:
         raise RegistryProblem("resources_only", place.xid, name=next(iter(body)))
     ensure_group(interaction, place)
-    return {
+    written = {
         plural: write_resources(interaction, place.group, place.ids[1], plural, members, patch=False)
         for plural, members in collections.items()
         if members is not None
     }
+    interaction.settle()
+    return written
 
 
 def put_group(interaction: Interaction, place: Place, body: Any, patch: bool) -> bool:
     """PUT or PATCH of a Group; whether it is new."""
-    return write_group(interaction, place.group, place.ids[1], body, patch)
+    is_new = write_group(interaction, place.group, place.ids[1], body, patch)
+    interaction.settle()
+    return is_new
 
 
 def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:

@@ -9,7 +9,7 @@ from postroom.registry import constraints
 from postroom.registry.composing import Body, as_body, as_map, check_identity
 from postroom.registry.drafting import Drafting
 from postroom.registry.entities import Entity
-from postroom.registry.formatting import mark_checks
+from postroom.registry.formatting import VersionChecks
 from postroom.registry.interaction import Interaction
 from postroom.registry.metas import MetaDraft, apply_meta, choose_default, refit_meta
 from postroom.registry.places import Place, check_id
@@ -149,6 +149,7 @@ class ResourceWrite:
         # RES-056: what a Resource had counts when it comes back; a reference that is written again counts on.
         draft.epoch = self.existing.epoch if self.existing and not is_reference(self.existing) else 0
         self.drafts.clear()
+        self.drafting.counter = 0  # its next Versions are those of a new Resource
         return self._save(draft)
 
     def _write_own(self, own: Body | None, meta: Body | None, versions: Body) -> None:
@@ -172,13 +173,16 @@ class ResourceWrite:
         return None if versions else self.drafting.next_id()
 
     def _check_versions(self, meta: MetaDraft) -> None:
+        """RES-042: formats, what all Versions share, what the Group demands, compatibility."""
         group = self.drafting.group()
-        wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
         rules = self.interaction.rules
-        constraints.match_versions(rules, self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
+        checks = VersionChecks(self.interaction, self.kind, self.xid, self.drafts)
+        checks.check_formats()
+        wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
         for draft in self.drafts.values():
-            mark_checks(self.kind, draft, meta.attributes, f"{self.xid}/versions/{draft.id}")
             constraints.enforce(rules, wanted, self.group_kind, group, draft.attributes, self.xid)
+        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
+        checks.check_compatibility(meta.attributes, self.existing.attributes if self.existing else None)
 
     def _check_roots(self) -> None:
         roots = [draft for draft in self.drafts.values() if draft.ancestor == draft.id]

@@ -6,23 +6,68 @@ A rule answers with violations, as the model does; the registry makes problems o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from postroom.model.conform import Violation
 from postroom.model.types import GroupType, ResourceType
-from postroom.registry.entities import Document
-
-if TYPE_CHECKING:
-    from postroom.registry.transaction import Transaction
 
 Body = dict[str, Any]
 
-CheckDocument = Callable[[str, Document | None, str, "Transaction"], Any]
-"""Takes a format, the document of a Version, its xid, and where the documents that it refers to are found."""
-CompareDocuments = Callable[[str, str, list[Document], str, "Transaction"], Any]
-"""Takes a format, a compatibility, the documents from the oldest to the newest, the xid, and where others are found."""
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What was found out about documents: yes, no or unknown, with the reason where it is not yes.
+
+    `dangling` says that a document was missed which may yet come with the same request.
+    """
+
+    answer: Literal["yes", "no", "unknown"]
+    reason: str = ""
+    dangling: bool = False
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """Where the documents that a Version's document refers to are found.
+
+    `read` takes the path of a Resource or a Version and gives the Version's xid and its document; `names` gives the
+    paths of all Resources that are beside one.
+    """
+
+    xid: str
+    read: Callable[[str], tuple[str, bytes] | None]
+    names: Callable[[str], Iterable[str]]
+
+
+class DocumentRules(Protocol):
+    """What is known about the formats of documents."""
+
+    @property
+    def offered(self) -> Mapping[str, tuple[str, ...]]:
+        """The formats that can be checked, `*` for any text, each with its compatibility rules."""
+        ...
+
+    def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
+        """Whether a document is what its format says."""
+        ...
+
+    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+        """Whether a document may follow its ancestors, nearest first."""
+        ...
+
+
+class NoDocumentRules:
+    """Knows no format."""
+
+    offered: Mapping[str, tuple[str, ...]] = {}
+
+    def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
+        """Unknown."""
+        return Judgement("unknown", "no format is known here")
+
+    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+        """Unknown."""
+        return Judgement("unknown", "no format is known here")
 
 
 def take_as_written(kind: GroupType | ResourceType, body: Body) -> tuple[Body, list[Violation]]:
@@ -55,10 +100,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """By plural and singular name of a Group type."""
     read_version: Callable[[ResourceType, Body], tuple[Body, list[Violation]]] = take_as_written
     """A Version as it is written, with the words of older texts replaced."""
-    ignoring_case: frozenset[str] = frozenset({"format", "compatibility"})
-    """Attributes whose values are equal when they differ in case only (C-55)."""
-    check_document: CheckDocument | None = None
-    compare_documents: CompareDocuments | None = None
+    documents: DocumentRules = NoDocumentRules()
+    """What is known about the formats of documents."""
 
     def of(self, kind: GroupType) -> GroupRules:
         """The rules on one Group type."""

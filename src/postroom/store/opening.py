@@ -15,7 +15,7 @@ SQLITE = "sqlite:///"
 
 
 def open_store(
-    url: str, model: str = "messaging", *, create: bool = True, fetch: Fetch = refuse_all, rules: Rules = RULES
+    url: str, model: str = "messaging", *, create: bool = True, fetch: Fetch = refuse_all, rules: Rules | None = None
 ) -> Store:
     """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
 
@@ -32,7 +32,7 @@ def open_store(
     path = Path(url.removeprefix(SQLITE))
     if not create and not path.exists():
         raise FileMissing("there is no such database.", place=str(path))
-    store = SqliteStore(path, rules)
+    store = SqliteStore(path, rules or RULES)
     try:
         with store.write() as tx:
             initialise(tx, model, fetch)

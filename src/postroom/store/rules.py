@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from postroom.messages.rules import check_endpoint, check_message, check_messagegroup, read_endpoint, read_message
 from postroom.registry.rules import GroupRules, Rules
+from postroom.store.documents import PayloadFormats
 
 # C-07, C-26: a Version without the attribute takes its group's value instead of failing the `equals` constraint.
 RULES = Rules(
@@ -15,5 +16,5 @@ RULES = Rules(
         ("endpoints", "endpoint"): GroupRules(read=read_endpoint, check=check_endpoint, check_version=check_message),
     },
     read_version=read_message,
-    ignoring_case=frozenset({"format", "envelope", "protocol", "compatibility"}),
+    documents=PayloadFormats(),
 )
