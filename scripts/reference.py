@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from postroom.cli.command import ExampleCommand
-from postroom.cli.main import COMMANDS, main
+from postroom.cli.main import all_commands, main
 from postroom.errors import PostroomError
 from postroom.registry.problems import PROBLEMS
 from postroom.settings import FIELDS, FILE, describe, variable
@@ -49,7 +49,7 @@ def commands_page() -> str:
         An error is one sentence on stderr; [Errors](errors.md) lists them. A flag marked *setting* can also be given
         as a variable or in a file; [Settings](settings.md) has the names.
     """
-    sections = [_command(name, _loaded(name, context), context) for name in COMMANDS]
+    sections = [_command(name, command, context) for name, command in all_commands().items()]
     return _page(inspect.cleandoc(opening), *sections)
 
 
@@ -124,13 +124,6 @@ def _differs(path: Path, text: str) -> bool:
     return not path.exists() or path.read_text(encoding="utf-8") != text
 
 
-def _loaded(name: str, context: click.Context) -> click.Command:
-    command = main.get_command(context, name)
-    if command is None:
-        raise LookupError(f"the command {name} has no module")
-    return command
-
-
 def _command(name: str, command: click.Command, parent: click.Context) -> str:
     context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     parts = [f"## postroom {name}", _prose(command.help), f"```text\n{_usage(command, context)}\n```"]
@@ -154,10 +147,9 @@ def _options(command: click.Command, context: click.Context) -> Iterator[tuple[s
 
 
 def _commands_by_setting() -> dict[str, list[str]]:
-    context = click.Context(main, info_name="postroom")
     takers: dict[str, list[str]] = {}
-    for name in COMMANDS:
-        for parameter in _loaded(name, context).params:
+    for name, command in all_commands().items():
+        for parameter in command.params:
             if isinstance(parameter, click.Option) and f"[setting {parameter.name}" in (parameter.help or ""):
                 takers.setdefault(str(parameter.name), []).append(name)
     return takers
@@ -175,9 +167,8 @@ def _setting(name: str, takers: list[str]) -> str:
         ),
     ]
     if takers:
-        rows.append(
-            ("flag", f"`{flag}` of {', '.join(f'[`{taker}`](commands.md#postroom-{taker})' for taker in takers)}")
-        )
+        links = (f"[`{taker}`](commands.md#postroom-{taker.replace(' ', '-')})" for taker in takers)
+        rows.append(("flag", f"`{flag}` of {', '.join(links)}"))
     return f"## {name}\n\n{describe(name)}\n\n" + "\n".join(f"- {label}: {value}" for label, value in rows)
 
 
@@ -206,11 +197,17 @@ def _range(info: msgspec.inspect.IntType | msgspec.inspect.FloatType) -> str:
 
 
 def _error_family(family: type[PostroomError]) -> str:
-    rows = [(f"`{kind.code}`", f"`{kind.__name__}`", _prose(kind.__doc__)) for kind in family.__subclasses__()]
+    rows = [(f"`{kind.code}`", f"`{kind.__name__}`", _prose(kind.__doc__)) for kind in _below(family)]
     title = _prose(family.__doc__).rstrip(".")
     return f"## Exit code {family.exit_code}: {title[0].lower()}{title[1:]}\n\n" + _table(
         ("code", "in Python", "meaning"), rows
     )
+
+
+def _below(family: type[PostroomError]) -> Iterator[type[PostroomError]]:
+    for kind in family.__subclasses__():
+        yield kind
+        yield from _below(kind)
 
 
 def _prose(text: str | None) -> str:

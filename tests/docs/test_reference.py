@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroom.cli.main import COMMANDS
+from postroom.cli.main import all_commands
 from postroom.errors import PostroomError
 from postroom.http import configuration, entities
 from postroom.messages.explaining import SENTENCES
 from postroom.messages.outcome import OUTCOMES
 from postroom.protocols.table import PROTOCOLS
-from postroom.registry.capabilities import CAPABILITIES
+from postroom.registry.offers import FLAGS
 from postroom.registry.problems import PROBLEMS
 from postroom.settings import FIELDS, variable
 from tests.docs.sessions import ROOT
@@ -36,7 +36,7 @@ def test_generated_pages_are_up_to_date() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", all_commands())
 def test_every_command_has_a_section(name: str) -> None:
     assert f"\n## postroom {name}\n" in (REFERENCE / "commands.md").read_text()
 
@@ -84,7 +84,7 @@ def test_the_methods_of_every_kind_of_entity_are_listed(kind: str) -> None:
     assert f"| `{path}` | {', '.join(entities.METHODS[kind])} |" in (REFERENCE / "http.md").read_text()
 
 
-@pytest.mark.parametrize("flag", CAPABILITIES["flags"])
+@pytest.mark.parametrize("flag", FLAGS)
 def test_every_flag_of_the_service_is_listed(flag: str) -> None:
     assert f"| `{flag}` |" in (REFERENCE / "http.md").read_text()
 

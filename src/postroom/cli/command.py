@@ -26,8 +26,8 @@ class ExampleCommand(click.Command):
                     formatter.write(f"  {line}\n")
 
 
-def postroom_command(example: str) -> Callable[[Callable[..., Any]], ExampleCommand]:
-    """Make a command of a function; its name is the module's, its help the docstring."""
+def postroom_command(example: str, name: str = "") -> Callable[[Callable[..., Any]], ExampleCommand]:
+    """Make a command of a function; its name is the module's unless given, its help the docstring."""
 
     def wrap(function: Callable[..., Any]) -> ExampleCommand:
         @click.option("-v", "--verbose", count=True, help="Say more; twice for everything.")
@@ -37,8 +37,8 @@ def postroom_command(example: str) -> Callable[[Callable[..., Any]], ExampleComm
             configure_logs(verbose, quiet)
             return function(*args, **kwargs)
 
-        name = function.__module__.rpartition(".")[2]
-        made = click.command(name, cls=ExampleCommand, context_settings={"help_option_names": ["-h", "--help"]})(
+        called = name or function.__module__.rpartition(".")[2]
+        made = click.command(called, cls=ExampleCommand, context_settings={"help_option_names": ["-h", "--help"]})(
             wrapped
         )
         made.example = example

@@ -22,6 +22,7 @@ COMMANDS = {
     "match": "Say for each record which message definition it fits.",
     "make": "Make messages from the definition MESSAGE.",
     "sort": "Sort records by the message definitions of a catalog.",
+    "schema": "Check and compare payload schemas.",
     "tables": "List the tables of a lake.",
     "dead": "Count dead letters by outcome and reason.",
     "sql": "Run one SELECT over a lake with DuckDB.",
@@ -67,6 +68,19 @@ class LazyGroup(click.Group):
 @click.version_option(VERSION, "-V", "--version", prog_name="postroom", message="%(prog)s %(version)s")
 def main() -> None:
     """A registry for message definitions: serve them, make messages from them, sort streams by them."""
+
+
+def all_commands() -> dict[str, click.Command]:
+    """Every command that can be run, by its words: `match`, `schema check`, …"""
+    found: dict[str, click.Command] = {}
+    context = click.Context(main)
+    for name in COMMANDS:
+        command = main.get_command(context, name)
+        if isinstance(command, click.Group):
+            found |= {f"{name} {word}": below for word, below in command.commands.items()}
+        elif command is not None:
+            found[name] = command
+    return found
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import singledispatch
+from typing import Any
+
 import msgspec
 
 
@@ -59,3 +63,51 @@ BINARY = Scalar("binary")
 DATE = Scalar("date")
 TIMESTAMP = Scalar("timestamp")
 JSON_TEXT = JsonText()
+
+
+@singledispatch
+def type_name(column: Any) -> str:
+    """A column type for people."""
+    raise TypeError(f"no name for {column!r}")
+
+
+@type_name.register
+def _(column: Scalar) -> str:
+    return column.name
+
+
+@type_name.register
+def _(column: Decimal) -> str:
+    return f"decimal({column.precision}, {column.scale})"
+
+
+@type_name.register
+def _(column: JsonText) -> str:
+    return "JSON text"
+
+
+@type_name.register
+def _(column: ListOf) -> str:
+    return f"list of {type_name(column.item)}"
+
+
+@type_name.register
+def _(column: MapOf) -> str:
+    return f"map of {type_name(column.value)}"
+
+
+@type_name.register
+def _(column: StructOf) -> str:
+    return "struct"
+
+
+def flattened(name: str, column: ColumnType, description: str = "") -> Iterator[tuple[str, ColumnType, str]]:
+    """A column and everything inside of it: path, type and description; `[]` steps into a list, `{}` into a map."""
+    yield name, column, description
+    if isinstance(column, StructOf):
+        for field in column.fields:
+            yield from flattened(f"{name}.{field.name}", field.type, field.description)
+    elif isinstance(column, ListOf) and isinstance(column.item, StructOf | ListOf | MapOf):
+        yield from flattened(f"{name}[]", column.item)
+    elif isinstance(column, MapOf) and isinstance(column.value, StructOf | ListOf | MapOf):
+        yield from flattened(f"{name}{{}}", column.value)

@@ -73,8 +73,16 @@ def check_schema(name: str, document: Any, library: Library | None = None) -> No
 
 def readable(name: str, writer: Any, reader: Any, library: Library | None = None) -> Verdict:
     """Whether every payload that fits the writer's document can be read with the reader's."""
-    module, written = _source(name, writer, "", library)
-    return module.readable(written, _source(name, reader, "", library)[1])
+    return readable_documents((name, writer, library), (name, reader, library))
+
+
+def readable_documents(writer: tuple[str, Any, Library | None], reader: tuple[str, Any, Library | None]) -> Verdict:
+    """The same for documents in formats, and with libraries, of their own."""
+    module, written = _source(writer[0], writer[1], "", writer[2])
+    other, read = _source(reader[0], reader[1], "", reader[2])
+    if other is not module:
+        return Verdict(answer="undecided", reason=f"{writer[0]} and {reader[0]} are different formats.")
+    return module.readable(written, read)
 
 
 def _source(name: str, document: Any, fragment: str, library: Library | None) -> tuple[Format, SchemaDocument]:
