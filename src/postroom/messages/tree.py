@@ -72,7 +72,7 @@ def default_version(resource: Tree) -> Tree:
 
 def _age(name: str, version: Tree) -> tuple[str, int, str]:
     # Newest by creation; where no times are given, by number, then by spelling.
-    return (str(version.get("createdat", "")), int(name) if name.isdecimal() else -1, name)
+    return (str(version.get("createdat", "")), int(name) if name.isdecimal() and len(name) < 20 else -1, name)
 
 
 def local_path(reference: str, tree: Tree) -> str | None:

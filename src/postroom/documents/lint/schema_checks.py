@@ -1,0 +1,203 @@
+"""Rules that read schema documents: refused ones, missing types, Versions that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.subjects import Document, Message, Schema, section, text
+from postroom.errors import FormatUnknown, SchemaRefused
+from postroom.formats.compatibility import MODES, compatible
+from postroom.formats.schema import Verdict
+from postroom.formats.table import check_schema, parse_schema, readable
+from postroom.messages.definition import SchemaSource
+from postroom.messages.schema_documents import Documents
+from postroom.messages.schema_sources import stored_schemas
+from postroom.messages.tree import Tree, members
+
+# A refusal of a reference to a document that is not there, rather than of the document itself.
+REFERENCE_MISSING = "reference_missing"
+
+
+class SchemaChecks:
+    """The rules that read schema documents; a document is read once, however many messages use it."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        groups = members(document.tree, "schemagroups")
+        self._documents = Documents(stored_schemas(document.tree, groups))
+        self._types: dict[tuple[str, str], SchemaRefused | None] = {}
+        self._checked: dict[str, SchemaRefused | None] = {}
+
+    @cached_property
+    def refusals(self) -> list[tuple[str, SchemaRefused]]:
+        """The documents that their formats do not allow, with their places."""
+        found = []
+        for schema in self._document.schemas:
+            for name in schema.versions:
+                error = self._check(schema, name)
+                if error is not None:
+                    found.append((schema.version_at(name, _member(schema.versions[name])), error))
+        return found
+
+    def missing_types(self) -> Iterator[Remark]:
+        """References to a type that the document does not have."""
+        for message in self._document.messages:
+            source, name = message.schema, reference_name(message)
+            if source is None or source.missing or not source.place or name not in message.own:
+                continue
+            error = self._parse(source)
+            if error is not None and self._checked.get(source.place) is None:
+                yield Remark(message.at(name), f"{_sentence(error)}", error.remedy or "Correct the reference.")
+
+    @cached_property
+    def verdicts(self) -> list[tuple[str, str, Verdict]]:
+        """The Versions that their stated compatibility does not allow, or of which nothing decides it."""
+        return list(self._verdicts())
+
+    def _verdicts(self) -> Iterator[tuple[str, str, Verdict]]:
+        for schema in self._document.schemas:
+            mode = _compatibility(schema)
+            if mode in ("", "none") or mode not in MODES:
+                continue
+            for name, ancestors in _ancestors(schema):
+                verdict = self._compare(schema, name, ancestors, mode)
+                if verdict is not None and verdict.answer != "compatible":
+                    yield schema.version_at(name, _member(schema.versions[name])), mode, verdict
+
+    def _check(self, schema: Schema, name: str) -> SchemaRefused | None:
+        place = self._place(schema, name)
+        if place is None:
+            return None
+        content, library = self._documents.of(SchemaSource(format="", place=place))
+        error = refusal(lambda: check_schema(schema.format_of(name), content, library))
+        self._checked[place] = error
+        return error
+
+    def _parse(self, source: SchemaSource) -> SchemaRefused | None:
+        key = (source.place, source.fragment)
+        if key not in self._types:
+            content, library = self._documents.of(source)
+            self._types[key] = refusal(lambda: parse_schema(source.format, content, source.fragment, library))
+        return self._types[key]
+
+    def _compare(self, schema: Schema, name: str, ancestors: list[str], mode: str) -> Verdict | None:
+        places = [self._place(schema, one) for one in (name, *ancestors)]
+        known = [place for place in places if place is not None]
+        if len(known) < len(places) or any(self._checked.get(place) is not None for place in known):
+            return None
+        documents = [self._documents.of(SchemaSource(format="", place=place)) for place in known]
+        form, library = schema.format_of(name), documents[0][1]
+        try:
+            return compatible(
+                [content for content, _ in documents[1:]],
+                documents[0][0],
+                mode,
+                lambda writer, reader: readable(form, writer, reader, library),
+            )
+        except (SchemaRefused, FormatUnknown, ImportError):
+            return None
+
+    def _place(self, schema: Schema, name: str) -> str | None:
+        """Where the document of a Version is kept; None where there is none."""
+        version = f"{schema.xid}/versions/{name}"
+        place = schema.xid if str(schema.own.get("versionid") or "1") == name else version
+        try:
+            self._documents.of(SchemaSource(format="", place=place))
+        except KeyError:
+            return None
+        return place
+
+
+def reference_name(message: Message) -> str:
+    """The member that refers to the payload schema."""
+    return "dataschemaxid" if message.effective.get("dataschemaxid") else "dataschemauri"
+
+
+def _member(version: Tree) -> str:
+    return "schema" if version.get("schema") is not None else "schemabase64"
+
+
+def refusal(read: Callable[[], Any]) -> SchemaRefused | None:
+    """Why a document is refused; formats that are not read here refuse nothing."""
+    try:
+        read()
+    except SchemaRefused as error:
+        return error
+    except (FormatUnknown, ImportError):
+        return None
+    return None
+
+
+def refused(pointer: str, error: SchemaRefused) -> Remark:
+    inside = error.place if error.place.startswith("/") else ""
+    return Remark(pointer + inside, _sentence(error), error.remedy)
+
+
+def _sentence(error: SchemaRefused) -> str:
+    where = f"at {error.place}: " if error.place and not error.place.startswith("/") else ""
+    return where + error.sentence
+
+
+def document_refused(checks: SchemaChecks) -> Iterator[Remark]:
+    """A document is one that its format allows."""
+    for pointer, error in checks.refusals:
+        if error.code != REFERENCE_MISSING:
+            yield refused(pointer, error)
+
+
+def document_reference_missing(checks: SchemaChecks) -> Iterator[Remark]:
+    """What a document refers to is in the catalog."""
+    for pointer, error in checks.refusals:
+        if error.code == REFERENCE_MISSING:
+            yield refused(pointer, error)
+
+
+def type_missing(checks: SchemaChecks) -> Iterator[Remark]:
+    """The type that a message's reference picks is in the document."""
+    yield from checks.missing_types()
+
+
+def incompatible(checks: SchemaChecks) -> Iterator[Remark]:
+    """Versions keep the compatibility that is stated for them."""
+    for pointer, mode, verdict in checks.verdicts:
+        if verdict.answer == "incompatible":
+            shown = f" Counterexample: {verdict.shown}" if verdict.shown else ""
+            sentence = f"this Version is not {mode} compatible: {verdict.reason.rstrip('.')}.{shown}"
+            yield Remark(pointer + (verdict.reader_at if mode.startswith("backward") else ""), sentence)
+
+
+def undecided(checks: SchemaChecks) -> Iterator[Remark]:
+    """Versions of which nobody can tell whether they are compatible."""
+    for pointer, mode, verdict in checks.verdicts:
+        if verdict.answer == "undecided":
+            yield Remark(pointer, f"whether this Version is {mode} compatible is not decided: {verdict.reason}")
+
+
+def _compatibility(schema: Schema) -> str:
+    return text(section(schema.raw, "meta"), "compatibility").lower()
+
+
+def _ancestors(schema: Schema) -> Iterator[tuple[str, list[str]]]:
+    """Each Version with its ancestors, nearest first: by `ancestorid`, else by age."""
+    versions = schema.versions
+    ordered = sorted(versions, key=lambda name: (str(versions[name].get("createdat", "")), _number(name), name))
+    before = {name: ordered[position - 1] if position else name for position, name in enumerate(ordered)}
+    for name in ordered:
+        chain: list[str] = []
+        current = name
+        while True:
+            stated = text(versions[current], "ancestorid") or text(versions[current], "ancestor")
+            parent = stated if stated in versions else before[current]
+            if parent in (current, name, *chain):
+                break
+            chain.append(parent)
+            current = parent
+        if chain:
+            yield name, chain
+
+
+def _number(name: str) -> int:
+    return int(name) if name.isdecimal() and len(name) < 20 else -1

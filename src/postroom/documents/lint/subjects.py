@@ -1,0 +1,158 @@
+"""What rules look at: the messages, schemas and endpoints of a document, each with its place in it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from postroom.errors import DefinitionRefused
+from postroom.messages.bases import resolve
+from postroom.messages.compiling import compile_definition
+from postroom.messages.definition import Definition, SchemaSource
+from postroom.messages.schema_sources import schema_source
+from postroom.messages.tree import Place, Tree, default_version, members, message_places
+from postroom.model.pointers import pointer
+from postroom.protocols.cloudevents import ENVELOPE
+from postroom.protocols.table import canonical_protocol, wire_named
+from postroom.protocols.wire import Wire
+
+
+class Resource:
+    """A message or schema as the document has it: `own` is its default Version with what stands around it."""
+
+    def __init__(self, steps: tuple[str, ...], raw: Tree) -> None:
+        self.steps = steps
+        self.raw = raw
+        self.own = default_version(raw)
+
+    @property
+    def xid(self) -> str:
+        """The path of the entity."""
+        return "/" + "/".join(self.steps)
+
+    def at(self, *steps: object) -> str:
+        """The pointer to a member of the default Version, wherever the document has it."""
+        version = self.own.get("versionid")
+        versions = members(self.raw, "versions")
+        inside = steps and isinstance(version, str) and steps[0] in versions.get(version, {})
+        return pointer((*self.steps, *(("versions", version) if inside else ()), *steps))
+
+
+class Message(Resource):
+    """A message definition: what its author wrote, and what becomes of it with its bases."""
+
+    def __init__(self, tree: Tree, place: Place) -> None:
+        raw = place.owner["messages"][place.id]
+        super().__init__((place.owner_kind, place.owner_id, "messages", place.id), raw)
+        self.tree = tree
+        self.place = place
+        meta = raw.get("meta")
+        self.meta: Tree = meta if isinstance(meta, dict) else {}
+        self.refusal: DefinitionRefused | None = None
+        self.bases: tuple[str, ...] = ()
+        self.effective: Tree = {}
+        try:
+            self.effective, self.bases = resolve(tree, place)
+        except DefinitionRefused as error:
+            self.refusal = error
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """Kind and id of what the message belongs to."""
+        return self.place.owner_kind, self.place.owner_id
+
+    @property
+    def borrowed(self) -> bool:
+        """Whether it stands for another message, which is judged where it is."""
+        return isinstance(self.meta.get("xref"), str)
+
+    @cached_property
+    def definition(self) -> Definition | None:
+        """The compiled definition; None where there is none, and `refusal` says why."""
+        if self.borrowed or self.refusal is not None:
+            return None
+        try:
+            return compile_definition(self.tree, self.place)
+        except DefinitionRefused as error:
+            self.refusal = error
+            return None
+
+    @cached_property
+    def schema(self) -> SchemaSource | None:
+        """Where its payload schema is."""
+        return schema_source(self.tree, self.effective)
+
+    @cached_property
+    def is_event(self) -> bool:
+        """Whether its envelope is CloudEvents."""
+        return text(self.effective, "envelope").lower() == ENVELOPE.lower()
+
+    @cached_property
+    def wire(self) -> Wire:
+        """The protocol it travels on; one without options where it has none or one we do not know."""
+        name = text(self.effective, "protocol")
+        return wire_named(name if canonical_protocol(name) else "")
+
+
+class Schema(Resource):
+    """A schema with all its Versions."""
+
+    @property
+    def versions(self) -> dict[str, Tree]:
+        """Its Versions by name; one that is not split up has a single one."""
+        found = members(self.raw, "versions")
+        return found or {str(self.raw.get("versionid") or "1"): self.raw}
+
+    def version_at(self, name: str, *steps: object) -> str:
+        """The pointer to a member of a Version."""
+        inside = ("versions", name) if name in members(self.raw, "versions") else ()
+        return pointer((*self.steps, *inside, *steps))
+
+    def format_of(self, name: str) -> str:
+        """The format of a Version: its own, or that of the schema."""
+        return text(self.versions[name], "format") or text(self.raw, "format")
+
+
+class Endpoint:
+    """An endpoint and the groups whose messages it uses."""
+
+    def __init__(self, name: str, raw: Tree) -> None:
+        self.steps = ("endpoints", name)
+        self.name = name
+        self.raw = raw
+
+    def at(self, *steps: object) -> str:
+        """The pointer to a member."""
+        return pointer((*self.steps, *steps))
+
+
+class Document:
+    """A whole catalog document with everything that rules look at."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.messages = [Message(tree, place) for place in message_places(tree)]
+        self.by_xid = {message.xid: message for message in self.messages}
+        self.schemas = [
+            Schema(("schemagroups", group, "schemas", name), schema)
+            for group, holder in members(tree, "schemagroups").items()
+            for name, schema in members(holder, "schemas").items()
+        ]
+        self.endpoints = [Endpoint(name, raw) for name, raw in members(tree, "endpoints").items()]
+
+    @cached_property
+    def bases(self) -> frozenset[str]:
+        """The xids of all messages that others derive from."""
+        return frozenset(xid for message in self.messages for xid in message.bases)
+
+
+def text(holder: Any, name: str) -> str:
+    """A member that is a text; anything else counts as absent."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def section(holder: Any, name: str) -> Tree:
+    """A member that is an object; anything else counts as empty."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return value if isinstance(value, dict) else {}
