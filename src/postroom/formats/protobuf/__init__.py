@@ -1,0 +1,1 @@
+"""Protocol Buffers: proto2, proto3 and editions."""

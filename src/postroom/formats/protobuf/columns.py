@@ -1,0 +1,95 @@
+"""Protobuf to columns. Total: what has no end or no single type becomes JSON text."""
+
+from __future__ import annotations
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from postroom.formats.columns import (
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    INT64,
+    JSON_TEXT,
+    STRING,
+    ColumnType,
+    Decimal,
+    Field,
+    ListOf,
+    MapOf,
+    StructOf,
+)
+from postroom.formats.naming import column_names
+from postroom.formats.protobuf import wellknown
+from postroom.formats.protobuf.compiled import Compiled
+from postroom.formats.protobuf.members import entry_of, member_name
+
+_DEEPEST = 32
+_MOST_COLUMNS = 20_000
+_F = FieldDescriptor
+_UNSIGNED = Decimal(20, 0)
+_SCALARS: dict[int, ColumnType] = {
+    **dict.fromkeys((_F.TYPE_INT32, _F.TYPE_SINT32, _F.TYPE_SFIXED32, _F.TYPE_UINT32, _F.TYPE_FIXED32), INT64),
+    **dict.fromkeys((_F.TYPE_INT64, _F.TYPE_SINT64, _F.TYPE_SFIXED64), INT64),
+    **dict.fromkeys((_F.TYPE_UINT64, _F.TYPE_FIXED64), _UNSIGNED),
+    **dict.fromkeys((_F.TYPE_DOUBLE, _F.TYPE_FLOAT), DOUBLE),
+    **dict.fromkeys((_F.TYPE_STRING, _F.TYPE_ENUM), STRING),
+    _F.TYPE_BOOL: BOOLEAN,
+    _F.TYPE_BYTES: BINARY,
+}
+
+
+def columns(compiled: Compiled, message: Descriptor) -> ColumnType:
+    """The column type of values of a message."""
+    return _Columns(compiled).message(message, ())
+
+
+class _Columns:
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        self.left = _MOST_COLUMNS
+
+    def message(self, message: Descriptor, around: tuple[str, ...]) -> ColumnType:
+        known = _known(message)
+        if known is not None:
+            return known
+        members = self.compiled.members(message)
+        # A type inside itself has no end as columns; types that fan out have one that nobody wants to see.
+        if message.full_name in around or len(around) >= _DEEPEST or (around and self.left < len(members)):
+            return JSON_TEXT
+        if not members:
+            return JSON_TEXT
+        self.left -= len(members)
+        inside = (*around, message.full_name)
+        names = column_names(map(member_name, members))
+        return StructOf(
+            tuple(
+                Field(name, member_name(member), self.member(member, inside), self.comment(member))
+                for name, member in zip(names, members, strict=True)
+            )
+        )
+
+    def member(self, member: FieldDescriptor, around: tuple[str, ...]) -> ColumnType:
+        entry = entry_of(member)
+        if entry is not None:
+            return MapOf(self.item(entry.value, around)) if entry.key.type == _F.TYPE_STRING else JSON_TEXT
+        item = self.item(member, around)
+        return ListOf(item) if member.is_repeated else item
+
+    def item(self, member: FieldDescriptor, around: tuple[str, ...]) -> ColumnType:
+        if member.message_type is not None:
+            return self.message(member.message_type, around)
+        return _SCALARS[member.type]
+
+    def comment(self, member: FieldDescriptor) -> str:
+        return self.compiled.comments.get(member.full_name, "")
+
+
+def _known(message: Descriptor) -> ColumnType | None:
+    name = message.full_name
+    if name in wellknown.FREE_FORM:
+        return JSON_TEXT
+    if name in (wellknown.TIMESTAMP, wellknown.DURATION):
+        return STRING
+    if name == wellknown.FIELD_MASK:
+        return ListOf(STRING)
+    return _SCALARS[message.fields_by_name["value"].type] if name in wellknown.WRAPPERS else None

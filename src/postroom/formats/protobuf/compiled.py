@@ -1,0 +1,88 @@
+"""Compiled schemas: descriptors in a pool of their own, so that equal names in different schemas do not meet."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any, cast
+
+from google.protobuf import descriptor_pb2, descriptor_pool
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
+from google.protobuf.message import DecodeError
+
+from postroom.errors import SchemaRefused
+from postroom.formats.protobuf import protoc, texts
+from postroom.formats.schema import SchemaDocument
+
+_KEPT = 4096
+
+
+class Compiled:
+    """The descriptors of a schema document and of what it imports."""
+
+    def __init__(self, serialised: bytes) -> None:
+        self._serialised = serialised
+        self.pool = descriptor_pool.DescriptorPool()
+        files = _files(serialised)
+        self._syntaxes = {file.name: file.syntax or "proto2" for file in files}
+        try:
+            for file in files:
+                file.ClearField("source_code_info")
+                self.pool.AddSerializedFile(file.SerializeToString())
+            self.file: FileDescriptor = self.pool.FindFileByName(texts.ROOT)
+        except (TypeError, KeyError) as error:
+            raise SchemaRefused(f"the schema cannot be used: {str(error).splitlines()[0]}.") from None
+
+    def verifies_text(self, field: FieldDescriptor) -> bool:
+        """Whether the parser itself refuses text that is not UTF-8: proto3 does, proto2 does not."""
+        return self._syntaxes.get(cast(Any, field).file.name) == "proto3"
+
+    def members(self, message: Descriptor) -> list[FieldDescriptor]:
+        """The fields of a message, and the extensions that the schema declares for it."""
+        extensions = self.pool.FindAllExtensions(message) if message.is_extendable else []
+        return [*message.fields, *sorted(extensions, key=lambda field: field.number)]
+
+    @functools.cached_property
+    def comments(self) -> dict[str, str]:
+        """What the author wrote above or behind each field, by the field's full name."""
+        found: dict[str, str] = {}
+        for file in _files(self._serialised):
+            names = dict(_paths(file))
+            for location in file.source_code_info.location:
+                name = names.get(tuple(location.path))
+                text = (location.leading_comments or location.trailing_comments).strip()
+                if name and text:
+                    found[name] = " ".join(text.split())
+        return found
+
+
+def compiled(source: SchemaDocument) -> Compiled:
+    """The descriptors of a document; equal texts are compiled once per process."""
+    return _compiled(texts.gather(source))
+
+
+@functools.lru_cache(_KEPT)
+def _compiled(gathered: texts.Texts) -> Compiled:
+    return Compiled(protoc.compile_texts(dict(gathered.files), texts.ROOT, gathered.shift))
+
+
+def _files(serialised: bytes) -> list[descriptor_pb2.FileDescriptorProto]:
+    try:
+        return list(descriptor_pb2.FileDescriptorSet.FromString(serialised).file)
+    except DecodeError:
+        raise SchemaRefused("the schema is nested too deeply.") from None
+
+
+def _paths(file: Any) -> Iterator[tuple[tuple[int, ...], str]]:
+    """The place of each field in a file's descriptor, as source info writes it, and the field's full name."""
+    prefix = f"{file.package}." if file.package else ""
+    waiting: list[tuple[tuple[int, ...], str, Any]] = [
+        ((4, index), prefix + message.name, message) for index, message in enumerate(file.message_type)
+    ]
+    while waiting:
+        path, name, message = waiting.pop()
+        for index, field in enumerate(message.field):
+            yield (*path, 2, index), f"{name}.{field.name}"
+        waiting += [
+            ((*path, 3, index), f"{name}.{nested.name}", nested) for index, nested in enumerate(message.nested_type)
+        ]

@@ -1,0 +1,202 @@
+"""Protobuf judged by its own runtime (upb), compiled by its own compiler."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from typing import Any
+
+from google.protobuf import message_factory
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import DecodeError
+
+from postroom.errors import SchemaRefused
+from postroom.formats.columns import ColumnType
+from postroom.formats.protobuf import checking, columns, comparing, samples, wellknown, wire
+from postroom.formats.protobuf.compiled import Compiled, compiled
+from postroom.formats.protobuf.reading import Read, Reader, Suspicious
+from postroom.formats.protobuf.roots import root_message
+from postroom.formats.protobuf.writing import Writer
+from postroom.formats.schema import SchemaDocument, Verdict, Violation
+
+_DOUBTS = (DecodeError, Suspicious, wellknown.OutOfRange)
+
+
+class Protobuf:
+    """One message type of a parsed Protobuf schema."""
+
+    def __init__(self, schema: Compiled, message: Descriptor) -> None:
+        self._compiled = schema
+        self._descriptor = message
+        self._class: Any = message_factory.GetMessageClass(message)
+        self._parse = self._class.FromString
+        self._is_complete = self._class.IsInitialized
+
+    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+        """Decode and validate a payload in binary form, or in Protobuf's JSON if the content type says JSON."""
+        if contenttype and _is_json(contenttype):
+            return self._judge_json(payload)
+        try:
+            message = self._parse(payload)
+            if not self._has_required or self._is_complete(message):
+                return self._read(message), []
+        except _DOUBTS:
+            pass
+        except RecursionError:
+            return None, [_TOO_DEEP]
+        header = wire.header_of(payload)
+        if header is None:
+            return self._judge_slowly(payload)
+        violations = self._wrong_header(header)
+        return (None, violations) if violations else self._judge_slowly(payload[header.length :])
+
+    def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
+        """What judge would find wrong, without decoding the values."""
+        if contenttype and _is_json(contenttype):
+            return self._judge_json(payload)[1]
+        try:
+            message = self._parse(payload)
+            if not self._has_required or self._is_complete(message):
+                self._check(message)
+                return []
+        except _DOUBTS:
+            pass
+        return self.judge(payload)[1]
+
+    def encode(self, value: Any) -> bytes:
+        """The binary form of a value; SchemaRefused, with a pointer, for one that no message can hold."""
+        message, violations = self._written(value)
+        if violations:
+            first = violations[0]
+            raise SchemaRefused(
+                f"the data does not fit: expected {first.expected}, found {first.found}.", place=first.at or "/"
+            )
+        payload: bytes = self._class.SerializePartialToString(message)
+        return payload
+
+    def columns(self) -> ColumnType:
+        """The columns values of this schema fill."""
+        return self._columns
+
+    def sample(self, rng: random.Random) -> Any:
+        """A value that fits; SchemaRefused when a message needs itself."""
+        return samples.sample(self._compiled, self._descriptor, rng)
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return columns.columns(self._compiled, self._descriptor)
+
+    @functools.cached_property
+    def _has_required(self) -> bool:
+        return checking.has_required(self._compiled, self._descriptor)
+
+    @functools.cached_property
+    def _read(self) -> Read:
+        return Reader(self._compiled, strict=True).reads(self._descriptor)
+
+    @functools.cached_property
+    def _read_loosely(self) -> Read:
+        return Reader(self._compiled, strict=False).reads(self._descriptor)
+
+    @functools.cached_property
+    def _check(self) -> Read:
+        return checking.Checker(self._compiled).checks(self._descriptor)
+
+    def _judge_slowly(self, payload: bytes) -> tuple[Any, list[Violation]]:
+        try:
+            message = self._parse(payload)
+            missing = wire.missing_members(message)
+            return (None, missing) if missing else (self._read(message), [])
+        except _DOUBTS:
+            return self._explained(payload)
+        except RecursionError:
+            return None, [_TOO_DEEP]
+
+    def _explained(self, payload: bytes) -> tuple[Any, list[Violation]]:
+        violations = wire.explain(payload, self._descriptor, self._compiled)
+        if violations:
+            return None, violations
+        try:
+            return self._read_loosely(self._parse(payload)), []
+        except DecodeError:
+            expected = f"a {self._descriptor.name} in Protobuf's binary form"
+            return None, [Violation("", "payload_not_protobuf", expected, "other bytes")]
+        except wellknown.OutOfRange as error:
+            return None, [Violation("", "payload_range", "times and durations in their range", str(error))]
+        except RecursionError:
+            return None, [_TOO_DEEP]
+
+    def _wrong_header(self, header: wire.Header) -> list[Violation]:
+        found = _followed(self._compiled, header.indexes)
+        if found == self._descriptor.full_name:
+            return []
+        return [
+            Violation("", "payload_wire_header", f"a {self._descriptor.full_name}", found or "no message of the schema")
+        ]
+
+    def _judge_json(self, payload: bytes) -> tuple[Any, list[Violation]]:
+        try:
+            value = json.loads(payload.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            found = str(error).splitlines()[0] if str(error) else type(error).__name__
+            return None, [Violation("", "payload_not_json", "JSON", found[:200])]
+        try:
+            message, violations = self._written(value)
+            violations = violations or wire.missing_members(message)
+            return (value, violations) if violations else (self._read_loosely(message), [])
+        except RecursionError:
+            return None, [_TOO_DEEP]
+
+    def _written(self, value: Any) -> tuple[Any, list[Violation]]:
+        message = self._class()
+        writer = Writer(self._compiled)
+        writer.write(message, value)
+        return message, writer.violations
+
+
+def parse(source: SchemaDocument) -> Protobuf:
+    """The schema, ready for payloads."""
+    schema = compiled(source)
+    return Protobuf(schema, root_message(schema.file, source.fragment))
+
+
+def check(source: SchemaDocument) -> None:
+    """Raise SchemaRefused unless the document is a Protobuf schema; with a fragment, one that has that message."""
+    schema = compiled(source)
+    if source.fragment:
+        root_message(schema.file, source.fragment)
+
+
+def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
+    """Whether every payload the writer's schema produces can be read with the reader's."""
+    return comparing.readable(compiled(writer), compiled(reader), writer.fragment, reader.fragment)
+
+
+_TOO_DEEP = Violation("", "payload_nesting", f"nested at most {wire.DEEPEST} deep", "nested deeper")
+
+
+def _is_json(contenttype: str) -> bool:
+    kind = contenttype.partition(";")[0].strip().lower()
+    return kind.endswith(("/json", "+json"))
+
+
+def _followed(schema: Compiled, indexes: tuple[int, ...]) -> str:
+    messages: list[Any] = list(schema.file.message_types_by_name.values())
+    name = ""
+    for index in indexes:
+        if index >= len(messages):
+            return ""
+        name, messages = messages[index].full_name, list(messages[index].nested_types)
+    return name
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a member occurs twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,0 +1,38 @@
+"""The members of a message type: how values name them, and what maps are made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+
+class Entry(NamedTuple):
+    """The two fields of a map's entries."""
+
+    key: FieldDescriptor
+    value: FieldDescriptor
+
+
+def member_name(member: FieldDescriptor) -> str:
+    """The name of a member in values: the field's own; extensions in brackets, as Protobuf's JSON writes them."""
+    return f"[{member.full_name}]" if member.is_extension else member.name
+
+
+def entry_of(member: FieldDescriptor) -> Entry | None:
+    """The key and value of a map's entries; nothing for a field that is no map."""
+    held = member.message_type
+    if held is None or not member.is_repeated or not held.GetOptions().map_entry:
+        return None
+    return Entry(held.fields_by_name["key"], held.fields_by_name["value"])
+
+
+def is_map(member: FieldDescriptor) -> bool:
+    """Whether a field is a map."""
+    return entry_of(member) is not None
+
+
+def held_message(member: FieldDescriptor) -> Descriptor | None:
+    """The message type of a field's values, or of a map's values."""
+    entry = entry_of(member)
+    return entry.value.message_type if entry is not None else member.message_type

@@ -1,0 +1,109 @@
+"""Inventing values that fit a message type."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from postroom.errors import SchemaRefused
+from postroom.formats.protobuf import wellknown
+from postroom.formats.protobuf.compiled import Compiled
+from postroom.formats.protobuf.members import entry_of, member_name
+from postroom.formats.protobuf.scalars import INTEGERS
+
+_DEEPEST = 4
+_ENDLESS = 90
+_MOST_VALUES = 20_000
+_F = FieldDescriptor
+
+
+def sample(compiled: Compiled, message: Descriptor, rng: random.Random) -> Any:
+    """A value of a message; deep inside, only what is required."""
+    return _Inventor(compiled, rng).message(message, 0)
+
+
+class _Inventor:
+    def __init__(self, compiled: Compiled, rng: random.Random) -> None:
+        self.compiled = compiled
+        self.rng = rng
+        self.left = _MOST_VALUES
+
+    def message(self, message: Descriptor, depth: int) -> Any:
+        if message.full_name in wellknown.NAMES:
+            return self._known(message)
+        self.left -= 1
+        if depth > _ENDLESS or self.left < 0:
+            raise SchemaRefused(
+                "no fitting data could be invented for this schema: what it requires has no end.",
+                remedy="Give your own with --data.",
+            )
+        chosen: dict[str, Any] = {}
+        for member in self._picked(message, depth):
+            value = self._member(member, depth)
+            if value is not None:
+                chosen[member_name(member)] = value
+        return chosen
+
+    def _picked(self, message: Descriptor, depth: int) -> list[FieldDescriptor]:
+        favourites = {oneof.full_name: self.rng.choice(oneof.fields) for oneof in message.oneofs}
+        picked = []
+        for member in self.compiled.members(message):
+            oneof = member.containing_oneof
+            is_rival = oneof is not None and favourites[oneof.full_name].number != member.number
+            is_cheap = depth < _DEEPEST and self.left > _MOST_VALUES // 2 and self.rng.random() < 0.8
+            if member.is_required or (is_cheap and not is_rival):
+                picked.append(member)
+        return picked
+
+    def _member(self, member: FieldDescriptor, depth: int) -> Any:
+        entry = entry_of(member)
+        if entry is not None:
+            return {self._key(entry.key): self._item(entry.value, depth) for _ in range(self.rng.randint(0, 2))}
+        if member.is_repeated:
+            return [self._item(member, depth) for _ in range(self.rng.randint(0, 3))]
+        return self._item(member, depth)
+
+    def _item(self, member: FieldDescriptor, depth: int) -> Any:
+        if member.message_type is not None:
+            return self.message(member.message_type, depth + 1)
+        self.left -= 1
+        if member.enum_type is not None:
+            return self.rng.choice(list(member.enum_type.values_by_number.values())).name
+        return self._scalar(member.type)
+
+    def _key(self, member: FieldDescriptor) -> str:
+        key = self._scalar(member.type)
+        return str(key).lower() if isinstance(key, bool) else str(key)
+
+    def _scalar(self, kind: int) -> Any:
+        if kind in INTEGERS:
+            low, high = INTEGERS[kind]
+            return self.rng.randint(max(low, -1000), 1000) if self.rng.random() < 0.9 else self.rng.choice((low, high))
+        made: dict[int, Callable[[], Any]] = {
+            _F.TYPE_DOUBLE: lambda: round(self.rng.uniform(-1000, 1000), 3),
+            # A quarter is exact in a float as well.
+            _F.TYPE_FLOAT: lambda: self.rng.randint(-4000, 4000) / 4,
+            _F.TYPE_BOOL: lambda: self.rng.random() < 0.5,
+            _F.TYPE_BYTES: lambda: self.rng.randbytes(self.rng.randint(0, 8)),
+        }
+        return made[kind]() if kind in made else "".join(self.rng.choices(string.ascii_lowercase, k=8))
+
+    def _known(self, message: Descriptor) -> Any:
+        self.left -= 1
+        name = message.full_name
+        if name in wellknown.WRAPPERS:
+            return self._scalar(message.fields_by_name["value"].type)
+        number = self.rng.randint(0, 59)
+        made: dict[str, Any] = {
+            wellknown.TIMESTAMP: f"2026-01-{number % 28 + 1:02}T12:{number:02}:00.{number:03}Z",
+            wellknown.DURATION: f"{number}.5s",
+            wellknown.FIELD_MASK: [f"part_{number}"],
+            wellknown.STRUCT: {"number": number},
+            wellknown.VALUE: f"text {number}",
+            wellknown.LIST_VALUE: [number, True, None],
+        }
+        return made.get(name) or {"@type": "type.googleapis.com/google.protobuf.Empty", "value": self.rng.randbytes(0)}
