@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.members import text
 from postroom.documents.lint.message_rules import METADATA, is_circle
-from postroom.documents.lint.subjects import Message, text
+from postroom.documents.lint.subjects import Message
 from postroom.messages.bases import BASE_NAMES, base_reference, normalise
 from postroom.messages.tree import MESSAGE_OWNERS, Place, find_message, local_path
 from postroom.protocols.table import canonical_protocol

@@ -94,7 +94,7 @@ def _shown(check: Check) -> str:
 
 def shadowed(document: Document) -> Iterator[Remark]:
     """A base whose derived definition asks for nothing more: the derived one always wins."""
-    filters = _filters(document)
+    filters = document.filters
     for xid, derived in filters.items():
         for base in derived.definition.bases:
             under = filters.get(base)
@@ -128,7 +128,7 @@ def decided_by_schema(document: Document) -> Iterator[Remark]:
 def type_shared(document: Document) -> Iterator[Remark]:
     """Several messages of a group with one type, on one protocol."""
     homes: dict[Hashable, Filter] = {}
-    for found in _filters(document).values():
+    for found in document.filters.values():
         definition = found.definition
         if found.type is None:
             continue
@@ -138,11 +138,6 @@ def type_shared(document: Document) -> Iterator[Remark]:
             message = document.by_xid[definition.xid]
             sentence = f"{first.definition.xid} of the same group has the type {found.type!r} as well."
             yield Remark(message.at(), sentence, "Give each message its own type.")
-
-
-def _filters(document: Document) -> dict[str, Filter]:
-    found = (message.definition for message in document.messages)
-    return {definition.xid: Filter(definition) for definition in found if definition is not None}
 
 
 def _demands(found: Filter) -> frozenset[Hashable]:
@@ -163,7 +158,7 @@ def _path(constraint: Constraint) -> str:
 def _twins(document: Document) -> Iterator[tuple[Filter, Filter]]:
     """Each definition with the first one that asks for exactly the same, whatever the placeholders are called."""
     homes: dict[Hashable, Filter] = {}
-    for found in _filters(document).values():
+    for found in document.filters.values():
         key = (found.definition.protocol, found.definition.envelope, _renamed(_demands(found)))
         first = homes.setdefault(key, found)
         related = found.definition.xid in first.definition.bases or first.definition.xid in found.definition.bases

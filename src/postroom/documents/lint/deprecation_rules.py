@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.subjects import Document, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.subjects import Document
 from postroom.messages.tree import Tree, local_path, members
 from postroom.model.pointers import pointer
 from postroom.model.scalars import normal_timestamp

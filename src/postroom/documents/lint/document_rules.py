@@ -8,14 +8,15 @@ from functools import cache
 from typing import Any
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.subjects import Document, Message, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.subjects import Document, Message
 from postroom.messages.rules import read_endpoint, read_message
 from postroom.messages.tree import Tree, members
 from postroom.model.conform import Violation, conform
 from postroom.model.pointers import pointer
 from postroom.model.shipped import load_model
 from postroom.model.types import Attributes, Model
-from postroom.protocols.table import canonical_protocol
+from postroom.protocols.table import canonical_protocol, wire_named
 
 COLLECTIONS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
 SINGULAR = {
@@ -124,8 +125,10 @@ def member_misspelt(document: Document) -> Iterator[Remark]:
             yield Remark(pointer((name,)), f"{name} is not read.", f"Did you mean {meant}?")
     for steps, entity in _entities(document):
         kind = steps[-2]
-        for name in entity:
+        for name, value in entity.items():
             meant = _meant(kind, name)
+            if meant == "envelope" and isinstance(value, str) and wire_named(value).options:
+                meant = "protocol"
             if meant and meant not in entity:
                 yield Remark(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
 

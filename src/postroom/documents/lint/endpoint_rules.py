@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from functools import cache
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.subjects import Document, Endpoint, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.option_rules import meant_option
+from postroom.documents.lint.subjects import Document, Endpoint
 from postroom.messages.rules import check_endpoint, check_message, read_endpoint
 from postroom.messages.tree import Tree, find_message, local_path, members
 from postroom.model.conform import Violation
@@ -48,14 +49,10 @@ def rule_broken(endpoint: Endpoint) -> Iterator[Remark]:
 def option_unknown(endpoint: Endpoint) -> Iterator[Remark]:
     """Options of a protocol we know that nobody will look at."""
     known = _known_options(text(endpoint.raw, "protocol"))
-    for name in section(endpoint.raw, "protocoloptions") if known else ():
+    for name, value in section(endpoint.raw, "protocoloptions").items() if known else ():
         if name not in known:
-            plain = {one.replace("-", "").replace("_", ""): one for one in known}
-            close = plain.get(name.lower().replace("-", "").replace("_", ""))
-            near = [close] if close else difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
-            remedy = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
             sentence = f"{text(endpoint.raw, 'protocol')} endpoints have no option {name!r}."
-            yield Remark(endpoint.at("protocoloptions", name), sentence, remedy)
+            yield Remark(endpoint.at("protocoloptions", name), sentence, meant_option(name, value, known))
 
 
 @cache

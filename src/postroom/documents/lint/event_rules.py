@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.properties import Property, envelope_properties
-from postroom.documents.lint.subjects import Document, Message, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.properties import Property
+from postroom.documents.lint.subjects import Document, Message
 from postroom.messages.property_types import NOW, is_now
 from postroom.messages.templates import has_placeholder
 from postroom.messages.tree import local_path
@@ -19,7 +20,7 @@ _NAME = re.compile(r"\A[a-z0-9]+\Z")
 
 
 def _attributes(message: Message) -> list[Property]:
-    return envelope_properties(message) if message.is_event else []
+    return message.envelope_properties if message.is_event else []
 
 
 def _attribute(message: Message, name: str) -> Property | None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.properties import envelope_properties, option_properties
-from postroom.documents.lint.subjects import Message, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.subjects import Message
 from postroom.formats.table import FAMILIES, format_named
 from postroom.messages.rules import check_message
 from postroom.messages.tree import Tree, find_message, local_path
@@ -165,10 +165,10 @@ def contenttype_of_other_format(message: Message) -> Iterator[Remark]:
 def _content_types(message: Message) -> Iterator[tuple[str, str]]:
     if text(message.own, "datacontenttype"):
         yield message.at("datacontenttype"), text(message.own, "datacontenttype")
-    for one in envelope_properties(message) if message.is_event else ():
+    for one in message.envelope_properties if message.is_event else ():
         if one.name == "datacontenttype" and isinstance(one.value, str) and "{" not in one.value:
             yield one.value_pointer, one.value
-    for one in option_properties(message):
+    for one in message.option_properties:
         if one.name.lower() in _CONTENT_TYPE_OPTIONS and isinstance(one.value, str) and "{" not in one.value:
             yield one.value_pointer, one.value
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.properties import Property, option_properties
-from postroom.documents.lint.subjects import Message, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.properties import Property
+from postroom.documents.lint.subjects import Message
 from postroom.messages.templates import has_placeholder
 from postroom.messages.tree import Tree
 from postroom.protocols.mqtt import MQTT_3_1_1, MQTT_5_0
@@ -17,6 +18,8 @@ from postroom.protocols.wire import Option
 
 EXCLUSIVE = (("method", "status"), ("key", "key_base64"))
 RANGES = {"qos": (0, 2), "payload_format": (0, 1)}
+# Under these names older texts nest the options.
+NESTED = ("options", "properties")
 CLOSED_SECTIONS = ("properties", "header")
 
 _TOKEN = re.compile(r"\A[A-Za-z0-9!#$%&'*+.^_`|~\-]+\Z")
@@ -35,20 +38,32 @@ def option_unknown(message: Message) -> Iterator[Remark]:
     for name, given in _options(message).items():
         option = message.wire.option(name)
         if option is None and not _is_newer(message, name):
-            yield _unknown(message.at("protocoloptions", name), name, known, message.wire.name)
+            yield _unknown(message.at("protocoloptions", name), name, given, known, message.wire.name)
         elif option is not None and option.name in CLOSED_SECTIONS and option.members and isinstance(given, dict):
-            for inner in given:
+            for inner, value in given.items():
                 if inner not in option.members:
                     pointer = message.at("protocoloptions", name, inner)
-                    yield _unknown(pointer, inner, list(option.members), f"{message.wire.name} {name}")
+                    yield _unknown(pointer, inner, value, list(option.members), f"{message.wire.name} {name}")
 
 
-def _unknown(pointer: str, name: str, known: list[str], where: str) -> Remark:
-    plain = re.sub("[^a-z0-9]", "", name.lower())
-    close = [one for one in known if re.sub("[^a-z0-9]", "", one) == plain]
-    close = close or difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
-    remedy = f"Did you mean {close[0]}?" if close else f"There are {', '.join(known)}."
-    return Remark(pointer, f"{where} has no option {name!r}; it is not looked at.", remedy)
+def _unknown(pointer: str, name: str, value: Any, known: Sequence[str], where: str) -> Remark:
+    sentence = f"{where} has no option {name!r}; it is not looked at."
+    return Remark(pointer, sentence, meant_option(name, value, known))
+
+
+def meant_option(name: str, value: Any, known: Sequence[str]) -> str:
+    """What the author of an unknown option may have meant."""
+    if name.lower() in NESTED and isinstance(value, dict):
+        return "Move what is in it one level up."
+    plain = {_letters(one): one for one in known}
+    if _letters(name) in plain:
+        return f"Did you mean {plain[_letters(name)]}?"
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+    return f"Did you mean {close[0]}?" if close else f"There are {', '.join(known)}."
+
+
+def _letters(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _is_newer(message: Message, name: str) -> bool:
@@ -95,7 +110,7 @@ def options_exclusive(message: Message) -> Iterator[Remark]:
 
 def option_out_of_range(message: Message) -> Iterator[Remark]:
     """Numbers that MQTT gives a range, HTTP's methods and status codes."""
-    for one in option_properties(message):
+    for one in message.option_properties:
         if one.option is None or one.option.shape != "value" or one.value is None or has_placeholder(one.value):
             continue
         wanted = _demand(one.option, one.value)
@@ -150,7 +165,7 @@ def query_as_map(message: Message) -> Iterator[Remark]:
 
 def header_name(message: Message) -> Iterator[Remark]:
     """Names of HTTP headers are tokens, names in AMQP sections ASCII."""
-    for one in option_properties(message):
+    for one in message.option_properties:
         if one.option is None or one.option.shape == "value":
             continue
         is_http = message.wire.name == "HTTP" and one.option.name == "headers"
@@ -173,7 +188,7 @@ def names_collide(message: Message) -> Iterator[Remark]:
 
 def message_id_fixed(message: Message) -> Iterator[Remark]:
     """Each AMQP message has its own message-id; only a template makes sense."""
-    for one in option_properties(message):
+    for one in message.option_properties:
         if _is_message_id(message, one) and one.value is not None and one.type != "uritemplate":
             sentence = "every message has its own message-id, and this definition prescribes one."
             yield Remark(one.value_pointer, sentence, "Leave the value out, or make it a uritemplate.")

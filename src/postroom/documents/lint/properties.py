@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from postroom.documents.lint.subjects import Message, section, text
+from postroom.documents.lint.members import section, text
 from postroom.messages.bases import normalise
 from postroom.messages.tree import Tree
 from postroom.protocols.wire import Option
+
+if TYPE_CHECKING:
+    from postroom.documents.lint.subjects import Message
 
 EVENT_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
 TYPE_VARIANTS = {"datetime": "timestamp", "var": "any"}
@@ -48,27 +51,13 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
         return TYPE_VARIANTS.get(stated, stated)
 
 
-def properties_of(message: Message) -> list[Property]:
-    """All properties that the message itself states; inherited ones are looked at where they are written."""
-    return [*envelope_properties(message), *option_properties(message)]
-
-
-def envelope_properties(message: Message) -> list[Property]:
+def envelope_properties(message: Message) -> Iterator[Property]:
     """The attributes of the envelope, found also where older texts put them."""
-    if not text(message.effective, "envelope"):
-        return []
     attributes = section(normalise(message.place), "envelopemetadata")
     home = _home(message, attributes)
-    return [
-        _property(
-            message.at(*home, name),
-            name,
-            value,
-            "envelopemetadata",
-            EVENT_TYPES.get(name, "string") if message.is_event else "any",
-        )
-        for name, value in attributes.items()
-    ]
+    for name, value in attributes.items():
+        kind = EVENT_TYPES.get(name, "string") if message.is_event else "any"
+        yield _property(message.at(*home, name), name, value, "envelopemetadata", kind)
 
 
 def option_properties(message: Message) -> Iterator[Property]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.properties import TYPE_VARIANTS, Property, properties_of
-from postroom.documents.lint.subjects import Message, text
+from postroom.documents.lint.members import text
+from postroom.documents.lint.properties import TYPE_VARIANTS, Property
+from postroom.documents.lint.subjects import Message
 from postroom.messages.property_types import NOW, checker, is_now
 from postroom.messages.templates import has_placeholder
 
@@ -43,7 +44,7 @@ _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 
 def property_bare(message: Message) -> Iterator[Remark]:
     """Attributes of an envelope are objects; a bare value is read as one that has only a value."""
-    for one in properties_of(message):
+    for one in message.properties:
         if one.bare and one.area == "envelopemetadata" and one.value is not None:
             yield Remark(
                 one.pointer,
@@ -54,7 +55,7 @@ def property_bare(message: Message) -> Iterator[Remark]:
 
 def type_unknown(message: Message) -> Iterator[Remark]:
     """The type of a property is one of twelve."""
-    for one in properties_of(message):
+    for one in message.properties:
         stated = one.written.get("type")
         if not isinstance(stated, str) or one.bare:
             continue
@@ -68,7 +69,7 @@ def type_unknown(message: Message) -> Iterator[Remark]:
 
 def type_variant(message: Message) -> Iterator[Remark]:
     """Types of older texts are read, but have another name today."""
-    for one in properties_of(message):
+    for one in message.properties:
         stated = text(one.written, "type")
         present = TYPE_VARIANTS.get(stated.lower(), stated.lower())
         if stated != present and not one.bare:
@@ -77,7 +78,7 @@ def type_variant(message: Message) -> Iterator[Remark]:
 
 def value_invalid(message: Message) -> Iterator[Remark]:
     """A value has the type that its property declares."""
-    for one in properties_of(message):
+    for one in message.properties:
         value = one.value
         if value is None or _is_open(one):
             continue
@@ -92,7 +93,7 @@ def value_invalid(message: Message) -> Iterator[Remark]:
 
 def template_broken(message: Message) -> Iterator[Remark]:
     """The placeholders of a URI template are letters, digits and underscores in braces."""
-    for one in properties_of(message):
+    for one in message.properties:
         if one.type == "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
             yield Remark(
                 one.value_pointer,
@@ -103,14 +104,14 @@ def template_broken(message: Message) -> Iterator[Remark]:
 
 def braces_literal(message: Message) -> Iterator[Remark]:
     """Braces in other texts that look like a placeholder and are none."""
-    for one in properties_of(message):
+    for one in message.properties:
         if one.type != "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
             yield Remark(one.value_pointer, f"the braces in {_shown(one.value)} are taken literally.")
 
 
 def placeholder_in_type(message: Message) -> Iterator[Remark]:
     """Only texts of some types may hold placeholders."""
-    for one in properties_of(message):
+    for one in message.properties:
         area = one.area if one.area == "envelopemetadata" else message.wire.name
         allowed = OPEN_TYPES.get(area, OTHER_OPEN_TYPES)
         if _is_open(one) and one.type not in (*allowed, "timestamp", "any"):
@@ -120,7 +121,7 @@ def placeholder_in_type(message: Message) -> Iterator[Remark]:
 
 def timestamp_template(message: Message) -> Iterator[Remark]:
     """A timestamp is the time of a message, not a template."""
-    for one in properties_of(message):
+    for one in message.properties:
         if one.type == "timestamp" and has_placeholder(one.value):
             yield Remark(
                 one.value_pointer,
@@ -131,7 +132,7 @@ def timestamp_template(message: Message) -> Iterator[Remark]:
 
 def now_variant(message: Message) -> Iterator[Remark]:
     """Older spellings of "the current time"."""
-    for one in properties_of(message):
+    for one in message.properties:
         if one.type == "timestamp" and is_now(one.value) and one.value != NOW:
             sentence = f"{one.value} is another spelling of the current time."
             yield Remark(one.value_pointer, sentence, f"Write {NOW}.")
@@ -139,7 +140,7 @@ def now_variant(message: Message) -> Iterator[Remark]:
 
 def value_none(message: Message) -> Iterator[Remark]:
     """The word None as a value is mostly what a generator left behind."""
-    for one in properties_of(message):
+    for one in message.properties:
         if one.value == "None":
             sentence = f"{one.name} must literally be the word 'None'."
             yield Remark(one.value_pointer, sentence, "Leave the value out if none is meant.")

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.subjects import Document, Message, Schema, section, text
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.subjects import Document, Message, Schema
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.schema import Verdict

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import msgspec
 
 from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.members import text
 from postroom.documents.lint.message_rules import malformed_format, unknown_format
 from postroom.documents.lint.schema_checks import reference_name, refusal, refused
-from postroom.documents.lint.subjects import Document, Message, Schema, text
+from postroom.documents.lint.subjects import Document, Message, Schema
 from postroom.formats.table import check_schema, format_named
 from postroom.messages.tree import Tree, members
 
@@ -20,13 +21,17 @@ _REFERENCES = re.compile(
 _LOCATIONS = re.compile(r"schemaLocation\s*=\s*\\?[\"']([^\"'\\]+)")
 
 
-def reference_dangling(message: Message) -> Iterator[Remark]:
+def reference_dangling(document: Document) -> Iterator[Remark]:
     """A schema of this catalog that is not there."""
-    source = message.schema
-    name = reference_name(message)
-    if source is not None and source.missing.startswith("the catalog has no") and name in message.own:
-        sentence = f"{source.missing}: {source.reference}; payloads land unchecked."
-        yield Remark(message.at(name), sentence, "Correct the reference, or add the schema.")
+    homes = {schema.steps[3]: schema.xid for schema in document.schemas}
+    for message in document.messages:
+        source, name = message.schema, reference_name(message)
+        if source is not None and source.missing.startswith("the catalog has no") and name in message.own:
+            wanted = source.reference.partition("/schemas/")[2].partition("/")[0].partition("#")[0]
+            near = homes.get(wanted) or homes.get(wanted.partition(":")[0])
+            remedy = f"Did you mean {near}?" if near else "Correct the reference, or add the schema."
+            sentence = f"{source.missing}: {source.reference}; payloads land unchecked."
+            yield Remark(message.at(name), sentence, remedy)
 
 
 def reference_outside(message: Message) -> Iterator[Remark]:

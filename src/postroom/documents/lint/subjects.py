@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
+from postroom.documents.lint.members import text
+from postroom.documents.lint.properties import Property, envelope_properties, option_properties
 from postroom.errors import DefinitionRefused
 from postroom.messages.bases import resolve
 from postroom.messages.compiling import compile_definition
 from postroom.messages.definition import Definition, SchemaSource
+from postroom.messages.matching import Filter
 from postroom.messages.schema_sources import schema_source
 from postroom.messages.tree import Place, Tree, default_version, members, message_places
 from postroom.model.pointers import pointer
@@ -30,12 +32,20 @@ class Resource:
         """The path of the entity."""
         return "/" + "/".join(self.steps)
 
+    @cached_property
+    def _version(self) -> tuple[tuple[str, ...], Tree]:
+        name = str(self.own.get("versionid"))
+        found = members(self.raw, "versions").get(name)
+        return (("versions", name), found) if found is not None else ((), {})
+
+    @cached_property
+    def _place(self) -> str:
+        return pointer(self.steps)
+
     def at(self, *steps: object) -> str:
         """The pointer to a member of the default Version, wherever the document has it."""
-        version = self.own.get("versionid")
-        versions = members(self.raw, "versions")
-        inside = steps and isinstance(version, str) and steps[0] in versions.get(version, {})
-        return pointer((*self.steps, *(("versions", version) if inside else ()), *steps))
+        inside, version = self._version
+        return self._place + pointer((*inside, *steps) if steps and steps[0] in version else steps)
 
 
 class Message(Resource):
@@ -86,6 +96,21 @@ class Message(Resource):
     def is_event(self) -> bool:
         """Whether its envelope is CloudEvents."""
         return text(self.effective, "envelope").lower() == ENVELOPE.lower()
+
+    @cached_property
+    def envelope_properties(self) -> list[Property]:
+        """The attributes of the envelope that the message itself states."""
+        return list(envelope_properties(self)) if text(self.effective, "envelope") else []
+
+    @cached_property
+    def option_properties(self) -> list[Property]:
+        """The protocol options that the message itself states."""
+        return list(option_properties(self))
+
+    @property
+    def properties(self) -> list[Property]:
+        """All properties that the message itself states; inherited ones are looked at where they are written."""
+        return [*self.envelope_properties, *self.option_properties]
 
     @cached_property
     def wire(self) -> Wire:
@@ -141,18 +166,12 @@ class Document:
         self.endpoints = [Endpoint(name, raw) for name, raw in members(tree, "endpoints").items()]
 
     @cached_property
+    def filters(self) -> dict[str, Filter]:
+        """All definitions that can be used, as filters, by their xids."""
+        found = (message.definition for message in self.messages)
+        return {definition.xid: Filter(definition) for definition in found if definition is not None}
+
+    @cached_property
     def bases(self) -> frozenset[str]:
         """The xids of all messages that others derive from."""
         return frozenset(xid for message in self.messages for xid in message.bases)
-
-
-def text(holder: Any, name: str) -> str:
-    """A member that is a text; anything else counts as absent."""
-    value = holder.get(name) if isinstance(holder, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def section(holder: Any, name: str) -> Tree:
-    """A member that is an object; anything else counts as empty."""
-    value = holder.get(name) if isinstance(holder, dict) else None
-    return value if isinstance(value, dict) else {}

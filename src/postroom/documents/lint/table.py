@@ -129,7 +129,7 @@ RULES: tuple[Rule, ...] = (
     _rule("contenttype_malformed", "error", "MSG-032", "message", message_rules.contenttype_malformed),
     _rule("contenttypes_differ", "error", "MSG-033 MSG-034", "message", message_rules.contenttypes_differ),
     _rule("contenttype_of_other_format", "warning", "MSG-061", "message", message_rules.contenttype_of_other_format),
-    _rule("schema_dangling", "error", "MSG-028 MSG-030", "message", schema_rules.reference_dangling),
+    _rule("schema_dangling", "error", "MSG-028 MSG-030", "document", schema_rules.reference_dangling),
     _rule("schema_outside", "info", "MSG-028", "message", schema_rules.reference_outside),
     _rule("schema_type_missing", "error", "MSG-029", "documents", schema_checks.type_missing),
     _rule("formats_differ", "warning", "MSG-026", "message", schema_rules.formats_differ),
