@@ -1,0 +1,1 @@
+"""Apache Avro, versions 1.x."""

@@ -1,0 +1,121 @@
+"""Avro: schemas, payloads in its binary and JSON encodings, and reading one schema's payloads with another."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from typing import Any
+
+from postroom.errors import FormatUnknown, SchemaRefused
+from postroom.formats.avro import canonical, columns, comparing, framing, json_reading, reading, samples, writing
+from postroom.formats.avro.misfits import Misfit
+from postroom.formats.avro.names import is_name
+from postroom.formats.avro.neighbours import Neighbours
+from postroom.formats.avro.parsing import Parser
+from postroom.formats.avro.types import AvroType, simple_name
+from postroom.formats.columns import ColumnType
+from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.texts import json_of
+
+_VERSION = re.compile(r"(?:1(?:\.(\d+))?(?:\.\d+)?)?\Z")
+# From this version on, the default of a union may fit any of its types.
+_ANY_BRANCH = 12
+_MEDIA_TYPE_OF_JSON = re.compile(r"\s*[^/;]+/(?:[^;]*\+)?json\s*(?:;|\Z)", re.IGNORECASE)
+
+
+class Avro:
+    """One parsed Avro schema."""
+
+    def __init__(self, kind: AvroType) -> None:
+        self.type = kind
+
+    @functools.cached_property
+    def _read(self) -> reading.Read:
+        return reading.reader(self.type)
+
+    @functools.cached_property
+    def _fingerprint(self) -> bytes:
+        return canonical.fingerprint(self.type)
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return columns.columns(self.type)
+
+    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+        """Decode and validate a payload: Avro's JSON encoding if the content type is one of JSON, else binary."""
+        if contenttype and _MEDIA_TYPE_OF_JSON.match(contenttype):
+            return json_reading.read_json(self.type, payload)
+        return framing.judge_binary(self._read, lambda: self._fingerprint, payload)
+
+    def encode(self, value: Any) -> bytes:
+        """The value in the plain binary encoding; SchemaRefused when it does not fit."""
+        try:
+            return writing.write(self.type, value)
+        except Misfit as misfit:
+            raise SchemaRefused(f"the data does not fit its schema: {misfit}.") from None
+        except RecursionError:
+            raise SchemaRefused("the data is nested too deeply.") from None
+
+    def columns(self) -> ColumnType:
+        """The columns values of this schema fill."""
+        return self._columns
+
+    def sample(self, rng: random.Random) -> Any:
+        """A value that fits; SchemaRefused when the type has none."""
+        return samples.sample(self.type, rng)
+
+
+def parse(source: SchemaDocument) -> Avro:
+    """The schema, ready for payloads."""
+    return Avro(_type(source))
+
+
+def check(source: SchemaDocument) -> None:
+    """Raise SchemaRefused unless the document is an Avro schema."""
+    _type(source)
+
+
+def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
+    """Whether payloads of the writer's schema resolve with the reader's."""
+    return comparing.compare(_type(writer), _type(reader))
+
+
+def _type(source: SchemaDocument) -> AvroType:
+    version = _VERSION.match(source.version)
+    if version is None:
+        raise FormatUnknown(
+            f"the schema format 'Avro/{source.version}' is not one we read.", remedy="We read Avro/1.x."
+        )
+    parser = Parser(Neighbours(source.library), any_branch=int(version[1] or _ANY_BRANCH) >= _ANY_BRANCH)
+    try:
+        root = parser.type(_document(source.document))
+        return _picked(source.fragment.lstrip("#/:"), root, parser)
+    except RecursionError:
+        raise SchemaRefused("the document is nested too deeply.") from None
+
+
+def _document(document: Any) -> Any:
+    if isinstance(document, bytes):
+        # A byte order mark is not part of the JSON.
+        document = document.removeprefix(b"\xef\xbb\xbf")
+    text = document.decode("ascii", "replace") if isinstance(document, bytes) else document
+    if isinstance(text, str) and is_name(text.strip()):
+        return text.strip()
+    return json_of(document)
+
+
+def _picked(name: str, root: AvroType, parser: Parser) -> AvroType:
+    """The type that a fragment names: by its full name, else by the one type of that simple name."""
+    if not name:
+        return root
+    if name in parser.names:
+        return parser.names[name]
+    found = [kind for full, kind in parser.names.items() if simple_name(full) == name]
+    if len(found) != 1:
+        known = ", ".join(list(parser.names)[:10]) or "no named type"
+        raise SchemaRefused(
+            f"{name!r} means {len(found)} types of this document." if found else f"there is no type {name!r} here.",
+            remedy=f"The document has {known}.",
+        )
+    return found[0]

@@ -1,0 +1,299 @@
+"""Reading the binary encoding.
+
+A type is turned once into a function that reads it. fastavro reads as fast, but it dies of payloads that nest deeply,
+takes a negative branch or symbol for one counted from the end, and rounds decimals that are too long.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import singledispatchmethod
+from typing import Any
+
+from postroom.formats.avro.logical import meaning
+from postroom.formats.avro.misfits import Misfit
+from postroom.formats.avro.types import (
+    Array,
+    AvroType,
+    Enum,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    Union,
+    branch_name,
+    takes_no_bytes,
+)
+from postroom.formats.avro.varints import read_long
+
+# A buffer, a position and how many records lie around it: the value there and the position behind it.
+Read = Callable[[bytes, int, int], tuple[Any, int]]
+
+# How often records may lie in themselves.
+DEEPEST = 100
+# Items without bytes cost a payload nothing, so there may not be many.
+_MOST_EMPTY_ITEMS = 100
+
+_unpack_float = struct.Struct("<f").unpack_from
+_unpack_double = struct.Struct("<d").unpack_from
+
+
+def reader(kind: AvroType) -> Read:
+    """The function that reads a type; it raises nothing but Misfit."""
+    read = _Compiler().read(kind)
+
+    def read_all(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        try:
+            return read(buffer, position, depth)
+        except (IndexError, struct.error):
+            raise _cut_off(kind) from None
+
+    return read_all
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self._records: dict[int, Read] = {}
+
+    def read(self, kind: AvroType) -> Read:
+        if isinstance(kind, Primitive | Fixed):
+            plain = _PRIMITIVES[kind.kind] if isinstance(kind, Primitive) else _fixed(kind)
+            return plain if kind.logical is None else _meaning(plain, meaning(kind.logical, kind.kind))
+        return self._read(kind)
+
+    @singledispatchmethod
+    def _read(self, kind: Any) -> Read:
+        raise TypeError(f"no way to read {kind!r}")
+
+    @_read.register
+    def _(self, kind: Enum) -> Read:
+        symbols, count = kind.symbols, len(kind.symbols)
+
+        def read_enum(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+            index = buffer[position]
+            if index < 128 and not index & 1:
+                index >>= 1
+                position += 1
+            else:
+                index, position = read_long(buffer, position)
+            if not 0 <= index < count:
+                raise Misfit("payload_enum", f"one of the {count} symbols of {kind.name}", f"symbol {index}")
+            return symbols[index], position
+
+        return read_enum
+
+    @_read.register
+    def _(self, kind: Union) -> Read:
+        branches, count = tuple(map(self.read, kind.branches)), len(kind.branches)
+        names = ", ".join(map(branch_name, kind.branches))
+
+        def read_union(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+            index = buffer[position]
+            if index < 128 and not index & 1:
+                index >>= 1
+                position += 1
+            else:
+                index, position = read_long(buffer, position)
+            if not 0 <= index < count:
+                raise Misfit("payload_union", f"a branch of the union ({names})", f"branch {index}")
+            return branches[index](buffer, position, depth)
+
+        return read_union
+
+    @_read.register
+    def _(self, kind: Array) -> Read:
+        item = self.read(kind.items)
+        most = _MOST_EMPTY_ITEMS if takes_no_bytes(kind.items) else None
+
+        def read_array(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+            values: list[Any] = []
+            try:
+                while True:
+                    count, position = _block(buffer, position)
+                    if count == 0:
+                        return values, position
+                    if most is not None:
+                        _require_few(len(values) + count, most)
+                    for _ in range(count):
+                        value, position = item(buffer, position, depth)
+                        values.append(value)
+            except Misfit as misfit:
+                misfit.steps.append(len(values))
+                raise
+            except (IndexError, struct.error):
+                raise _cut_off(kind.items, len(values)) from None
+
+        return read_array
+
+    @_read.register
+    def _(self, kind: Map) -> Read:
+        item = self.read(kind.values)
+
+        def read_map(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+            values: dict[str, Any] = {}
+            key = ""
+            try:
+                while True:
+                    count, position = _block(buffer, position)
+                    if count == 0:
+                        return values, position
+                    for _ in range(count):
+                        key, position = _string(buffer, position, depth)
+                        values[key], position = item(buffer, position, depth)
+            except Misfit as misfit:
+                misfit.steps.append(key)
+                raise
+            except (IndexError, struct.error):
+                raise _cut_off(kind.values, key) from None
+
+        return read_map
+
+    @_read.register
+    def _(self, kind: Record) -> Read:
+        if id(kind) in self._records:
+            return self._records[id(kind)]
+        fields: list[tuple[str, Read]] = []
+        self._records[id(kind)] = read = _recursive(kind, fields) if kind.is_recursive else _record(kind, fields)
+        fields.extend((field.name, self.read(field.type)) for field in kind.fields)
+        return read
+
+
+def _record(kind: Record, fields: list[tuple[str, Read]]) -> Read:
+    def read_record(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        values: dict[str, Any] = {}
+        name = ""
+        try:
+            for name, read in fields:
+                values[name], position = read(buffer, position, depth)
+        except Misfit as misfit:
+            misfit.steps.append(name)
+            raise
+        except (IndexError, struct.error):
+            raise _cut_off(kind.fields[len(values)].type, name) from None
+        return values, position
+
+    return read_record
+
+
+def _recursive(kind: Record, fields: list[tuple[str, Read]]) -> Read:
+    read = _record(kind, fields)
+
+    def read_recursive(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        if depth >= DEEPEST:
+            raise Misfit("payload_depth", f"nested at most {DEEPEST} deep", "deeper")
+        return read(buffer, position, depth + 1)
+
+    return read_recursive
+
+
+def _meaning(plain: Read, meant: Callable[[Any], Any]) -> Read:
+    def read_meaning(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        value, position = plain(buffer, position, depth)
+        return meant(value), position
+
+    return read_meaning
+
+
+def _block(buffer: bytes, position: int) -> tuple[int, int]:
+    """The number of items in the next block; a negative one has the block's length in bytes behind it."""
+    count, position = read_long(buffer, position)
+    if count < 0:
+        length, position = read_long(buffer, position)
+        if length < 0:
+            raise Misfit("payload_length", "a block of a length", f"{length} bytes long")
+        return -count, position
+    return count, position
+
+
+def _require_few(count: int, most: int) -> None:
+    if count > most:
+        raise Misfit("payload_items", f"a list of at most {most} empty items", f"a list of {count}")
+
+
+def _cut_off(kind: AvroType, *steps: str | int) -> Misfit:
+    misfit = Misfit("payload_truncated", branch_name(kind), "cut off")
+    misfit.steps.extend(steps)
+    return misfit
+
+
+def _null(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    return None, position
+
+
+def _boolean(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    byte = buffer[position]
+    if byte > 1:
+        raise Misfit("payload_type", "boolean", f"the byte {byte:#04x}")
+    return byte == 1, position + 1
+
+
+def _int(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    byte = buffer[position]
+    if byte < 128:
+        return (byte >> 1) ^ -(byte & 1), position + 1
+    number, position = read_long(buffer, position)
+    if not -0x80000000 <= number <= 0x7FFFFFFF:
+        raise Misfit("payload_range", "an integer of 32 bits", str(number))
+    return number, position
+
+
+def _float(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    return _unpack_float(buffer, position)[0], position + 4
+
+
+def _double(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    return _unpack_double(buffer, position)[0], position + 8
+
+
+def _string(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    length = buffer[position]
+    if length < 128 and not length & 1:
+        position += 1
+        end = position + (length >> 1)
+    else:
+        length, position = read_long(buffer, position)
+        if length < 0:
+            raise Misfit("payload_length", "a text of a length", f"{length} bytes long")
+        end = position + length
+    if end > len(buffer):
+        raise IndexError
+    try:
+        return str(buffer[position:end], "utf-8"), end
+    except UnicodeDecodeError as error:
+        found = f"bytes that are not UTF-8 ({buffer[position + error.start]:#04x} at {error.start})"
+        raise Misfit("payload_utf8", "text", found) from None
+
+
+def _bytes(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    length, position = read_long(buffer, position)
+    if length < 0:
+        raise Misfit("payload_length", "bytes of a length", f"{length} bytes long")
+    end = position + length
+    if end > len(buffer):
+        raise IndexError
+    return buffer[position:end], end
+
+
+def _fixed(kind: Fixed) -> Read:
+    size = kind.size
+
+    def read_fixed(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        end = position + size
+        if end > len(buffer):
+            raise IndexError
+        return buffer[position:end], end
+
+    return read_fixed
+
+
+_PRIMITIVES: dict[str, Read] = {
+    "null": _null,
+    "boolean": _boolean,
+    "int": _int,
+    "long": read_long,
+    "float": _float,
+    "double": _double,
+    "bytes": _bytes,
+    "string": _string,
+}

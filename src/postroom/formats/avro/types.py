@@ -1,0 +1,141 @@
+"""Avro types as plain values: what parsing makes of a schema document.
+
+Types refer to each other by identity, because a record may contain itself; `at` is where in the document a type stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+
+# A default that is not there; None is a default of its own.
+NO_DEFAULT: Any = object()
+
+
+@dataclass(frozen=True)
+class Logical:
+    """A logical type that applies to the type it stands on. Others are ignored, as the specification asks."""
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+
+
+@dataclass(eq=False)
+class Primitive:
+    """null, boolean, int, long, float, double, bytes or string."""
+
+    kind: str
+    at: str
+    logical: Logical | None = None
+
+
+@dataclass(eq=False)
+class Fixed:
+    """A named type of so many bytes."""
+
+    name: str
+    size: int
+    at: str
+    aliases: tuple[str, ...] = ()
+    logical: Logical | None = None
+    kind: str = "fixed"
+
+
+@dataclass(eq=False)
+class Enum:
+    """A named type with symbols; the default stands for symbols that a reader does not know."""
+
+    name: str
+    symbols: tuple[str, ...]
+    at: str
+    aliases: tuple[str, ...] = ()
+    default: str | None = None
+    kind: str = "enum"
+
+
+@dataclass(eq=False)
+class Array:
+    """A list of items of one type."""
+
+    items: AvroType
+    at: str
+    kind: str = "array"
+
+
+@dataclass(eq=False)
+class Map:
+    """A map from text to values of one type."""
+
+    values: AvroType
+    at: str
+    kind: str = "map"
+
+
+@dataclass(eq=False)
+class Union:
+    """One of several types."""
+
+    branches: tuple[AvroType, ...]
+    at: str
+    kind: str = "union"
+
+
+@dataclass(eq=False)
+class Field:
+    """A member of a record."""
+
+    name: str
+    type: AvroType
+    at: str
+    default: Any = NO_DEFAULT
+    aliases: tuple[str, ...] = ()
+    doc: str = ""
+
+
+@dataclass(eq=False)
+class Record:
+    """A named type with members.
+
+    `fields` is filled once the members are parsed, for they may mention the record; `is_recursive` says that they do,
+    and `least` is the number of bytes that every value takes.
+    """
+
+    name: str
+    at: str
+    aliases: tuple[str, ...] = ()
+    doc: str = ""
+    fields: tuple[Field, ...] = ()
+    is_recursive: bool = False
+    least: int = 0
+    is_complete: bool = field(default=False, repr=False)
+    kind: str = "record"
+
+
+Named = Fixed | Enum | Record
+AvroType = Primitive | Fixed | Enum | Array | Map | Union | Record
+
+
+def simple_name(name: str) -> str:
+    """A full name without its namespace."""
+    return name.rpartition(".")[2]
+
+
+def branch_name(branch: AvroType) -> str:
+    """How the JSON encoding and people call a branch of a union."""
+    return branch.name if isinstance(branch, Fixed | Enum | Record) else branch.kind
+
+
+def takes_no_bytes(kind: AvroType) -> bool:
+    """Whether the encoding of a type has nothing in it."""
+    if isinstance(kind, Record):
+        return kind.least == 0
+    return kind.kind == "null" or (isinstance(kind, Fixed) and kind.size == 0)
+
+
+def nullable(union: Union) -> AvroType | None:
+    """The one type beside null that a union has; None for any other union."""
+    real = [branch for branch in union.branches if branch.kind != "null"]
+    return real[0] if len(real) == 1 else None
