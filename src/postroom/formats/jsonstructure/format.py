@@ -1,0 +1,132 @@
+"""JSON Structure: parse, check, compare."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from postroom.errors import SchemaRefused
+from postroom.formats.columns import ColumnType
+from postroom.formats.jsonstructure import columns, comparing, samples
+from postroom.formats.jsonstructure.building import Builder
+from postroom.formats.jsonstructure.decoding import NotQuick, quick_decoder
+from postroom.formats.jsonstructure.document import Document, read_document
+from postroom.formats.jsonstructure.encoding import json_value
+from postroom.formats.jsonstructure.findings import Findings, TooMuchWork, shorten
+from postroom.formats.jsonstructure.judging import Checks
+from postroom.formats.jsonstructure.shapes import Shape
+from postroom.formats.schema import SchemaDocument, Verdict, Violation
+
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
+_MOST_VARIANTS = 16
+_TOO_DEEP = Violation("", "payload_too_deep", "less nested", "more than we follow")
+_TOO_MUCH = Violation("", "payload_too_complex", "decidable in 100,000 attempts", "more alternatives than that")
+
+
+class JsonStructure:
+    """One parsed JSON Structure type."""
+
+    def __init__(self, document: Document, root: Shape, fragment: str = "") -> None:
+        self.document = document
+        self.root = root
+        self._fragment = fragment
+        self._checks = Checks()
+        self._variants: dict[frozenset[str], JsonStructure] = {}
+
+    @functools.cached_property
+    def _quick(self) -> Callable[[bytes], Any] | None:
+        # A payload may ask for add-ins, and only the exact checks look for that.
+        return None if self.document.offers else quick_decoder(self.root, self._checks)
+
+    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+        """Decode and validate a payload."""
+        quick = self._quick
+        if quick is not None:
+            try:
+                return quick(payload), []
+            except _NOT_QUICK:
+                pass  # the exact checks say why
+        try:
+            value = msgspec.json.decode(payload)
+        except _NOT_JSON as error:
+            return None, [Violation("", "payload_not_json", "JSON", str(error).splitlines()[0])]
+        return self.judge_value(value)
+
+    def judge_value(self, value: Any) -> tuple[Any, list[Violation]]:
+        """Validate a parsed JSON value by the exact checks."""
+        if self.document.offers and isinstance(value, dict) and "$uses" in value:
+            return self._judge_with_addins(value)
+        found = Findings()
+        try:
+            meaning = self._checks.of(self.root)(value, None, found)
+        except RecursionError:
+            return None, [_TOO_DEEP]
+        except TooMuchWork:
+            return None, [_TOO_MUCH]
+        return (None, found.violations) if found.violations else (meaning, [])
+
+    def _judge_with_addins(self, value: dict[str, Any]) -> tuple[Any, list[Violation]]:
+        used, offers = value["$uses"], self.document.offers
+        if not isinstance(used, list) or not all(isinstance(name, str) and name in offers for name in used):
+            return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", shorten(used))]
+        names = frozenset(used)
+        if names not in self._variants:
+            addins = tuple(reference for name in sorted(names) for reference in offers[name])
+            plain = msgspec.structs.replace(self.document, offers={})
+            if len(self._variants) >= _MOST_VARIANTS:
+                self._variants.clear()
+            self._variants[names] = JsonStructure(plain, Builder(plain, addins).root(self._fragment))
+        return self._variants[names].judge_value(value)
+
+    def encode(self, value: Any) -> bytes:
+        """The value as compact JSON, in the spelling its types ask for."""
+        return msgspec.json.encode(json_value(self.root, value, self._checks))
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return columns.columns(self.root)
+
+    def columns(self) -> ColumnType:
+        """The columns values of this type fill."""
+        return self._columns
+
+    def sample(self, rng: random.Random) -> Any:
+        """A value that fits; SchemaRefused when none could be invented."""
+        return samples.sample(self.root, rng, self.judge_value)
+
+
+def parse(source: SchemaDocument) -> JsonStructure:
+    """The schema, ready for payloads."""
+    try:
+        document = read_document(source)
+        return JsonStructure(document, Builder(document).root(source.fragment), source.fragment)
+    except RecursionError:
+        raise SchemaRefused("the document is nested too deeply.") from None
+
+
+def check(source: SchemaDocument) -> None:
+    """Raise SchemaRefused unless every type of the document is one that JSON Structure allows."""
+    try:
+        document = read_document(source)
+        Builder(document).everything()
+        for name, addins in document.offers.items():
+            _check_addin(document, name, addins)
+    except RecursionError:
+        raise SchemaRefused("the document is nested too deeply.") from None
+
+
+def _check_addin(document: Document, name: str, addins: tuple[str, ...]) -> None:
+    try:
+        Builder(document, addins).everything()
+    except SchemaRefused as error:
+        raise SchemaRefused(f"the add-in {name!r} cannot be used: {error.sentence}", place=error.place) from None
+
+
+def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
+    """Whether every payload of the writer's type can be read with the reader's."""
+    return comparing.compare(parse(writer), parse(reader))

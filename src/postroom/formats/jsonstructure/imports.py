@@ -1,0 +1,120 @@
+"""`$import` and `$importdefs`: definitions of other documents, copied in from the library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.errors import ReferenceMissing, SchemaRefused
+from postroom.formats.schema import Found, Library
+from postroom.formats.texts import json_of
+from postroom.model.pointers import pointer
+
+IMPORTS = ("$import", "$importdefs")
+_MOST_IMPORTS = 200
+_MOST_NEIGHBOURS = 2000
+_DEEPEST = 100
+
+
+def with_imports(document: dict[str, Any], library: Library) -> dict[str, Any]:
+    """The document with everything it imports copied in, under the names it would have had if written here."""
+    return _Importer(library).complete(document, "", ())
+
+
+class _Importer:
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._imported = 0
+
+    def complete(self, document: dict[str, Any], place: str, trail: tuple[str, ...]) -> dict[str, Any]:
+        definitions = document.get("definitions", {})
+        if not isinstance(definitions, dict):
+            return document
+        # At the root as in the root namespace: both mean the same.
+        stated = {name: document[name] for name in IMPORTS if name in document}
+        merged = self._namespace({**stated, **definitions}, ("definitions",), place, trail)
+        rest = {name: value for name, value in document.items() if name not in IMPORTS}
+        return {**rest, "definitions": merged} if merged or "definitions" in document else rest
+
+    def _namespace(
+        self, namespace: dict[str, Any], way: tuple[str, ...], place: str, trail: tuple[str, ...]
+    ) -> dict[str, Any]:
+        if len(way) > _DEEPEST:
+            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(way[:8]))
+        merged: dict[str, Any] = {}
+        for keyword in IMPORTS:
+            if keyword in namespace:
+                merged.update(self._imported_types(keyword, namespace[keyword], way, place, trail))
+        for name, value in namespace.items():
+            if name in IMPORTS:
+                continue
+            is_namespace = isinstance(value, dict) and "type" not in value
+            merged[name] = self._namespace(value, (*way, name), place, trail) if is_namespace else value
+        return merged
+
+    def _imported_types(
+        self, keyword: str, reference: Any, way: tuple[str, ...], place: str, trail: tuple[str, ...]
+    ) -> dict[str, Any]:
+        at = pointer((*way, keyword))
+        if not isinstance(reference, str):
+            raise SchemaRefused(f"{keyword} is the URI of a schema document.", place=at)
+        self._imported += 1
+        if self._imported > _MOST_IMPORTS:
+            raise SchemaRefused(f"more than {_MOST_IMPORTS} documents are imported.", place=at)
+        found = self._find(reference, place)
+        if found is None:
+            raise ReferenceMissing(f"the imported document {reference[:200]!r} is not in the catalog.", place=at)
+        if found.place in trail:
+            raise SchemaRefused(f"the import of {reference[:200]!r} leads back to itself.", place=at)
+        document = json_of(found.document)
+        if not isinstance(document, dict):
+            raise SchemaRefused(f"the imported document {reference[:200]!r} is no JSON Structure document.", place=at)
+        complete = self.complete(document, found.place, (*trail, found.place))
+        return _moved_types(complete, way, with_root=keyword == "$import")
+
+    def _find(self, reference: str, place: str) -> Found | None:
+        found = self._library.find(reference, place)
+        if found is not None:
+            return found
+        # An import names a document by its $id, wherever the document lies.
+        for count, neighbour in enumerate(self._library.neighbours()):
+            document = neighbour.document
+            if count >= _MOST_NEIGHBOURS:
+                break
+            if isinstance(document, dict) and str(document.get("$id", "")).rstrip("#") == reference.rstrip("#"):
+                return neighbour
+        return None
+
+
+def _moved_types(document: dict[str, Any], way: tuple[str, ...], *, with_root: bool) -> dict[str, Any]:
+    name = document.get("name")
+    root = (*way, name) if isinstance(name, str) else None
+    moved = {key: _moved(value, way, root, 0) for key, value in document.get("definitions", {}).items()}
+    if with_root and root is not None and "type" in document:
+        kept = {key: value for key, value in document.items() if not key.startswith("$") or key == "$extends"}
+        kept.pop("definitions", None)
+        moved.setdefault(root[-1], _moved(kept, way, root, 0))
+    return moved
+
+
+def _moved(value: Any, way: tuple[str, ...], root: tuple[str, ...] | None, depth: int) -> Any:
+    """A copy of an imported type whose references lead to where its namespace lies now."""
+    if depth > _DEEPEST * 4:
+        raise SchemaRefused("an imported document is nested too deeply.")
+    if isinstance(value, list):
+        return [_moved(item, way, root, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    copied = {key: _moved(item, way, root, depth + 1) for key, item in value.items()}
+    for key in ("$ref", "$extends"):
+        if isinstance(copied.get(key), str):
+            copied[key] = _moved_reference(copied[key], way, root)
+        elif key == "$extends" and isinstance(copied.get(key), list):
+            copied[key] = [_moved_reference(one, way, root) if isinstance(one, str) else one for one in copied[key]]
+    return copied
+
+
+def _moved_reference(reference: str, way: tuple[str, ...], root: tuple[str, ...] | None) -> str:
+    if reference in ("#", "#/") and root is not None:
+        return "#" + pointer(root)
+    inside = reference.removeprefix("#/definitions/")
+    return reference if inside == reference else f"#{pointer(way)}/{inside}"

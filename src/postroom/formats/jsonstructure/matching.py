@@ -1,0 +1,46 @@
+"""Regular expressions and named formats of text, matched in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jsonschema_rs
+
+from postroom.errors import SchemaRefused
+
+Matcher = Callable[[str], bool]
+
+# The formats of the validation companion; others are annotations.
+FORMATS = frozenset(
+    (
+        *("ipv4", "ipv6", "email", "idn-email", "hostname", "idn-hostname", "iri", "iri-reference"),
+        *("uri-template", "relative-json-pointer", "regex"),
+    )
+)
+_ERRORS = (jsonschema_rs.ValidationError, ValueError)
+
+
+def whole(pattern: str, place: str) -> Matcher:
+    """A matcher for texts that match a pattern from end to end."""
+    return matcher(f"^(?:{pattern})$", place, pattern)
+
+
+def matcher(pattern: str, place: str, shown: str = "") -> Matcher:
+    """A matcher for texts in which a pattern is found; SchemaRefused for one we cannot use."""
+    try:
+        # jsonschema-rs translates ECMAScript patterns for an engine without backtracking.
+        found = jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions())
+    except _ERRORS:
+        raise SchemaRefused(
+            f"the pattern {(shown or pattern)[:200]!r} is not a regular expression that can be matched in linear time.",
+            place=place,
+            remedy="Look-around and back-references are not supported.",
+        ) from None
+    is_valid: Matcher = found.is_valid
+    return is_valid
+
+
+def has_format(name: str) -> Matcher:
+    """A matcher for texts of a named format."""
+    is_valid: Matcher = jsonschema_rs.Draft202012Validator({"format": name}, validate_formats=True).is_valid
+    return is_valid

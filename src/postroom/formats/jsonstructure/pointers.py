@@ -1,0 +1,33 @@
+"""References inside a document: JSON pointers as fragment identifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from postroom.errors import ReferenceMissing, SchemaRefused
+
+
+def steps(reference: Any, place: str) -> list[str]:
+    """The steps of a reference like `#/definitions/Order`; SchemaRefused for one that leaves the document."""
+    if not isinstance(reference, str):
+        raise SchemaRefused("a reference is text like #/definitions/Order.", place=place)
+    if reference in ("#", "#/"):
+        return []
+    if not reference.startswith("#/"):
+        raise SchemaRefused(
+            f"the reference {reference[:200]!r} does not stay in the document.",
+            place=place,
+            remedy="References look like #/definitions/Order; $import brings in other documents.",
+        )
+    return [unquote(step).replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/")]
+
+
+def follow(document: dict[str, Any], way: list[str], place: str) -> dict[str, Any]:
+    """What the steps lead to; ReferenceMissing when that is nothing or no object."""
+    found: Any = document
+    for step in way:
+        found = found.get(step) if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        raise ReferenceMissing(f"nothing stands at #/{'/'.join(way)} of the document.", place=place)
+    return found
