@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import protoc, texts
+from postroom.formats.protobuf.verifying import verified
 from postroom.formats.schema import SchemaDocument
 
 _KEPT = 4096
@@ -23,24 +24,31 @@ class Compiled:
     def __init__(self, serialised: bytes) -> None:
         self._serialised = serialised
         self.pool = descriptor_pool.DescriptorPool()
-        files = _files(serialised)
-        self._syntaxes = {file.name: file.syntax or "proto2" for file in files}
         try:
-            for file in files:
+            for file in _files(serialised):
                 file.ClearField("source_code_info")
-                self.pool.AddSerializedFile(file.SerializeToString())
+                self.pool.AddSerializedFile(verified(file).SerializeToString())
             self.file: FileDescriptor = self.pool.FindFileByName(texts.ROOT)
         except (TypeError, KeyError) as error:
             raise SchemaRefused(f"the schema cannot be used: {str(error).splitlines()[0]}.") from None
-
-    def verifies_text(self, field: FieldDescriptor) -> bool:
-        """Whether the parser itself refuses text that is not UTF-8: proto3 does, proto2 does not."""
-        return self._syntaxes.get(cast(Any, field).file.name) == "proto3"
 
     def members(self, message: Descriptor) -> list[FieldDescriptor]:
         """The fields of a message, and the extensions that the schema declares for it."""
         extensions = self.pool.FindAllExtensions(message) if message.is_extendable else []
         return [*message.fields, *sorted(extensions, key=lambda field: field.number)]
+
+    def reachable(self, message: Descriptor) -> Iterator[Descriptor]:
+        """A message type and all that its members lead to."""
+        seen = {message.full_name}
+        waiting = [message]
+        while waiting:
+            current = waiting.pop()
+            yield current
+            for member in self.members(current):
+                inner = member.message_type
+                if inner is not None and inner.full_name not in seen:
+                    seen.add(inner.full_name)
+                    waiting.append(inner)
 
     @functools.cached_property
     def comments(self) -> dict[str, str]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
-from postroom.formats.protobuf import checking, columns, comparing, samples, wellknown, wire
+from postroom.formats.protobuf import columns, comparing, samples, wellknown, wire
 from postroom.formats.protobuf.compiled import Compiled, compiled
 from postroom.formats.protobuf.reading import Read, Reader, Suspicious
 from postroom.formats.protobuf.roots import root_message
@@ -31,7 +33,6 @@ class Protobuf:
         self._descriptor = message
         self._class: Any = message_factory.GetMessageClass(message)
         self._parse = self._class.FromString
-        self._is_complete = self._class.IsInitialized
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload in binary form, or in Protobuf's JSON if the content type says JSON."""
@@ -39,7 +40,8 @@ class Protobuf:
             return self._judge_json(payload)
         try:
             message = self._parse(payload)
-            if not self._has_required or self._is_complete(message):
+            is_complete = self._is_complete
+            if is_complete is None or is_complete(message):
                 return self._read(message), []
         except _DOUBTS:
             pass
@@ -52,15 +54,17 @@ class Protobuf:
         return (None, violations) if violations else self._judge_slowly(payload[header.length :])
 
     def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
-        """What judge would find wrong, without decoding the values."""
+        """What does not fit, without decoding: what every Protobuf parser checks, required members, and fields of the
+        outermost message that the parser sets aside. Only judge looks for those further inside.
+        """
         if contenttype and _is_json(contenttype):
             return self._judge_json(payload)[1]
         try:
             message = self._parse(payload)
-            if not self._has_required or self._is_complete(message):
-                self._check(message)
+            is_complete = self._is_complete
+            if not UnknownFieldSet(message) and (is_complete is None or is_complete(message)):
                 return []
-        except _DOUBTS:
+        except DecodeError:
             pass
         return self.judge(payload)[1]
 
@@ -88,8 +92,22 @@ class Protobuf:
         return columns.columns(self._compiled, self._descriptor)
 
     @functools.cached_property
-    def _has_required(self) -> bool:
-        return checking.has_required(self._compiled, self._descriptor)
+    def _is_complete(self) -> Callable[[Any], bool] | None:
+        """The function that tells whether required members are there; None where nothing is required."""
+        required = [
+            (message.full_name, field.name)
+            for message in self._compiled.reachable(self._descriptor)
+            for field in message.fields
+            if field.is_required
+        ]
+        if not required:
+            return None
+        if len(required) == 1 and required[0][0] == self._descriptor.full_name:
+            # Asking for one member is three times faster than asking for all.
+            has, name = self._class.HasField, required[0][1]
+            return lambda message: has(message, name)
+        whole: Callable[[Any], bool] = self._class.IsInitialized
+        return whole
 
     @functools.cached_property
     def _read(self) -> Read:
@@ -98,10 +116,6 @@ class Protobuf:
     @functools.cached_property
     def _read_loosely(self) -> Read:
         return Reader(self._compiled, strict=False).reads(self._descriptor)
-
-    @functools.cached_property
-    def _check(self) -> Read:
-        return checking.Checker(self._compiled).checks(self._descriptor)
 
     def _judge_slowly(self, payload: bytes) -> tuple[Any, list[Violation]]:
         try:
@@ -176,6 +190,7 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
 _TOO_DEEP = Violation("", "payload_nesting", f"nested at most {wire.DEEPEST} deep", "nested deeper")
 
 
+@functools.lru_cache(256)
 def _is_json(contenttype: str) -> bool:
     kind = contenttype.partition(";")[0].strip().lower()
     return kind.endswith(("/json", "+json"))

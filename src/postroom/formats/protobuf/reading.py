@@ -29,8 +29,8 @@ class Suspicious(Exception):
 class Reader:
     """Turns messages of a schema into values: members by their names in the schema, enums as names.
 
-    A strict reader raises Suspicious for what a parser passes over: fields of another wire type than declared,
-    numbers that a closed enum does not have, text that is not UTF-8.
+    A strict reader raises Suspicious for what a parser passes over: fields of another wire type than declared
+    and numbers that a closed enum does not have.
     """
 
     def __init__(self, compiled: Compiled, strict: bool) -> None:
@@ -40,7 +40,6 @@ class Reader:
         self._space: dict[str, Any] = {
             "unknown": UnknownFieldSet,
             "look": look,
-            "text": _text if strict else _loose_text,
             "key": _key,
             "any": self._any,
             **{f"known_{name}": read for name, read in _WELL_KNOWN.items()},
@@ -118,8 +117,6 @@ class Reader:
             return f"{self._names[member.message_type.full_name]}({value})"
         if member.enum_type is not None:
             return f"{self._enum(member.enum_type)}[{value}]"
-        if member.type == FieldDescriptor.TYPE_STRING and not self._compiled.verifies_text(member):
-            return f"text({value})"
         return value
 
     def _enum(self, enum: EnumDescriptor) -> str:
@@ -167,16 +164,6 @@ def look(message: Message, known: frozenset[int]) -> None:
     for field in cast(Iterable[Any], UnknownFieldSet(message)):
         if field.field_number in known:
             raise Suspicious
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise Suspicious
-    return value
-
-
-def _loose_text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _key(value: Any) -> str:
