@@ -15,7 +15,7 @@ from postroom.messages.engine import Engine
 from postroom.messages.making import Maker
 from postroom.messages.outcome import Match
 from postroom.messages.tree import Tree, local_path, members
-from postroom.protocols.records import record_from, render_record
+from postroom.protocols.records import Record, line_of, render_record
 from postroom.settings import Settings, load_settings
 
 
@@ -81,7 +81,9 @@ class Catalog:
 
     def match_all(self, record: Any) -> list[Match]:
         """One match per message of the record."""
-        return [result.match for result in self.engine.sort(record_from(record))]
+        if isinstance(record, Record):
+            return [result.match for result in self.engine.sort(record)]
+        return self.engine.match_line(line_of(record))
 
     def message(self, xid: str) -> MessageTemplate:
         """The definition with that xid (or id, where only one has it), as a template."""

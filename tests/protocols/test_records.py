@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.errors import RecordRefused
-from postroom.protocols.records import JSON_BATCH, JSON_EVENT, Record, parse_record, record_from, render_record
+from postroom.protocols.records import JSON_BATCH, JSON_EVENT, Record, line_of, parse_record, render_record
 
 SALE = {"protocol": "MQTT/5.0", "metadata": {"topic_name": "store/4/desk/2", "qos": 1}, "payload": '{"total": 12.5}'}
 
@@ -56,4 +56,4 @@ def test_what_is_no_record_is_refused_with_a_sentence(line: bytes, says: str) ->
 @given(protocol=st.sampled_from(["KAFKA", "HTTP", "NATS"]), payload=st.binary(max_size=200), topic=st.text(max_size=20))
 def test_rendering_and_reading_are_inverse(protocol: str, payload: bytes, topic: str) -> None:
     record = Record(protocol, {"topic": topic}, payload)
-    assert record_from(render_record(record)) == record
+    assert parse_record(line_of(render_record(record))) == record

@@ -12,8 +12,10 @@ from postroom.formats.schema import PayloadSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.messages.constraints import shorten
 from postroom.messages.definition import CompiledCatalog, Definition
+from postroom.messages.express import Decode, Express, attributes_of
 from postroom.messages.matching import Fit, Index
 from postroom.messages.outcome import Match, Reason, Sorted
+from postroom.messages.plans import Landed
 from postroom.messages.schema_documents import Documents
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.records import Record, parse_record
@@ -35,9 +37,23 @@ class Engine:
         self._max_record_mb = max_record_mb
         self._schemas: dict[str, PayloadSchema | None] = {}
         self._fillers: dict[str, Filler] = {}
+        self.express = Express(self.index, self._decoder)
 
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
+        landed = self._taken(line)
+        return self.sort_exactly(line) if landed is None else [_sorted(landed)]
+
+    def match_line(self, line: bytes) -> list[Match]:
+        """The matches of one line, for those who need no more of it."""
+        landed = self._taken(line)
+        return [result.match for result in self.sort_exactly(line)] if landed is None else [_match(landed)]
+
+    def _taken(self, line: bytes) -> Landed | None:
+        return self.express.take(line) if len(line) <= self._max_record_mb * 1_000_000 else None
+
+    def sort_exactly(self, line: bytes) -> list[Sorted]:
+        """The same without the express lane."""
         if len(line) > self._max_record_mb * 1_000_000:
             limit, size = f"at most {self._max_record_mb} MB", f"{len(line) / 1_000_000:.1f} MB"
             return [_malformed(Malformed("", "record_too_large", limit, size))]
@@ -89,6 +105,24 @@ class Engine:
         if definition.xid not in self._fillers:
             self._fillers[definition.xid] = filler(schema.columns())
         return self._fillers[definition.xid]
+
+    def _decoder(self, definition: Definition) -> Decode | None:
+        """How the express lane reads JSON payloads of a definition."""
+        schema = self.schema(definition)
+        if schema is None:
+            return None
+        fill = self._filler(definition, schema)
+
+        def decode(body: Any) -> tuple[Any, bool] | None:
+            value, violations = schema.judge(body.encode() if type(body) is str else bytes(body), "application/json")
+            if violations:
+                return None
+            try:
+                return fill(value), True
+            except ColumnMismatch:
+                return None
+
+        return decode
 
     def _parse(self, definition: Definition) -> PayloadSchema | None:
         source = definition.schema
@@ -143,6 +177,16 @@ class Engine:
             return self._filler(definition, schema)(value), []
         except ColumnMismatch as error:
             return None, [Violation(error.at, "column_mismatch", error.expected, error.found)]
+
+
+def _match(landed: Landed) -> Match:
+    xid = landed.definition.xid
+    return Match("landed", xid, landed.variables, (xid,))
+
+
+def _sorted(landed: Landed) -> Sorted:
+    attributes = attributes_of(landed.event)
+    return Sorted(_match(landed), landed.definition, attributes, landed.metadata, landed.data, landed.checked)
 
 
 def _unchecked(column: ColumnType, body: bytes) -> tuple[Any, list[Violation]]:

@@ -123,6 +123,17 @@ class Index:
         typed = self._by_type.get(kind, []) if isinstance(kind, str) else []
         return [*typed, *self._others] if self._others else typed
 
+    def has_type(self, kind: str) -> bool:
+        """Whether a definition fixes this type."""
+        return kind in self._by_type
+
+    def contenders(self, protocol: str, kind: str) -> list[Filter]:
+        """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
+        found = [c for c in (*self._by_type.get(kind, ()), *self._others) if c.definition.protocol in ("", protocol)]
+        shadowed = _bases_of_meant(found)
+        found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
+        return [c for c in found if not any(_always_wins(other, c) for other in found)]
+
     def fits(self, message: Message) -> list[Fit]:
         """Every definition the message fits, after those that give way to a closer one are left out."""
         found: list[tuple[Filter, dict[str, str]]] = []
@@ -185,6 +196,11 @@ def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
         yield constraint.path, "required"
     if constraint.value is not None:
         yield constraint.path, f"value {constraint.value}"
+
+
+def _always_wins(one: Filter, other: Filter) -> bool:
+    """Whether the first is the closer one of two definitions whenever a message fits both."""
+    return one.rules > other.rules and one.definition.protocol == other.definition.protocol
 
 
 def _closest(found: list[tuple[Filter, dict[str, str]]]) -> list[tuple[Filter, dict[str, str]]]:

@@ -27,15 +27,17 @@ class Template:
                 remedy="Put a character between them.",
             )
         self.alone = self.literals == ("", "")
+        # Names that a regular expression can give to its groups, each once, so that a match is the answer.
+        self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
         self._pattern = None if self.alone else re.compile(self._expression(), re.DOTALL)
 
     def _expression(self) -> str:
         if not self.names:
             return rf"\A{re.escape(self.text)}\Z"
-        # An atomic group commits to the first place where the next literal follows. No other choice can succeed: a
-        # placeholder never crosses "/", "?" or "#", so taking a later place only makes it longer. No backtracking.
-        inner = "".join(rf"(?>({_ONE_SEGMENT}?){re.escape(literal)})" for literal in self.literals[1:-1])
-        return rf"\A{re.escape(self.literals[0])}{inner}({_ONE_SEGMENT}){re.escape(self.literals[-1])}\Z"
+        groups = [f"?P<{name}>" if self._plain else "" for name in self.names]
+        inner = "".join(map(_step, groups, self.literals[1:-1]))
+        last = f"({groups[-1]}{_ONE_SEGMENT}){re.escape(self.literals[-1])}"
+        return rf"\A{re.escape(self.literals[0])}{inner}{last}\Z"
 
     def extract(self, value: str) -> dict[str, str] | None:
         """The values of the placeholders, percent-decoded; None when the text does not fit."""
@@ -44,6 +46,8 @@ class Template:
         found = self._pattern.match(value)
         if found is None:
             return None
+        if self._plain and "%" not in value:
+            return found.groupdict()
         bound: dict[str, str] = {}
         for name, raw in zip(self.names, found.groups(), strict=True):
             text = unquote(raw) if "%" in raw else raw
@@ -59,6 +63,14 @@ class Template:
         for name, literal in zip(self.names, self.literals[1:], strict=True):
             filled += (quote(values[name], safe=""), literal)
         return "".join(filled)
+
+
+def _step(group: str, literal: str) -> str:
+    if literal[0] in "/?#":  # which the placeholder cannot contain: it ends there, and no choice is to be made
+        return rf"({group}{_ONE_SEGMENT}){re.escape(literal)}"
+    # An atomic group commits to the first place where the next literal follows. No other choice can succeed: a
+    # placeholder never crosses "/", "?" or "#", so taking a later place only makes it longer. No backtracking.
+    return rf"(?>({group}{_ONE_SEGMENT}?){re.escape(literal)})"
 
 
 def has_placeholder(value: object) -> bool:

@@ -52,13 +52,11 @@ def parse_record(line: bytes) -> Record:
     return Record(fields.protocol, fields.metadata or {}, _body(fields.payload, fields.payload_base64))
 
 
-def record_from(value: Any) -> Record:
-    """A record from a Python value: a Record, or a dict of the same shape as a line."""
-    if isinstance(value, Record):
-        return value
-    if isinstance(value, (bytes, bytearray)):
-        return parse_record(bytes(value))
-    return parse_record(value.encode() if isinstance(value, str) else msgspec.json.encode(value))
+def line_of(value: Any) -> bytes:
+    """The line of a record that is given as text, bytes or a dict of the same shape."""
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
 
 
 def render_record(record: Record) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
             return {}
         attributes: dict[str, Any] = {}
         for name, value in pairs(_member(metadata, option)):
-            attribute = _attribute(name.lower(), self.prefixes)
+            attribute = attribute_name(name, self.prefixes)
             if attribute:
                 attributes[attribute] = unquote(value) if self.percent_encoded and isinstance(value, str) else value
         return attributes
@@ -107,7 +107,9 @@ def _member(metadata: dict[str, Any], option: Option) -> Any:
     return None
 
 
-def _attribute(name: str, prefixes: tuple[str, ...]) -> str:
+def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
+    """The CloudEvents attribute that a header carries; empty for any other header."""
+    name = header.lower()
     for prefix in prefixes:
         if name.startswith(prefix.lower()):
             return name[len(prefix) :]

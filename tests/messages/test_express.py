@@ -1,0 +1,130 @@
+"""The express lane accepts only what the exact engine accepts, and says the same about it."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.catalog import Catalog
+from postroom.messages.making import AUTO
+from postroom.messages.plans import _surely_timestamp
+from postroom.messages.property_types import checker
+from postroom.protocols.records import render_record
+
+READING = {
+    "type": "object",
+    "required": ["sensor"],
+    "properties": {"sensor": {"type": "string"}, "value": {"type": "integer"}, "tags": {"type": "array"}},
+}
+EVENT = "CloudEvents/1.0"
+BATCH = "application/cloudevents-batch+json"
+
+
+def message(kind: str | None, **more: Any) -> dict[str, Any]:
+    metadata: dict[str, Any] = more.pop("metadata", {})
+    if kind is not None:
+        metadata = {"type": {"value": kind}, **metadata}
+    schema = {"dataschemaformat": "JsonSchema/draft-07", "dataschema": READING}
+    return {"envelope": EVENT, "envelopemetadata": metadata, **schema, **more}
+
+
+SOURCE = {"source": {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"}}
+MESSAGES = {
+    "plain": message("plain"),
+    "placed": message("placed", metadata=SOURCE),
+    "bound": message("bound", metadata={**SOURCE, "subject": {"value": "{machine}"}}),
+    "typed": message("typed", metadata={"level": {"type": "integer", "required": True}, "zone": {"value": "north"}}),
+    "timed": message("timed", metadata={"time": {"required": True}}),
+    "kafka": message(
+        "kafka", protocol="KAFKA", protocoloptions={"topic": {"value": "t.{plant}"}, "key": {"value": "{k}"}}
+    ),
+    "anywhere": message("kafka"),
+    "base": message(None, metadata={"subject": {"required": True}}),
+    "derived": {"basemessage": "/messagegroups/g/messages/base", **message("derived")},
+    "twice.1": message("twice"),
+    "twice.2": message("twice", metadata={"subject": {"value": "x"}}),
+    "optional": message("optional", metadata={"subject": {"value": "fixed", "required": False}}),
+    "free": {"envelope": EVENT, "envelopemetadata": {"type": {"value": "free"}}},
+}
+CATALOG = Catalog({"messagegroups": {"g": {"messages": MESSAGES}}})
+# Without the definition that takes events of any type, each type means one definition.
+PLAIN = Catalog(
+    {"messagegroups": {"g": {"messages": {n: m for n, m in MESSAGES.items() if n not in ("base", "derived")}}}}
+)
+DERIVED = Catalog({"messagegroups": {"g": {"messages": {n: MESSAGES[n] for n in ("base", "derived")}}}})
+
+odd = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.just({}), st.just([1]))
+kinds = st.sampled_from([*MESSAGES, "twice", "unknown"])
+sources = st.sampled_from(["/plants/oslo/machines/m7", "/plants/o%2fslo/machines/m7", "/plants//machines/1", "/x", ""])
+times = st.sampled_from(
+    ["2026-11-15T10:00:00Z", "2026-11-15t10:00:00z", "2026-W46-7T10:00:00Z", "2026-02-30T10:00:00Z", "20261115T100000Z",
+     "2026-11-15T10:00:00,5Z", "2026-11-15T10:00:00.123456789Z", "2026-11-15T23:59:60Z", "2026-11-15T10:00:00+01:00",
+     "2026-11-15T24:00:00Z", "soon", ""]
+)  # fmt: skip
+attributes = st.fixed_dictionaries(
+    {"specversion": st.sampled_from(["1.0", "0.3"]), "id": st.just("1"), "source": sources, "type": kinds},
+    optional={
+        "time": times,
+        "subject": st.sampled_from(["m7", "x", "fixed", ""]) | odd,
+        "datacontenttype": st.sampled_from(
+            ["application/json", "application/JSON; charset=utf-8", "text/xml", "a/b+json", BATCH]
+        ),
+        "level": st.sampled_from(["1", 1, "many"]) | odd,
+        "zone": st.sampled_from(["north", "south"]) | odd,
+        "extra": odd,
+    },
+)
+data = st.one_of(
+    st.fixed_dictionaries({"sensor": st.just("a")}, optional={"value": odd, "tags": odd, "more": odd}), odd
+)
+
+
+def agreed(line: bytes) -> None:
+    for catalog in (CATALOG, PLAIN, DERIVED):
+        exact = catalog.engine.sort_exactly(line)
+        assert catalog.engine.sort_line(line) == exact
+        assert catalog.engine.match_line(line) == [result.match for result in exact]
+
+
+@given(attributes, data, st.booleans())
+def test_bare_events(event: dict[str, Any], value: Any, encoded: bool) -> None:
+    agreed(json.dumps({**event, **({"data_base64": "e30="} if encoded else {"data": value})}).encode())
+
+
+@given(
+    attributes, data, st.sampled_from(["KAFKA", "kafka", "MQTT/5.0", "HTTP", "AMQP/1.0", "NATS", "Pigeon"]),
+    st.booleans(), st.sampled_from(["t.oslo", "t/oslo"]), st.sampled_from(["m7", None]),
+)  # fmt: skip
+def test_records(event: dict[str, Any], value: Any, protocol: str, binary: bool, topic: str, key: str | None) -> None:
+    metadata: dict[str, Any] = {"topic": topic, **({"key": key} if key else {})}
+    if binary:
+        headers = {f"ce_{name}": found for name, found in event.items() if name != "datacontenttype"}
+        metadata["headers"] = {**headers, "content-type": event.get("datacontenttype", "")}
+        payload = json.dumps(value)
+    else:
+        metadata["headers"] = [{"name": "content-type", "value": "application/cloudevents+json"}]
+        payload = json.dumps({**event, "data": value})
+    agreed(json.dumps({"protocol": protocol, "metadata": metadata, "payload": payload}).encode())
+
+
+@pytest.mark.parametrize("mode", ["structured", "binary"])
+@pytest.mark.parametrize("protocol", ["", "KAFKA", "HTTP", "MQTT/5.0", "AMQP/1.0", "NATS"])
+@pytest.mark.parametrize("name", ["plain", "placed", "bound", "timed", "derived", "optional"])
+def test_what_is_made_plainly_is_taken(name: str, protocol: str, mode: str) -> None:
+    catalog = DERIVED if name == "derived" else PLAIN
+    maker = catalog.message(name).maker
+    values = {"plant": "oslo", "machine": "m7"} if name in ("placed", "bound") else {}
+    record = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=random.Random(1))
+    line = json.dumps(render_record(record)).encode()
+    assert catalog.engine.express.take(line) is not None
+    agreed(line)
+
+
+@given(times | st.text(alphabet="0123456789-:TZ.W,", max_size=25))
+def test_what_is_surely_a_timestamp_is_one(text: str) -> None:
+    assert not _surely_timestamp(text) or checker("timestamp")(text)
