@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 from postroom.documents.lint.findings import Remark
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Message
+from postroom.documents.lint.subjects import Document, Message
 from postroom.formats.table import FAMILIES, format_named
-from postroom.messages.rules import check_message
-from postroom.messages.tree import Tree, find_message, local_path
-from postroom.protocols.cloudevents import media_type
-from postroom.protocols.table import canonical_protocol
+from postroom.messages.rules import check_message, check_messagegroup
+from postroom.messages.tree import Tree, find_message, local_path, members
+from postroom.model.pointers import pointer
+from postroom.model.shipped import load_model
+from postroom.model.types import GroupType
+from postroom.protocols.cloudevents import ENVELOPE, media_type
+from postroom.protocols.table import PROTOCOLS, canonical_protocol, wire_named
 
 SELECTORS = ("envelope", "protocol")
 METADATA = {"envelope": "envelopemetadata", "protocol": "protocoloptions"}
 
+_PROTOCOLS = tuple(spelling for wire in PROTOCOLS for spelling in wire.spellings)
 _MEDIA_TYPE = re.compile(r"\A[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+*\-]+( *;.*)?\Z", re.DOTALL)
 _CONTENT_TYPE_OPTIONS = frozenset({"content-type", "content_type"})
 
@@ -36,6 +42,35 @@ def selector_malformed(message: Message) -> Iterator[Remark]:
     if protocol and not _is_name(protocol):
         remedy = "Write it like KAFKA or MQTT/5.0."
         yield Remark(message.at("protocol"), f"{protocol!r} is neither NAME nor NAME/VERSION.", remedy)
+
+
+def selector_misspelt(message: Message) -> Iterator[Remark]:
+    """A name that nobody knows and that looks like one that everybody knows; it is compared literally."""
+    envelope, protocol = text(message.own, "envelope"), text(message.own, "protocol")
+    if envelope and envelope.lower() != ENVELOPE.lower():
+        yield from _near(message.at("envelope"), envelope, (ENVELOPE,))
+    if canonical_protocol(protocol) and not wire_named(protocol).options:
+        yield from _near(message.at("protocol"), protocol, _PROTOCOLS)
+
+
+def _near(place: str, given: str, known: Sequence[str]) -> Iterator[Remark]:
+    close = difflib.get_close_matches(given.lower(), [one.lower() for one in known], n=1, cutoff=0.8)
+    if close:
+        meant = next(one for one in known if one.lower() == close[0])
+        yield Remark(place, f"{given!r} is not known and compared literally.", f"Did you mean {meant}?")
+
+
+def group_selector(document: Document) -> Iterator[Remark]:
+    """A selector of a group that is there says something."""
+    for name, group in members(document.tree, "messagegroups").items():
+        for violation in check_messagegroup(_messagegroup(), group):
+            place = pointer(("messagegroups", name, *violation.path))
+            yield Remark(place, f"{violation.path[-1]} {violation.detail}.", "Name it, or leave it out.")
+
+
+@cache
+def _messagegroup() -> GroupType:
+    return load_model("messaging").groups["messagegroups"]
 
 
 def protocol_none(message: Message) -> Iterator[Remark]:
@@ -111,10 +146,10 @@ def format_version_missing(message: Message) -> Iterator[Remark]:
         yield from malformed_format(message.at("dataschemaformat"), stated)
 
 
-def malformed_format(pointer: str, stated: str) -> Iterator[Remark]:
+def malformed_format(place: str, stated: str) -> Iterator[Remark]:
     """What is wrong with how a format is written."""
     if not stated or not all(stated.split("/", 1)) or "/" not in stated:
-        yield Remark(pointer, f"the format {stated!r} is not NAME/VERSION.", "Write it like Avro/1.11.")
+        yield Remark(place, f"the format {stated!r} is not NAME/VERSION.", "Write it like Avro/1.11.")
 
 
 def format_unknown(message: Message) -> Iterator[Remark]:
@@ -124,17 +159,17 @@ def format_unknown(message: Message) -> Iterator[Remark]:
         yield unknown_format(message.at("dataschemaformat"), stated)
 
 
-def unknown_format(pointer: str, stated: str) -> Remark:
+def unknown_format(place: str, stated: str) -> Remark:
     """The remark on a format that is not read here."""
     known = ", ".join(family.name for family in FAMILIES)
-    return Remark(pointer, f"the format {stated!r} is not read here; payloads stay unchecked.", f"We read {known}.")
+    return Remark(place, f"the format {stated!r} is not read here; payloads stay unchecked.", f"We read {known}.")
 
 
 def contenttype_malformed(message: Message) -> Iterator[Remark]:
     """datacontenttype is a media type."""
-    for pointer, value in _content_types(message):
+    for place, value in _content_types(message):
         if not _MEDIA_TYPE.match(value):
-            yield Remark(pointer, f"{value!r} is not a media type.", "Write it like application/json.")
+            yield Remark(place, f"{value!r} is not a media type.", "Write it like application/json.")
 
 
 def contenttypes_differ(message: Message) -> Iterator[Remark]:
@@ -143,23 +178,23 @@ def contenttypes_differ(message: Message) -> Iterator[Remark]:
     if text(section(message.effective, "envelopeoptions"), "mode") == "structured":
         return
     stated = list(_content_types(message))
-    for pointer, value in stated[1:]:
+    for place, value in stated[1:]:
         if media_type(value) != media_type(stated[0][1]) and not value.startswith("application/cloudevents"):
             sentence = f"the content type is {value} here and {stated[0][1]} at {stated[0][0]}."
-            yield Remark(pointer, sentence, "Make them the same.")
+            yield Remark(place, sentence, "Make them the same.")
 
 
 def contenttype_of_other_format(message: Message) -> Iterator[Remark]:
     """The content type is one that the format's payloads have."""
     known = format_named(message.schema.format) if message.schema else None
-    for pointer, value in _content_types(message):
+    for place, value in _content_types(message):
         media = media_type(value)
         fits = known is None or media in known.family.media_types or media.startswith("application/cloudevents")
         suffixes = {"JsonSchema": "+json", "JsonStructure": "+json", "XSD": "+xml"}
         if known is None or fits or media.endswith(suffixes.get(known.family.name, "\0")):
             continue
         sentence = f"payloads of {known} are not {media}."
-        yield Remark(pointer, sentence, f"Use one of {', '.join(known.family.media_types)}.")
+        yield Remark(place, sentence, f"Use one of {', '.join(known.family.media_types)}.")
 
 
 def _content_types(message: Message) -> Iterator[tuple[str, str]]:
@@ -179,8 +214,8 @@ def definition_refused(message: Message) -> Iterator[Remark]:
         inside = message.refusal.place.removeprefix(message.xid).strip("/")
         # The constraint may be inherited; then the message itself is the place.
         steps = [step.replace("~1", "/").replace("~0", "~") for step in inside.split("/")] if inside else []
-        pointer = message.at(*steps) if _leads(message.own, steps) else message.at()
-        yield Remark(pointer, message.refusal.sentence, message.refusal.remedy)
+        place = message.at(*steps) if _leads(message.own, steps) else message.at()
+        yield Remark(place, message.refusal.sentence, message.refusal.remedy)
 
 
 def is_circle(message: Message) -> bool:
@@ -188,11 +223,10 @@ def is_circle(message: Message) -> bool:
     return message.refusal is not None and not message.effective
 
 
-def reference_dangling(message: Message) -> Iterator[Remark]:
+def reference_dangling(document: Document) -> Iterator[Remark]:
     """A message that stands for another one (xref) which is not there."""
-    if message.borrowed:
-        target = str(message.meta["xref"])
-        path = local_path(target, message.tree)
+    for message in document.messages:
+        path = local_path(str(message.meta["xref"]), message.tree) if message.borrowed else None
         if path is not None and find_message(message.tree, path) is None:
             yield Remark(message.at("meta", "xref"), f"the catalog has no message {path}.", "Correct or remove xref.")
 

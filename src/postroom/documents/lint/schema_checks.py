@@ -30,17 +30,17 @@ class SchemaChecks:
         groups = members(document.tree, "schemagroups")
         self._documents = Documents(stored_schemas(document.tree, groups))
         self._types: dict[tuple[str, str], SchemaRefused | None] = {}
-        self._checked: dict[str, SchemaRefused | None] = {}
 
     @cached_property
-    def refusals(self) -> list[tuple[str, SchemaRefused]]:
-        """The documents that their formats do not allow, with their places."""
-        found = []
+    def refused(self) -> dict[str, tuple[str, SchemaRefused]]:
+        """The documents that their formats do not allow: their pointers and why, by where they are kept."""
+        found = {}
         for schema in self._document.schemas:
             for name in schema.versions:
-                error = self._check(schema, name)
-                if error is not None:
-                    found.append((schema.version_at(name, _member(schema.versions[name])), error))
+                place = self._place(schema, name)
+                error = self._check(schema, name, place) if place is not None else None
+                if place is not None and error is not None:
+                    found[place] = schema.version_at(name, _member(schema.versions[name])), error
         return found
 
     def missing_types(self) -> Iterator[Remark]:
@@ -50,8 +50,8 @@ class SchemaChecks:
             if source is None or source.missing or not source.place or name not in message.own:
                 continue
             error = self._parse(source)
-            if error is not None and self._checked.get(source.place) is None:
-                yield Remark(message.at(name), f"{_sentence(error)}", error.remedy or "Correct the reference.")
+            if error is not None and source.place not in self.refused:
+                yield Remark(message.at(name), _sentence(error), error.remedy or "Correct the reference.")
 
     @cached_property
     def verdicts(self) -> list[tuple[str, str, Verdict]]:
@@ -68,14 +68,9 @@ class SchemaChecks:
                 if verdict is not None and verdict.answer != "compatible":
                     yield schema.version_at(name, _member(schema.versions[name])), mode, verdict
 
-    def _check(self, schema: Schema, name: str) -> SchemaRefused | None:
-        place = self._place(schema, name)
-        if place is None:
-            return None
+    def _check(self, schema: Schema, name: str, place: str) -> SchemaRefused | None:
         content, library = self._documents.of(SchemaSource(format="", place=place))
-        error = refusal(lambda: check_schema(schema.format_of(name), content, library))
-        self._checked[place] = error
-        return error
+        return refusal(lambda: check_schema(schema.format_of(name), content, library))
 
     def _parse(self, source: SchemaSource) -> SchemaRefused | None:
         key = (source.place, source.fragment)
@@ -87,7 +82,7 @@ class SchemaChecks:
     def _compare(self, schema: Schema, name: str, ancestors: list[str], mode: str) -> Verdict | None:
         places = [self._place(schema, one) for one in (name, *ancestors)]
         known = [place for place in places if place is not None]
-        if len(known) < len(places) or any(self._checked.get(place) is not None for place in known):
+        if len(known) < len(places) or any(place in self.refused for place in known):
             return None
         documents = [self._documents.of(SchemaSource(format="", place=place)) for place in known]
         form, library = schema.format_of(name), documents[0][1]
@@ -144,14 +139,14 @@ def _sentence(error: SchemaRefused) -> str:
 
 def document_refused(checks: SchemaChecks) -> Iterator[Remark]:
     """A document is one that its format allows."""
-    for pointer, error in checks.refusals:
+    for pointer, error in checks.refused.values():
         if error.code != REFERENCE_MISSING:
             yield refused(pointer, error)
 
 
 def document_reference_missing(checks: SchemaChecks) -> Iterator[Remark]:
     """What a document refers to is in the catalog."""
-    for pointer, error in checks.refusals:
+    for pointer, error in checks.refused.values():
         if error.code == REFERENCE_MISSING:
             yield refused(pointer, error)
 

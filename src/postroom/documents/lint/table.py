@@ -56,13 +56,15 @@ RULES: tuple[Rule, ...] = (
     # Selectors and members of a message
     _rule("selector_empty", "error", "MSG-004 MSG-005", "message", message_rules.selector_empty),
     _rule("selector_malformed", "error", "MSG-004 MSG-005 MSG-007", "message", message_rules.selector_malformed),
+    _rule("selector_misspelt", "warning", "MSG-007 EP-010", "message", message_rules.selector_misspelt),
+    _rule("group_selector_empty", "error", "MSG-004 MSG-005", "document", message_rules.group_selector),
     _rule("protocol_none", "warning", "MSG-005", "message", message_rules.protocol_none),
     _rule("protocol_version_missing", "warning", "MSG-006", "message", message_rules.protocol_version_missing),
     _rule("group_mismatch", "error", "MSG-008 MSG-009 EP-008 EP-011", "message", message_rules.group_mismatch),
     _rule("metadata_missing", "error", "MSG-022 MSG-025", "message", message_rules.metadata_missing),
     _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", document_rules.attributes_in_options),
     _rule("attributes_nested", "info", "MSG-023", "message", document_rules.attributes_nested),
-    _rule("xref_dangling", "warning", "MSG-015", "message", message_rules.reference_dangling),
+    _rule("xref_dangling", "warning", "MSG-015", "document", message_rules.reference_dangling),
     _rule("definition_refused", "error", "MSG-046", "message", message_rules.definition_refused),
     # Properties
     _rule("property_bare", "warning", "MSG-023", "message", property_rules.property_bare),

@@ -1,0 +1,230 @@
+"""Lint as a whole: never a crash, the right file, real catalogs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from postroom.documents.lint.linting import lint_source, lint_tree
+from postroom.documents.lint.table import RULES
+from postroom.documents.reading import document_files
+from postroom.errors import DocumentRefused, FileMissing
+from postroom.settings import Settings
+from tests.documents.lint.catalogs import CLEAN, SCHEMA, merged, spoilt, with_attribute
+
+# Names that lead into the depths of every rule, and values that no rule expects.
+NAMES = st.sampled_from(
+    [
+        "messagegroups",
+        "schemagroups",
+        "endpoints",
+        "messages",
+        "schemas",
+        "versions",
+        "meta",
+        "xref",
+        "versionid",
+        "defaultversionid",
+        "envelope",
+        "envelopemetadata",
+        "envelopeoptions",
+        "attributes",
+        "protocol",
+        "protocoloptions",
+        "basemessage",
+        "basemessageuri",
+        "dataschema",
+        "dataschemauri",
+        "dataschemaxid",
+        "dataschemaformat",
+        "datacontenttype",
+        "type",
+        "value",
+        "required",
+        "name",
+        "headers",
+        "query",
+        "method",
+        "status",
+        "qos",
+        "topic_name",
+        "user_properties",
+        "properties",
+        "header",
+        "message-id",
+        "key",
+        "key_base64",
+        "id",
+        "source",
+        "time",
+        "specversion",
+        "format",
+        "schema",
+        "schemabase64",
+        "compatibility",
+        "ancestorid",
+        "usage",
+        "deprecated",
+        "alternative",
+        "removal",
+        "effective",
+        "willmessage",
+        "authorization",
+        "self",
+        "mode",
+        "²",
+        "1",
+        "a",
+    ]
+)
+TEXTS = st.one_of(
+    st.sampled_from(
+        [
+            "CloudEvents/1.0",
+            "MQTT/5.0",
+            "MQTT/3.1.1",
+            "MQTT",
+            "KAFKA",
+            "AMQP/1.0",
+            "HTTP",
+            "NATS",
+            "None",
+            "/",
+            "//",
+            "/messagegroups/a/messages/a",
+            "#/schemagroups/a/schemas/a",
+            "/schemagroups/a/schemas/a:b",
+            "JsonSchema/draft-07",
+            "Avro/1.11",
+            "backward",
+            "{a}",
+            "{a}{b}",
+            "x/{a}",
+            "timestamp",
+            "uritemplate",
+            "integer",
+            "application/json",
+            "producer",
+            "0000-01-01T00:00:00Z",
+        ]
+    ),
+    st.text(max_size=5),
+)
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=5)),
+    max_leaves=25,
+)
+TREES = st.dictionaries(NAMES, VALUES, max_size=5)
+MESSAGES = st.dictionaries(NAMES, VALUES, max_size=6)
+
+
+@given(TREES)
+@settings(max_examples=200, deadline=None)
+def test_no_tree_makes_lint_crash(tree: dict[str, Any]) -> None:
+    assert all(finding.code for finding in lint_tree(tree))
+
+
+@given(MESSAGES, MESSAGES, MESSAGES)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_message_schema_or_endpoint_makes_lint_crash(
+    message: dict[str, Any], schema: dict[str, Any], endpoint: dict[str, Any]
+) -> None:
+    tree = {
+        "messagegroups": {"a": {"messages": {"a": message, "b": merged(message, endpoint)}}},
+        "schemagroups": {"a": {"schemas": {"a": schema}}},
+        "endpoints": {"a": endpoint},
+    }
+    assert all(finding.sentence for finding in lint_tree(tree))
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_no_value_anywhere_in_a_real_catalog_makes_lint_crash(data: st.DataObject) -> None:
+    tree = json.loads(json.dumps(CLEAN))
+    holder: Any = tree
+    while True:
+        name = data.draw(st.sampled_from(sorted(holder)))
+        if not isinstance(holder[name], dict) or not holder[name] or data.draw(st.booleans()):
+            break
+        holder = holder[name]
+    holder[name] = data.draw(VALUES)
+    lint_tree(tree)
+
+
+def test_in_a_folder_each_finding_has_its_file(tmp_path: Path) -> None:
+    tree = with_attribute("id", {"value": "1"})
+    (tmp_path / "messages.json").write_text(json.dumps({"messagegroups": tree["messagegroups"]}))
+    (tmp_path / "schemas.json").write_text(json.dumps({"schemagroups": spoilt({})["schemagroups"]}))
+    [finding] = lint_source(str(tmp_path), Settings())
+    assert (finding.code, finding.file) == ("id_fixed", str(tmp_path / "messages.json"))
+
+
+def test_a_group_in_two_files_is_a_finding(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text(json.dumps(CLEAN))
+    findings = lint_source(str(tmp_path), Settings())
+    assert {finding.code for finding in findings} == {"group_twice"}
+    assert {finding.file for finding in findings} == {str(tmp_path / "b.json")}
+    assert {finding.pointer for finding in findings} == {
+        "/messagegroups/fleet",
+        "/schemagroups/fleet.schemas",
+        "/endpoints/fleet.mqtt",
+    }
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileMissing):
+        lint_source(str(tmp_path / "gone.json"), Settings())
+    (tmp_path / "list.json").write_text("[]")
+    with pytest.raises(DocumentRefused):
+        lint_source(str(tmp_path), Settings())
+    (tmp_path / "list.json").write_text("{}")
+    with pytest.raises(DocumentRefused):
+        lint_source(str(tmp_path), Settings())
+
+
+def test_errors_come_first() -> None:
+    tree = merged(
+        with_attribute("id", {"value": "1", "required": False}), {"messagegroups": {"fleet": {"format": "x"}}}
+    )
+    severities = [finding.severity for finding in lint_tree(tree)]
+    assert severities == sorted(severities)  # in the order of the alphabet as well
+
+
+def test_a_message_of_its_own_group_only_counts_once() -> None:
+    tree = spoilt({"messagegroups": {"fleet": {"messages": {"vehicle.moved": {"dataschemauri": f"{SCHEMA}s"}}}}})
+    assert [finding.code for finding in lint_tree(tree)] == ["schema_dangling", "schema_unused"]
+
+
+def test_no_real_catalog_makes_lint_crash(shared: Path) -> None:
+    known = {rule.code for rule in RULES}
+    files = [path for path in document_files(shared / "catalogs") if path.is_file()]
+    clean = 0
+    for path in files:
+        findings = lint_source(str(path), Settings())
+        assert {finding.code for finding in findings} <= known
+        clean += not any(finding.severity == "error" for finding in findings)
+    assert len(files) >= 100
+    assert clean > len(files) * 0.85
+
+
+QUIRKS = [
+    ("real-time-sources/bluesky.xreg.json", "protocol_none"),
+    ("real-time-sources/usgs-earthquakes.xreg.json", "timestamp_template"),
+    ("codegen/samples/message-definitions/contoso-erp.xreg.json", "type_variant"),
+    ("codegen/samples/message-definitions/inkjet-protocol-variants.xreg.json", "member_misspelt"),
+    ("codegen/samples/message-definitions/mqtt-sparkplugB.xreg.json", "schema_dangling"),
+    ("codegen/samples/protocols/mqtt-producer-endpoint.xreg.json", "messagegroup_dangling"),
+    ("forza-telemetry-bridge/xregistry/forza-telemetry.xreg.json", "member_misspelt"),
+]
+
+
+@pytest.mark.parametrize(("name", "code"), QUIRKS)
+def test_what_real_catalogs_get_wrong_is_found(shared: Path, name: str, code: str) -> None:
+    assert code in {finding.code for finding in lint_source(str(shared / "catalogs" / name), Settings())}
