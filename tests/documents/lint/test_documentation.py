@@ -1,0 +1,15 @@
+"""docs/lint.md lists every rule with its severity, in the order of the table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from postroom.documents.lint.table import GROUP_TWICE, RULES
+
+PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
+ROW = re.compile(r"^\| `(\w+)` \| (error|warning|info) \| \S.* \|$", re.MULTILINE)
+
+
+def test_every_rule_is_documented_with_its_severity() -> None:
+    assert ROW.findall(PAGE.read_text()) == [(GROUP_TWICE, "error"), *((rule.code, rule.severity) for rule in RULES)]
