@@ -64,8 +64,10 @@ class VersionChecks:
             return Judgement("unknown", judgement.reason)
         if judgement.answer == "no":
             raise RegistryProblem("format_violation", xid, detail=judgement.reason, format=form)
-        if judgement.answer == "unknown":
+        if judgement.answer == "unknown" and judgement.dangling:
             return self._unchecked("format_external", xid, judgement.reason)
+        if judgement.answer == "unknown":
+            return self._unchecked("format_unknown", xid, judgement.reason, format=form)
         return judgement
 
     def check_compatibility(self, meta: dict[str, Any], before: dict[str, Any] | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
@@ -15,14 +15,23 @@ from postroom.registry.rules import Judgement, Surroundings
 RULES_OF_FORMATS = tuple(sorted(set(MODES) - {"none"}))
 
 
+def _patterns() -> Iterator[str]:
+    names = [name.lower() for family in FAMILIES for name in (family.name, *family.aliases)]
+    for name in names:
+        # `proto*` would mean Protobuf as well, which has its own line.
+        if any(other != name and other.startswith(name) for other in names):
+            yield from (name, f"{name}/*")
+        else:
+            yield f"{name}*"
+
+
 class PayloadFormats:
     """The payload formats, as rules of a registry."""
 
     @property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
         """Every name of every format, in all versions."""
-        names = (name.lower() for family in FAMILIES for name in (family.name, *family.aliases))
-        return {f"{name}{suffix}": RULES_OF_FORMATS for name in sorted(names) for suffix in ("", "/*")}
+        return {pattern: RULES_OF_FORMATS for pattern in sorted(_patterns())}
 
     def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
         """Whether a document is a schema of its format."""
