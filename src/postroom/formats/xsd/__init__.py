@@ -1,0 +1,1 @@
+"""XML Schema, versions 1.0 and 1.1."""

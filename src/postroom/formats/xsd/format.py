@@ -1,0 +1,152 @@
+"""XML Schema: 1.0 judged by libxml2, 1.1 by xmlschema."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+from lxml import etree
+
+from postroom.errors import SchemaRefused
+from postroom.formats.columns import ColumnType
+from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.xsd import documents, encoding, guards, reading, roots, validators, verdicts, violations
+from postroom.formats.xsd.inventing import Inventor
+from postroom.formats.xsd.names import VERSIONING, local_name
+from postroom.formats.xsd.plan import ElementPlan, Plans
+
+_TRIES = 30
+_VERSIONS = {"": "", "1": "1.0", "1.0": "1.0", "1.1": "1.1"}
+
+
+class XmlSchema:
+    """One parsed XML Schema, with the element that payloads start with."""
+
+    def __init__(self, parts: list[documents.Part], version: str, root: str) -> None:
+        self.version = version
+        # 1.1 takes all that 1.0 takes, so the quick validator may accept for it; only a refusal needs a second look.
+        self.native = self._native(parts)
+        self.components = self._components(parts)
+        self._parser = reading.parser()
+        self.plans = Plans(self.components)
+        self.root = _root(self.components, root)
+
+    def _native(self, parts: list[documents.Part]) -> Any:
+        if self.version == "1.0":
+            return validators.native(parts)
+        try:
+            return None if validators.uses_newer_words(parts) else validators.native(parts)
+        except SchemaRefused:
+            return None
+
+    def _components(self, parts: list[documents.Part]) -> Any:
+        if guards.set_patterns_aside(parts):
+            self.native = None
+        return validators.components(parts, self.version)
+
+    @functools.cached_property
+    def plan(self) -> ElementPlan:
+        """How payloads are read."""
+        return self.plans.element(self.root)
+
+    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+        """Decode and validate a payload."""
+        try:
+            root = reading.read(payload, self._parser)
+        except reading.XmlRefused as error:
+            found = f"{error.sentence} ({error.place})" if error.place else error.sentence
+            return None, [Violation("", "payload_not_xml", "XML", found)]
+        try:
+            found_wrong = self.violations(root)
+            return (None, found_wrong) if found_wrong else (self.plan.decode(root), [])
+        except RecursionError:
+            return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
+
+    def violations(self, root: Any) -> list[Violation]:
+        """What does not fit, of a payload that was read."""
+        if root.tag != self.root.name:
+            at, expected = violations.path_of(root), f"<{local_name(self.root.name)}>"
+            return [Violation(at, "payload_xsd_root", _with_namespace(expected, self.root.name), f"<{root.tag}>")]
+        if self.native is not None:
+            try:
+                if self.native.validate(root):
+                    return []
+            except etree.XMLSchemaError as error:
+                return [Violation("", "payload_xsd_too_complex", "checked in bounded time", str(error))]
+            if self.version == "1.0" or not self.components.is_valid(root):
+                return violations.from_native(root, self.native.error_log)
+            return []
+        return violations.from_python(root, self.components.iter_errors(root))
+
+    def encode(self, value: Any) -> bytes:
+        """The value as an XML document in UTF-8."""
+        return encoding.document(self.plan, value)
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return self.plan.column()
+
+    def columns(self) -> ColumnType:
+        """The columns values of this schema fill."""
+        return self._columns
+
+    def sample(self, rng: random.Random) -> Any:
+        """A value that fits; SchemaRefused when none could be invented."""
+        for attempt in range(_TRIES):
+            # The last tries leave out all that can be left out.
+            tree = Inventor(self.plans, rng, plain=attempt >= _TRIES // 2).document(self.root)
+            value, wrong = self.judge(etree.tostring(tree))
+            if not wrong and not self.judge(self.encode(value))[1]:
+                return value
+        raise SchemaRefused("no value could be invented that the schema takes.")
+
+
+def parse(source: SchemaDocument) -> XmlSchema:
+    """The schema, ready for payloads."""
+    parts, version = _read(source)
+    root = roots.root_name(parts, source.fragment)
+    try:
+        return XmlSchema(parts, version, root)
+    except RecursionError:
+        raise SchemaRefused("the schema is nested too deeply.") from None
+
+
+def check(source: SchemaDocument) -> None:
+    """Raise SchemaRefused unless the document is an XML Schema; it need not have a root element."""
+    parts, version = _read(source)
+    if version == "1.0":
+        validators.native(parts)
+    guards.set_patterns_aside(parts)
+    validators.components(parts, version)
+
+
+def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
+    """Whether every payload that fits the writer's schema fits the reader's."""
+    try:
+        return verdicts.verdict(parse(writer), parse(reader))
+    except RecursionError:
+        return Verdict(answer="undecided", reason="the schemas are nested too deeply to be compared.")
+
+
+def _read(source: SchemaDocument) -> tuple[list[documents.Part], str]:
+    if source.version not in _VERSIONS:
+        raise SchemaRefused(f"XML Schema has the versions 1.0 and 1.1, not {source.version!r}.")
+    parts = documents.collect(source)
+    guards.guard(parts)
+    newer = parts[0].root.get(f"{{{VERSIONING}}}minVersion", "").strip() == "1.1"
+    return parts, _VERSIONS[source.version] or ("1.1" if newer else "1.0")
+
+
+def _root(components: Any, name: str) -> Any:
+    namespace = components.target_namespace
+    found = components.maps.elements.get(f"{{{namespace}}}{name}" if namespace else name)
+    if found is None:
+        found = next((one for tag, one in components.maps.elements.items() if local_name(tag) == name), None)
+    if found is None:
+        raise SchemaRefused(f"the schema does not declare the element {name!r}.")
+    return found
+
+
+def _with_namespace(shown: str, tag: str) -> str:
+    return f"{shown} of {tag[1:].partition('}')[0]}" if tag.startswith("{") else shown

@@ -1,0 +1,128 @@
+"""Whether one content model allows all that another allows, by walking both together."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from postroom.formats.xsd.content import (
+    NOTHING,
+    All,
+    Choice,
+    Leaf,
+    Model,
+    Repeat,
+    Sequence,
+    Wildcard,
+    cheapest,
+    firsts,
+    leaves,
+    nullable,
+    step,
+)
+from postroom.formats.xsd.models import strangers
+
+MOST_PAIRS = 3_000
+MOST_LEAVES = 300
+_STRICTNESS = {"skip": 0, "lax": 1, "strict": 2}
+
+
+class Inclusion(msgspec.Struct, frozen=True):
+    """Included (`holds`), not included because of the children `word`, or open with a reason."""
+
+    holds: bool = False
+    word: tuple[Leaf, ...] | None = None
+    reason: str = ""
+
+
+def included(writer: Model, reader: Model) -> Inclusion:
+    """Whether a reader's model allows all children that the writer's does."""
+    if covers(reader, writer):
+        return Inclusion(holds=True)
+    wild = any(isinstance(leaf, Wildcard) for leaf in leaves(writer))
+    if sum(1 for _ in leaves(writer)) > MOST_LEAVES:
+        return Inclusion(reason="the content models are too large to be compared child by child")
+    start = (writer, reader)
+    seen = {start}
+    waiting: deque[tuple[Model, Model, tuple[Leaf, ...]]] = deque([(*start, ())])
+    tags = [leaf.tag for leaf in leaves(reader) if isinstance(leaf, Leaf)]
+    while waiting:
+        ours, theirs, word = waiting.popleft()
+        if nullable(ours) and not nullable(theirs):
+            return Inclusion(word=word)
+        for leaf in _possible(ours, tags):
+            after, then = step(ours, leaf.tag), step(theirs, leaf.tag)
+            if then == NOTHING:
+                return _completed(after, (*word, leaf))
+            if (after, then) not in seen:
+                seen.add((after, then))
+                waiting.append((after, then, (*word, leaf)))
+        if len(seen) > MOST_PAIRS:
+            return Inclusion(reason="the content models have too many states to be compared child by child")
+    return Inclusion(holds=not wild, reason="the writer allows any elements there" if wild else "")
+
+
+def _completed(rest: Model, word: tuple[Leaf, ...]) -> Inclusion:
+    price, cheap = cheapest(rest, lambda _: 1)
+    if price > 5_000:
+        return Inclusion(reason="the content models differ only in very long content")
+    return Inclusion(word=(*word, *(leaf for leaf, count in cheap for _ in range(count))))
+
+
+def _possible(model: Model, others: list[str]) -> list[Leaf]:
+    """The elements that may come next; for a wildcard some names that it takes."""
+    found: dict[str, Leaf] = {}
+    for first in firsts(model):
+        if isinstance(first, Leaf):
+            found.setdefault(first.tag, first)
+            continue
+        known = first.rule.schema.maps.elements
+        for tag in [*strangers(first.rule), *others]:
+            if first.rule.is_matching(tag):
+                if tag in known and first.rule.process_contents != "skip":
+                    found.setdefault(tag, Leaf(tag, known[tag], known[tag]))
+                elif first.rule.process_contents != "strict":
+                    found.setdefault(tag, Leaf(tag, None))
+    return list(found.values())
+
+
+def covers(reader: Model, writer: Model) -> bool:
+    """Whether the models have the same shape, and the reader's is as wide everywhere; quick and often enough."""
+    if isinstance(reader, Repeat) or isinstance(writer, Repeat):
+        outer = reader if isinstance(reader, Repeat) else Repeat(reader, 1, 1)
+        inner = writer if isinstance(writer, Repeat) else Repeat(writer, 1, 1)
+        fits = outer.least <= inner.least and _at_most(inner.most, outer.most)
+        return fits and covers(outer.part, inner.part)
+    if isinstance(writer, Leaf):
+        if isinstance(reader, Choice):
+            return any(covers(way, writer) for way in reader.parts)
+        return isinstance(reader, Leaf) and reader.tag == writer.tag
+    if isinstance(writer, Wildcard):
+        return isinstance(reader, Wildcard) and wider(reader.rule, writer.rule)
+    if isinstance(writer, Choice):
+        ways = reader.parts if isinstance(reader, Choice) else (reader,)
+        return all(any(covers(way, ours) for way in ways) for ours in writer.parts)
+    if isinstance(writer, Sequence | All) and type(reader) is type(writer):
+        same = len(reader.parts) == len(writer.parts)
+        return same and all(map(covers, reader.parts, writer.parts))
+    return False
+
+
+def _at_most(inner: int | None, outer: int | None) -> bool:
+    return outer is None or (inner is not None and inner <= outer)
+
+
+def wider(reader: Any, writer: Any) -> bool:
+    """Whether a wildcard takes every name that another takes."""
+    if reader.not_namespace or writer.not_namespace or getattr(reader, "not_qname", ()):
+        return False
+    theirs, ours = set(reader.namespace), set(writer.namespace)
+    same_home = reader.target_namespace == writer.target_namespace
+    return "##any" in theirs or ("##any" not in ours and ours <= theirs and same_home)
+
+
+def no_stricter(reader: Any, writer: Any) -> bool:
+    """Whether a wildcard asks no more of elements than another."""
+    return _STRICTNESS[reader.process_contents] <= _STRICTNESS[writer.process_contents]

@@ -1,0 +1,244 @@
+"""Inventing documents: random ones for samples, and ones that have something certain at a certain place."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import msgspec
+from lxml import etree
+
+from postroom.errors import SchemaRefused
+from postroom.formats.xsd import content, texts
+from postroom.formats.xsd.content import All, Choice, Leaf, Model, Repeat, Sequence, Wildcard
+from postroom.formats.xsd.names import ANY_TYPE, NIL, TYPE, XSI, local_name, namespace_of
+from postroom.formats.xsd.plan import Plans
+
+_DEEP = 4
+_DEEPEST = 60
+MOST_ELEMENTS = 5_000
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What an invented document shall have at the end of a path of element names."""
+
+    path: tuple[str, ...]
+    text: str | None = None
+    word: tuple[Leaf, ...] | None = None
+    attributes: dict[str, str | None] = {}
+    nil: bool = False
+
+
+class Inventor:
+    """Makes documents of one schema."""
+
+    def __init__(self, plans: Plans, rng: random.Random, wish: Wish | None = None, plain: bool = False) -> None:
+        self.plans = plans
+        self.rng = rng
+        self.wish = wish
+        self.plain = plain
+        self.count = 0
+        self.ids: list[str] = []
+        self.referring: list[tuple[Any, str | None]] = []
+        self._costs: dict[int, float] = {}
+
+    def document(self, declaration: Any) -> Any:
+        """A document that starts with a declared element."""
+        self._weigh(declaration)
+        root = self._element(Leaf(declaration.name, declaration, declaration), 0, (declaration.name,), True)
+        for element, attribute in self.referring:
+            if self.ids and attribute is None:
+                element.text = self.rng.choice(self.ids)
+            elif self.ids:
+                element.set(attribute, self.rng.choice(self.ids))
+        return root
+
+    def _element(self, leaf: Leaf, depth: int, path: tuple[str, ...], on_path: bool) -> Any:
+        self.count += 1
+        if depth > _DEEPEST or self.count > MOST_ELEMENTS:
+            raise SchemaRefused("no document could be invented that is not too deep or too large.")
+        namespace = namespace_of(leaf.tag)
+        known = {} if leaf.declaration is None else _prefixes(leaf.declaration)
+        element = etree.Element(leaf.tag, nsmap={**known, "xsi": XSI, **({"p": namespace} if namespace else {})})
+        if leaf.declaration is not None:
+            self._fill(element, leaf.declaration, depth, path, on_path)
+        return element
+
+    def _fill(self, element: Any, declaration: Any, depth: int, path: tuple[str, ...], on_path: bool) -> None:
+        wish = self.wish if on_path and self.wish is not None and self.wish.path == path else None
+        if (wish and wish.nil) or (wish is None and self._may_be_nil(declaration, on_path)):
+            element.set(NIL, "true")
+        kind = self._kind(element, declaration)
+        if kind.is_simple():
+            self._put_text(element, kind, declaration, wish)
+            return
+        if kind.name == ANY_TYPE:
+            element.text = "" if wish is None or wish.text is None else wish.text
+            return
+        self._put_attributes(element, kind, wish)
+        if element.get(NIL):
+            return
+        if kind.has_simple_content():
+            self._put_text(element, kind.content, declaration, wish)
+        else:
+            self._put_children(element, kind, depth, path, on_path, wish)
+
+    def _may_be_nil(self, declaration: Any, on_path: bool) -> bool:
+        return bool(declaration.nillable and not self.plain and not on_path and self.rng.random() < 0.1)
+
+    def _kind(self, element: Any, declaration: Any) -> Any:
+        """The type of an element; one that is derived, where the declared one is abstract."""
+        kind = declaration.type
+        if not kind.is_complex() or not kind.abstract:
+            return kind
+        for name, other in kind.schema.maps.types.items():
+            if other.is_complex() and not other.abstract and other is not kind and other.is_derived(kind):
+                element.set(TYPE, f"{_prefix(element, namespace_of(name))}{local_name(name)}")
+                return other
+        raise SchemaRefused(f"the type {kind.local_name!r} is abstract, and nothing is derived from it.")
+
+    def _put_text(self, element: Any, kind: Any, declaration: Any, wish: Wish | None) -> None:
+        if element.get(NIL):
+            return
+        if wish is not None and wish.text is not None:
+            element.text = wish.text
+        elif declaration.fixed is not None:
+            element.text = declaration.fixed
+        else:
+            element.text = self._text(kind, element, None)
+
+    def _text(self, kind: Any, element: Any, attribute: str | None) -> str:
+        text = texts.invent(kind, self.rng)
+        if getattr(kind, "local_name", None) == "IDREF":
+            self.referring.append((element, attribute))
+        elif getattr(kind, "local_name", None) == "ID":
+            self.ids.append(text)
+        return text
+
+    def _put_attributes(self, element: Any, kind: Any, wish: Wish | None) -> None:
+        wanted = wish.attributes if wish is not None else {}
+        for tag, declaration in kind.attributes.items():
+            if tag is None or declaration.use == "prohibited" or tag in wanted:
+                continue
+            if declaration.use == "required" or (not self.plain and self.rng.random() < 0.6):
+                fixed = declaration.fixed
+                element.set(tag, fixed if fixed is not None else self._text(declaration.type, element, tag))
+        for tag, text in wanted.items():
+            if text is not None:
+                element.set(tag, text)
+
+    def _put_children(
+        self, element: Any, kind: Any, depth: int, path: tuple[str, ...], on_path: bool, wish: Wish | None
+    ) -> None:
+        if kind.mixed and not self.plain:
+            element.text = self.rng.choice(("", "some ", "text "))
+        model = self.plans.type(kind).model
+        toward = self._next(path) if on_path else None
+        for leaf in self._word(model, depth, toward, wish):
+            chosen = toward is not None and leaf.tag == toward
+            element.append(self._element(leaf, depth + 1, (*path, leaf.tag), chosen))
+            toward = None if chosen else toward
+        if wish is not None and wish.text is not None:
+            element.text = wish.text
+
+    def _next(self, path: tuple[str, ...]) -> str | None:
+        wanted = self.wish.path if self.wish is not None else ()
+        return wanted[len(path)] if len(wanted) > len(path) and wanted[: len(path)] == path else None
+
+    def _word(self, model: Model, depth: int, toward: str | None, wish: Wish | None) -> list[Leaf]:
+        if wish is not None and wish.word is not None:
+            return list(wish.word)
+        if toward is not None:
+            found = content.having(model, toward, self._cost)
+            if found is None:
+                raise SchemaRefused(f"no document has {local_name(toward)!r} there.")
+            return _written_out(found)
+        if self.plain or depth >= _DEEP:
+            price, cheap = content.cheapest(model, self._cost)
+            if price == math.inf:
+                raise SchemaRefused("no document could be invented: a type needs itself, or an unknown element.")
+            return _written_out(cheap)
+        return self._random(model)
+
+    def _random(self, model: Model) -> list[Leaf]:
+        if isinstance(model, Leaf):
+            return [model]
+        if isinstance(model, Wildcard):
+            return [model.stand_in] if model.stand_in is not None else []
+        if isinstance(model, Repeat):
+            top = model.least + 2 if model.most is None else min(model.most, model.least + 2)
+            if content.cheapest(model.part, self._cost)[0] == math.inf:
+                top = model.least
+            return [leaf for _ in range(self.rng.randint(model.least, top)) for leaf in self._random(model.part)]
+        if isinstance(model, Choice):
+            possible = [part for part in model.parts if content.cheapest(part, self._cost)[0] < math.inf]
+            return self._random(self.rng.choice(possible or list(model.parts)))
+        parts = list(model.parts) if isinstance(model, Sequence | All) else []
+        if isinstance(model, All):
+            self.rng.shuffle(parts)
+        return [leaf for part in parts for leaf in self._random(part)]
+
+    def _cost(self, leaf: Leaf) -> float:
+        if leaf.declaration is None or leaf.declaration.type.is_simple():
+            return 1
+        return 1 + self._costs.get(id(leaf.declaration.type), math.inf)
+
+    def _weigh(self, declaration: Any) -> None:
+        """How many elements each type needs at least; without end for a type that needs itself."""
+        kinds = _reachable(declaration, self.plans)
+        self._costs = dict.fromkeys(kinds, math.inf)
+        for _ in range(len(kinds) + 1):
+            before = dict(self._costs)
+            for key, kind in kinds.items():
+                simple = kind.name == ANY_TYPE or kind.has_simple_content()
+                if not kind.abstract:
+                    self._costs[key] = 0 if simple else content.cheapest(self.plans.type(kind).model, self._cost)[0]
+            for kind in kinds.values():
+                if kind.abstract:
+                    below = [self._costs[key] for key, other in kinds.items() if _derives(other, kind)]
+                    self._costs[id(kind)] = min(below, default=math.inf)
+            if self._costs == before:
+                return
+
+
+def _reachable(declaration: Any, plans: Plans) -> dict[int, Any]:
+    kinds: dict[int, Any] = {}
+    waiting = [declaration.type]
+    while waiting:
+        kind = waiting.pop()
+        if kind.is_simple() or id(kind) in kinds:
+            continue
+        kinds[id(kind)] = kind
+        if kind.abstract:
+            waiting += [other for other in kind.schema.maps.types.values() if _derives(other, kind)]
+        if kind.name != ANY_TYPE:
+            for leaf in content.leaves(plans.type(kind).model):
+                found = leaf if isinstance(leaf, Leaf) else leaf.stand_in
+                if found is not None and found.declaration is not None:
+                    waiting.append(found.declaration.type)
+    return kinds
+
+
+def _derives(kind: Any, base: Any) -> bool:
+    return bool(kind.is_complex() and not kind.abstract and kind is not base and kind.is_derived(base))
+
+
+def _written_out(word: list[tuple[Leaf, int]]) -> list[Leaf]:
+    if sum(count for _, count in word) > MOST_ELEMENTS:
+        raise SchemaRefused(f"no document could be invented of at most {MOST_ELEMENTS} elements.")
+    return [leaf for leaf, count in word for _ in range(count)]
+
+
+def _prefixes(declaration: Any) -> dict[str, str]:
+    """Prefixes for the namespaces of types that could be named in a document."""
+    kind = declaration.type
+    if not kind.is_complex() or not kind.abstract:
+        return {}
+    found = sorted({namespace_of(name) for name, other in kind.schema.maps.types.items() if _derives(other, kind)})
+    return {f"t{number}": namespace for number, namespace in enumerate(found) if namespace}
+
+
+def _prefix(element: Any, namespace: str) -> str:
+    prefix = next((name for name, found in element.nsmap.items() if found == namespace and name), None)
+    return f"{prefix}:" if prefix else ""

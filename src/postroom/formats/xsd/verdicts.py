@@ -1,0 +1,132 @@
+"""The verdict on two schemas: what the comparison found, shown by a document that both validators judge."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from lxml import etree
+
+from postroom.errors import SchemaRefused
+from postroom.formats.schema import Verdict, Violation
+from postroom.formats.xsd import reading
+from postroom.formats.xsd.comparing import Comparison, Path
+from postroom.formats.xsd.inventing import Inventor, Wish
+from postroom.formats.xsd.names import local_name
+from postroom.formats.xsd.plan import Plans
+
+_MOST_DIFFERENCES = 25
+_RANDOM_DOCUMENTS = 12
+
+
+class Schema(Protocol):
+    """What a verdict needs of a schema."""
+
+    native: Any
+    components: Any
+    root: Any
+    plans: Plans
+
+    def violations(self, root: Any) -> list[Violation]:
+        """What does not fit, of a payload that was read."""
+        ...
+
+
+def verdict(writer: Schema, reader: Schema) -> Verdict:
+    """Whether every payload that fits the writer's schema fits the reader's."""
+    comparison = Comparison(writer.plans, reader.plans)
+    root = (writer.root.name,)
+    if writer.root.name == reader.root.name:
+        comparison.element(writer.root, reader.root, root)
+        found = _shown_difference(comparison, writer, reader)
+    else:
+        found = _incompatible(writer, reader, [Wish(path=root)], "the root elements have different names", root)
+    if found is not None:
+        return found
+    # The rules are ours: documents of the writer check every answer that is not a no.
+    for document in _random_documents(writer):
+        if _tells_apart(document, writer, reader):
+            return _no(document, reader, "the reader refuses a payload of the writer", root)
+    if comparison.differences:
+        first = comparison.differences[0]
+        return Verdict(
+            answer="undecided",
+            reason=f"{first.reason}, but no payload could be made that shows it.",
+            writer_at=_shown(first.path),
+            reader_at=_shown(first.path),
+        )
+    if comparison.doubts:
+        doubt = comparison.doubts[0]
+        return Verdict(
+            answer="undecided",
+            reason=f"{doubt.reason}.",
+            writer_at=_shown(doubt.path),
+            reader_at=_shown(doubt.path),
+        )
+    if writer.root.name != reader.root.name:
+        return Verdict(answer="undecided", reason="the root elements differ, and no payload could be made.")
+    return Verdict(answer="compatible")
+
+
+def _shown_difference(comparison: Comparison, writer: Schema, reader: Schema) -> Verdict | None:
+    for difference in comparison.differences[:_MOST_DIFFERENCES]:
+        found = _incompatible(writer, reader, [difference.wish], difference.reason, difference.path)
+        if found is not None:
+            return found
+    return None
+
+
+def _incompatible(writer: Schema, reader: Schema, wishes: list[Wish], reason: str, path: Path) -> Verdict | None:
+    for wish in wishes:
+        for plain in (True, True, False, False, False):
+            document = _document(writer, wish, plain, random.Random(len(reason)))  # noqa: S311 - always the same
+            if document is not None and _tells_apart(document, writer, reader):
+                return _no(document, reader, reason, path)
+    return None
+
+
+def _random_documents(writer: Schema) -> Iterator[Any]:
+    for seed in range(_RANDOM_DOCUMENTS):
+        document = _document(writer, None, seed < 2, random.Random(seed))  # noqa: S311 - always the same
+        if document is not None:
+            yield document
+
+
+def _document(writer: Schema, wish: Wish | None, plain: bool, rng: random.Random) -> Any:
+    try:
+        tree = Inventor(writer.plans, rng, wish, plain).document(writer.root)
+        etree.cleanup_namespaces(tree)
+        return reading.read(etree.tostring(tree), reading.parser())
+    except (SchemaRefused, reading.XmlRefused, ValueError, RecursionError):
+        return None
+
+
+def _tells_apart(document: Any, writer: Schema, reader: Schema) -> bool:
+    """Whether the writer takes a document and the reader does not, by each validator there is."""
+    try:
+        if writer.violations(document) or not reader.violations(document):
+            return False
+        starts_alike = document.tag == reader.root.name
+        return writer.components.is_valid(document) and not (starts_alike and reader.components.is_valid(document))
+    except (RecursionError, ValueError, TypeError):
+        return False
+
+
+def _no(document: Any, reader: Schema, reason: str, path: Path) -> Verdict:
+    payload: bytes = etree.tostring(document)
+    etree.indent(document)
+    wrong = reader.violations(document)
+    seen = f" ({wrong[0].at} must be {wrong[0].expected} but is {wrong[0].found})" if wrong else ""
+    return Verdict(
+        answer="incompatible",
+        reason=f"{reason}{seen}.",
+        writer_at=_shown(path),
+        reader_at=_shown(path),
+        counterexample=payload,
+        shown=etree.tostring(document, encoding="unicode"),
+    )
+
+
+def _shown(path: Path) -> str:
+    return "/" + "/".join(local_name(tag) for tag in path)
