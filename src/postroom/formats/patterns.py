@@ -15,47 +15,122 @@ except ImportError:  # pragma: no cover - Python that hides it
     _parser = None
 
 _MOST_REPEATS = 8
+_LONGEST = 100_000
+_PRINTABLE = string.ascii_letters + string.digits + "-_"
 _CATEGORIES = {
     "CATEGORY_DIGIT": string.digits,
+    "CATEGORY_NOT_DIGIT": string.ascii_letters + "-_",
     "CATEGORY_WORD": string.ascii_letters + string.digits + "_",
+    "CATEGORY_NOT_WORD": "-.:/",
     "CATEGORY_SPACE": " ",
+    "CATEGORY_NOT_SPACE": _PRINTABLE,
 }
-_PRINTABLE = string.ascii_letters + string.digits + "-_"
+# Unicode properties, by the part of ASCII that has them.
+_PROPERTIES = {
+    "L": "a-zA-Z",
+    "Letter": "a-zA-Z",
+    "Alphabetic": "a-zA-Z",
+    "Lu": "A-Z",
+    "Uppercase_Letter": "A-Z",
+    "Ll": "a-z",
+    "Lowercase_Letter": "a-z",
+    "N": "0-9",
+    "Nd": "0-9",
+    "Number": "0-9",
+    "P": "!-.",
+    "Punctuation": "!-.",
+    "S": "$+",
+    "Z": " ",
+    "Zs": " ",
+    "M": "\u0301",
+}
+_SYNTAX = re.compile(
+    r"\\(?:p\{([^}]*)\}|P\{[^}]*\}|u\{([0-9a-fA-F]{1,6})\}|c([A-Za-z])|k<(\w+)>|.)|\(\?<(?![=!])|\[|\]", re.DOTALL
+)
 
 
-def sample_text(pattern: str, rng: random.Random) -> str:
-    """A text that matches, for the patterns people write: classes, repeats, groups, alternatives."""
+def sample_text(pattern: str, rng: random.Random, repeats: int = _MOST_REPEATS) -> str:
+    """A text that matches, for the patterns people write: classes, repeats, groups, alternatives.
+
+    What may be repeated without end comes at most `repeats` times more than it must.
+    Look-around and word boundaries are left to luck: whoever validates has the last word.
+    """
     try:
-        parsed = _parser.parse(pattern)
-    except (re.error, AttributeError):
+        parsed = _parser.parse(_translated(pattern))
+        return _Writer(rng, repeats).sequence(parsed)
+    except (re.error, AttributeError, OverflowError, RecursionError, ValueError):
         raise SchemaRefused(f"no text could be invented for the pattern {pattern!r}.") from None
-    return _sequence(parsed, rng)
 
 
-def _sequence(parsed: Any, rng: random.Random) -> str:
-    return "".join(_piece(str(kind), argument, rng) for kind, argument in parsed)
+def _translated(pattern: str) -> str:
+    """A pattern of JavaScript or XML in Python's syntax, as far as the two differ."""
+    inside = False
+
+    def translate(found: re.Match[str]) -> str:
+        nonlocal inside
+        text = found[0]
+        if text in ("[", "]"):
+            literal = inside and text == "["
+            inside = text == "[" or (inside and text != "]")
+            return r"\[" if literal else text
+        if text == "(?<":
+            return text if inside else "(?P<"
+        if found[1] is not None:
+            letters = _PROPERTIES.get(found[1].rpartition("=")[2], "a-z")
+            return letters if inside else f"[{letters}]"
+        if text.startswith(r"\P"):
+            return "_"
+        if found[2]:
+            return re.escape(chr(int(found[2], 16)))
+        if found[3]:
+            return f"\\x{ord(found[3].upper()) - 64:02x}"
+        if found[4]:
+            return f"(?P={found[4]})"
+        return text[1] if text[1:] in ("i", "c", "I", "_", "/") else text
+
+    return _SYNTAX.sub(translate, pattern)
 
 
-def _piece(kind: str, argument: Any, rng: random.Random) -> str:
-    if kind == "LITERAL":
-        return chr(argument)
-    if kind == "ANY":
-        return rng.choice(_PRINTABLE)
-    if kind == "NOT_LITERAL":
-        return rng.choice([c for c in _PRINTABLE if c != chr(argument)])
-    if kind == "IN":
-        return _from_class(argument, rng)
-    if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-        least, most, inner = argument
-        count = rng.randint(least, max(least, min(int(most), least + _MOST_REPEATS)))
-        return "".join(_sequence(inner, rng) for _ in range(count))
-    if kind == "SUBPATTERN":
-        return _sequence(argument[3], rng)
-    if kind == "ATOMIC_GROUP":
-        return _sequence(argument, rng)
-    if kind == "BRANCH":
-        return _sequence(rng.choice(argument[1]), rng)
-    return ""  # anchors and look-arounds add no text; the validator has the last word
+class _Writer:
+    """Writes one text; what groups wrote is kept for back references."""
+
+    def __init__(self, rng: random.Random, repeats: int) -> None:
+        self.rng = rng
+        self.repeats = repeats
+        self.groups: dict[int, str] = {}
+        self.written = 0
+
+    def sequence(self, parsed: Any) -> str:
+        return "".join([self._piece(str(kind), argument) for kind, argument in parsed])
+
+    def _piece(self, kind: str, argument: Any) -> str:
+        self.written += 1
+        if self.written > _LONGEST:
+            raise OverflowError("the text would be too long")
+        if kind == "LITERAL":
+            return chr(argument)
+        if kind == "ANY":
+            return self.rng.choice(_PRINTABLE)
+        if kind == "NOT_LITERAL":
+            return self.rng.choice([c for c in _PRINTABLE if c != chr(argument)])
+        if kind == "IN":
+            return _from_class(argument, self.rng)
+        if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            return self._repeated(*argument)
+        if kind == "SUBPATTERN":
+            self.groups[argument[0]] = text = self.sequence(argument[3])
+            return text
+        if kind == "GROUPREF":
+            return self.groups.get(argument, "")
+        if kind == "ATOMIC_GROUP":
+            return self.sequence(argument)
+        if kind == "BRANCH":
+            return self.sequence(self.rng.choice(argument[1]))
+        return ""  # anchors and look-arounds add no text
+
+    def _repeated(self, least: int, most: Any, inner: Any) -> str:
+        count = self.rng.randint(least, max(least, min(int(most), least + self.repeats)))
+        return "".join([self.sequence(inner) for _ in range(count)])
 
 
 def _from_class(items: Any, rng: random.Random) -> str:
@@ -71,5 +146,5 @@ def _from_class(items: Any, rng: random.Random) -> str:
             allowed.update(chr(code) for code in range(argument[0], min(argument[1], argument[0] + 255) + 1))
         elif name == "CATEGORY":
             allowed.update(_CATEGORIES.get(str(argument), _PRINTABLE))
-    choices = [c for c in _PRINTABLE if c not in allowed] if negated else sorted(allowed)
+    choices = [c for c in _PRINTABLE + " .:/" if c not in allowed] if negated else sorted(allowed)
     return rng.choice(choices or list(_PRINTABLE))
