@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from postroom.formats.columns import (
     BOOLEAN,
@@ -11,92 +11,80 @@ from postroom.formats.columns import (
     JSON_TEXT,
     STRING,
     ColumnType,
+    Decimal,
     Field,
     ListOf,
     MapOf,
     StructOf,
 )
+from postroom.formats.jsonschema.addresses import Located
+from postroom.formats.jsonschema.documents import Documents
+from postroom.formats.jsonschema.shapes import Node, Shape, Shapes
 from postroom.formats.naming import column_names
 
-_SCALARS = {"string": STRING, "integer": INT64, "number": DOUBLE, "boolean": BOOLEAN}
+_SCALARS = {"string": STRING, "number": DOUBLE, "boolean": BOOLEAN}
 _DEEPEST = 32
+_MOST_COLUMNS = 20_000
 
 
-def columns(document: Any) -> ColumnType:
-    """The column type of values that fit the schema."""
-    return _columns(document, document, ())
+def columns(documents: Documents, start: Located) -> ColumnType:
+    """The column type of values that fit a schema."""
+    return _Mapper(Shapes(documents)).column((start,), (), 0)
 
 
-def _columns(schema: Any, root: Any, path: tuple[str, ...]) -> ColumnType:
-    if not isinstance(schema, dict) or len(path) > _DEEPEST:
-        return JSON_TEXT
-    if "$ref" in schema:
-        reference = schema["$ref"]
-        target = follow(root, reference)
+class _Mapper:
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+        self.made = 0
+
+    def column(self, node: Node, inside: tuple[int, ...], depth: int) -> ColumnType:
+        self.made += 1
+        if depth > _DEEPEST or self.made > _MOST_COLUMNS:
+            return JSON_TEXT
+        shape = self.shapes.shape(node)
         # A type inside itself has no end as columns.
-        return JSON_TEXT if target is None or reference in path else _columns(target, root, (*path, reference))
-    if any(name in schema for name in ("oneOf", "anyOf", "allOf", "if")):
-        return _combined(schema, root, path)
-    kinds = _kinds(schema)
-    if len(kinds) != 1:
-        return JSON_TEXT
-    if kinds[0] == "object":
-        return _object(schema, root, path)
-    if kinds[0] == "array":
-        items = schema.get("items")
-        return ListOf(_columns(items, root, (*path, "[]"))) if isinstance(items, dict) else JSON_TEXT
-    return _SCALARS.get(kinds[0], JSON_TEXT)
+        if shape is None or any(mark in inside for mark in shape.marks):
+            return JSON_TEXT
+        inside = (*inside, *shape.marks)
+        if shape.choices:
+            return self._common((choice for choice in shape.choices if not _is_null(choice)), inside, depth)
+        if len(shape.kinds) != 1:
+            return JSON_TEXT
+        (kind,) = shape.kinds
+        if kind == "object":
+            return self._object(shape, inside, depth + 1)
+        if kind == "array":
+            return JSON_TEXT if shape.items is None else ListOf(self.column(shape.items, inside, depth + 1))
+        return _integer(*shape.bounds) if kind == "integer" else _SCALARS.get(kind, JSON_TEXT)
 
-
-def _combined(schema: dict[str, Any], root: Any, path: tuple[str, ...]) -> ColumnType:
-    choices = schema.get("oneOf") or schema.get("anyOf")
-    if isinstance(choices, list) and not any(name in schema for name in ("properties", "allOf", "if")):
-        real = [choice for choice in choices if choice != {"type": "null"}]
-        found = {_columns(choice, root, (*path, "|")) for choice in real}
+    def _common(self, choices: Iterable[Node], inside: tuple[int, ...], depth: int) -> ColumnType:
+        """The one column type of all alternatives."""
+        found = {self.column(choice, inside, depth + 1) for choice in choices}
         return found.pop() if len(found) == 1 else JSON_TEXT
-    if _kinds(schema) == ["object"]:
-        # The members the schema itself names are columns, whatever the alternatives add.
-        return _object(schema, root, path)
-    return JSON_TEXT
+
+    def _object(self, shape: Shape, inside: tuple[int, ...], depth: int) -> ColumnType:
+        if shape.members:
+            return StructOf(
+                tuple(
+                    Field(column, name, self.column(member, inside, depth), _description(member))
+                    for column, (name, member) in zip(column_names(shape.members), shape.members.items(), strict=True)
+                )
+            )
+        return JSON_TEXT if shape.extra is None else MapOf(self._common(shape.extra, inside, depth))
 
 
-def _kinds(schema: dict[str, Any]) -> list[str]:
-    stated = schema.get("type")
-    if isinstance(stated, str):
-        return [stated]
-    if isinstance(stated, list):
-        return [kind for kind in stated if kind != "null"]
-    if isinstance(schema.get("properties"), dict):
-        return ["object"]
-    values = schema["enum"] if isinstance(schema.get("enum"), list) else [schema["const"]] if "const" in schema else []
-    return ["string"] if values and all(isinstance(value, str) or value is None for value in values) else []
+def _integer(lowest: float | None, highest: float | None) -> ColumnType:
+    """64 bits, unless the schema itself says that larger numbers come."""
+    stated = [bound for bound in (lowest, highest) if bound is not None]
+    if all(-(2**63) <= bound < 2**63 for bound in stated):
+        return INT64
+    return Decimal(38, 0) if all(abs(bound) < 10**38 for bound in stated) else JSON_TEXT
 
 
-def _object(schema: dict[str, Any], root: Any, path: tuple[str, ...]) -> ColumnType:
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and properties:
-        fields = [
-            Field(column, name, _columns(member, root, (*path, name)), _description(member))
-            for column, (name, member) in zip(column_names(properties), properties.items(), strict=True)
-        ]
-        return StructOf(tuple(fields))
-    extra = schema.get("additionalProperties")
-    return MapOf(_columns(extra, root, (*path, "{}"))) if isinstance(extra, dict) and extra else JSON_TEXT
+def _is_null(node: Node) -> bool:
+    return node[0][0] in ({"type": "null"}, {"const": None}, {"enum": [None]})
 
 
-def _description(member: Any) -> str:
-    found = member.get("description") if isinstance(member, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def follow(root: Any, reference: Any) -> Any:
-    """What a reference inside the document points to; None when it leads nowhere."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    found = root
-    for step in reference[1:].strip("/").split("/") if reference not in ("#", "#/") else []:
-        key = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or key not in found:
-            return None
-        found = found[key]
-    return found
+def _description(node: Node) -> str:
+    texts = (schema.get("description") for schema, _ in node if isinstance(schema, dict))
+    return next((text for text in texts if isinstance(text, str)), "")

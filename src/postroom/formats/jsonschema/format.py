@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
-import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import jsonschema_rs
 import msgspec
@@ -14,52 +15,74 @@ import msgspec
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.jsonschema import columns, samples
+from postroom.formats.jsonschema.addresses import Located
+from postroom.formats.jsonschema.bounds import work_of
+from postroom.formats.jsonschema.documents import Documents
+from postroom.formats.jsonschema.drafts import draft_of
+from postroom.formats.jsonschema.fast import fast_decoder
+from postroom.formats.jsonschema.validators import Compiler
+from postroom.formats.jsonschema.violations import first_line, shorten_json, violation
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.texts import json_of
-from postroom.model.pointers import pointer
 
-_DRAFTS: dict[str, Any] = {
-    "draft-04": jsonschema_rs.Draft4Validator,
-    "draft-06": jsonschema_rs.Draft6Validator,
-    "draft-07": jsonschema_rs.Draft7Validator,
-    "draft/2019-09": jsonschema_rs.Draft201909Validator,
-    "draft/2020-12": jsonschema_rs.Draft202012Validator,
-}
-_NEWEST = "draft/2020-12"
-_KEPT_WITH_FRAGMENT = ("$schema", "$id", "id", "definitions", "$defs", "components")
+__all__ = ["JsonSchema", "check", "parse", "readable", "shorten_json"]
+
+_MOST_VIOLATIONS = 20
+_decode = msgspec.json.Decoder().decode
 
 
 class JsonSchema:
-    """One parsed JSON Schema."""
+    """One parsed JSON Schema: a whole document, or the part of it that a fragment picks."""
 
-    def __init__(self, version: str, document: Any) -> None:
-        self.document = document
-        try:
-            # Linear-time regular expressions, and no network whatever the references say.
-            self._validator = _draft(version, document)(
-                document, pattern_options=jsonschema_rs.RegexOptions(), offline=True
-            )
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            raise SchemaRefused(f"this is not a usable JSON Schema: {_first_line(error)}") from None
+    def __init__(self, documents: Documents, fragment: str = "", *, assert_formats: bool = False) -> None:
+        self.document = documents.root
+        self._documents = documents
+        self._asserts_formats = assert_formats
+        compiler = Compiler(documents, assert_formats=assert_formats)
+        self._validator = compiler.whole()
+        self._start = documents.start()
+        if fragment:
+            reference, self._start = _picked(documents, fragment)
+            self._validator = compiler.part(reference)
+        self._is_valid = self._validator.is_valid
+        # Where a recursive schema enters itself several times over, all errors are exponentially many.
+        self._first_only = work_of(documents, self._start).entries > 1
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         try:
             # Not orjson: it turns integers beyond 64 bits into floats, and free-form parts must keep every digit.
-            value = msgspec.json.decode(payload)
+            value = _decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return None, [Violation("", "payload_not_json", "JSON", _first_line(error))]
-        if self._validator.is_valid(value):
-            return value, []
-        return value, [_violation(error) for error in self._validator.iter_errors(value)]
+            return None, [_unreadable(error)]
+        try:
+            return value, [] if self._is_valid(value) else self._violations(value)
+        except (ValueError, RecursionError) as error:
+            return None, [Violation("", "payload_too_complex", "a value that can be judged", first_line(error))]
+
+    def fill(self, payload: bytes) -> tuple[Any, bool]:
+        """A valid payload in the shape of its columns, in one pass, and True; (None, False) when `judge` has to decide.
+
+        The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
+        """
+        if self._fast is None:
+            return None, False
+        try:
+            return self._fast(payload), True
+        except (ValueError, RecursionError):
+            return None, False
 
     def encode(self, value: Any) -> bytes:
         """The value as compact JSON."""
         return msgspec.json.encode(value)
 
     @functools.cached_property
+    def _fast(self) -> Callable[[bytes], Any] | None:
+        return None if self._asserts_formats else fast_decoder(self._documents, self._start, self._columns)
+
+    @functools.cached_property
     def _columns(self) -> ColumnType:
-        return columns.columns(self.document)
+        return columns.columns(self._documents, self._start)
 
     def columns(self) -> ColumnType:
         """The columns values of this schema fill."""
@@ -67,18 +90,27 @@ class JsonSchema:
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""
-        return samples.sample(self.document, rng, self._validator.is_valid)
+        return samples.sample(self._documents, self._start, rng, self._is_valid)
+
+    def _violations(self, value: Any) -> list[Violation]:
+        if not self._first_only:
+            return [
+                violation(error) for error in itertools.islice(self._validator.iter_errors(value), _MOST_VIOLATIONS)
+            ]
+        try:
+            self._validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return [violation(error)]
+        raise AssertionError("a value that failed once did not fail again")
 
 
-def parse(source: SchemaDocument) -> JsonSchema:
-    """The schema, ready for payloads."""
+def parse(source: SchemaDocument, *, assert_formats: bool = False) -> JsonSchema:
+    """The schema, ready for payloads; `format` is asserted only when asked for."""
     document = json_of(source.document)
     if not isinstance(document, dict | bool):
         raise SchemaRefused("a JSON Schema is an object or a boolean.")
-    if source.fragment and isinstance(document, dict):
-        kept = {name: document[name] for name in _KEPT_WITH_FRAGMENT if name in document}
-        document = {**kept, "$ref": "#/" + source.fragment.lstrip("#/")}
-    return JsonSchema(source.version, document)
+    documents = Documents(document, draft_of(document, source.version), source.library)
+    return JsonSchema(documents, source.fragment.removeprefix("#"), assert_formats=assert_formats)
 
 
 def check(source: SchemaDocument) -> None:
@@ -91,46 +123,21 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     return Verdict(answer="undecided", reason="JSON Schemas are not compared yet.")
 
 
-def _draft(version: str, document: Any) -> Any:
-    stated = str(document.get("$schema", "")) if isinstance(document, dict) else ""
-    wanted = f"{stated} {version}".lower().replace("draft-2", "draft/2")
-    return next((validator for name, validator in _DRAFTS.items() if name in wanted), _DRAFTS[_NEWEST])
+def _picked(documents: Documents, fragment: str) -> tuple[str, Located]:
+    """The reference that a fragment means, and where it leads: a JSON pointer, with or without its first slash, or the
+    name of an anchor."""
+    escaped = quote(fragment, safe="/~!$&'()*+,;=:@%?")
+    for reference in (f"#{escaped}", f"#/{escaped}"):
+        found = documents.follow(reference, documents.address)
+        if found is not None:
+            if not isinstance(found[0], dict | bool):
+                raise SchemaRefused(f"the fragment {fragment!r} leads to something that is not a schema.")
+            return reference, found
+    raise SchemaRefused(f"the fragment {fragment!r} leads nowhere in this document.")
 
 
-def _violation(error: Any) -> Violation:
-    keyword: str = error.kind.name
-    is_null = keyword == "type" and error.instance is None
-    code = "null_not_allowed" if is_null else "payload_" + re.sub("([A-Z])", r"_\1", keyword).lower()
-    describe = _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
-    return Violation(pointer(error.instance_path), code, describe(error.kind), shorten_json(error.instance))
-
-
-_EXPECTATIONS: dict[str, Callable[[Any], str]] = {
-    "type": lambda kind: " or ".join(kind.types),
-    "enum": lambda kind: "one of " + ", ".join(map(shorten_json, kind.options)),
-    "const": lambda kind: shorten_json(kind.value),
-    "required": lambda kind: str(kind.property),
-    "falseSchema": lambda _: "absent",
-    "additionalProperties": lambda kind: ", ".join(kind.unexpected),
-    "pattern": lambda kind: f"text like {kind.pattern}",
-    "format": lambda kind: f"text in the format {kind.format}",
-    "minimum": lambda kind: f"at least {kind.limit}",
-    "maximum": lambda kind: f"at most {kind.limit}",
-    "exclusiveMinimum": lambda kind: f"more than {kind.limit}",
-    "exclusiveMaximum": lambda kind: f"less than {kind.limit}",
-    "multipleOf": lambda kind: f"a multiple of {kind.multiple_of}",
-    "minLength": lambda kind: f"text of at least {kind.limit} characters",
-    "maxLength": lambda kind: f"text of at most {kind.limit} characters",
-    "minItems": lambda kind: f"a list of at least {kind.limit} items",
-    "maxItems": lambda kind: f"a list of at most {kind.limit} items",
-}
-
-
-def shorten_json(value: Any) -> str:
-    """A value as JSON, cut where it gets long."""
-    text = msgspec.json.encode(value, enc_hook=str).decode()
-    return text if len(text) <= 200 else text[:199] + "…"
-
-
-def _first_line(error: object) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+def _unreadable(error: Exception) -> Violation:
+    if "out of range" in str(error):
+        return Violation("", "payload_out_of_range", "JSON with numbers that can be held", first_line(error))
+    found = "nested too deeply" if isinstance(error, RecursionError) else first_line(error)
+    return Violation("", "payload_not_json", "JSON", found)

@@ -2,166 +2,221 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
-import string
-import uuid
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypeGuard
+from fractions import Fraction
+from typing import Any
+
+import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.jsonschema.columns import follow
-from postroom.formats.patterns import sample_text
+from postroom.formats.jsonschema.addresses import Located
+from postroom.formats.jsonschema.documents import Documents
+from postroom.formats.jsonschema.sample_texts import TextMaker
+from postroom.formats.jsonschema.shapes import Node
+from postroom.formats.jsonschema.wishes import Gatherer, Wishes
 
-_TRIES = 25
+_TRIES = 60
 _DEEPEST = 8
-_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+_FATHOMLESS = 40
+_MOST_VALUES = 20_000
+_REMEDY = "Give your own with --data."
 
 
-def sample(document: Any, rng: random.Random, is_valid: Callable[[Any], bool]) -> Any:
+def sample(documents: Documents, start: Located, rng: random.Random, is_valid: Callable[[Any], bool]) -> Any:
     """A value the validator accepts, within a bounded number of tries."""
-    inventor = _Inventor(document, rng)
-    for _ in range(_TRIES):
-        value = inventor.value(document, 0)
-        if is_valid(value):
-            return value
-    raise SchemaRefused("no fitting data could be invented for this schema.", remedy="Give your own with --data.")
+    texts = TextMaker(rng)
+    for attempt in range(_TRIES):
+        # Members that may be left out are left out more and more: fewer of them, fewer contradictions.
+        inventor = _Inventor(documents, rng, texts, generosity=max(0.0, 0.8 - attempt / 40))
+        try:
+            value = inventor.value((start,), 0)
+            if is_valid(value):
+                return value
+        except (_TooMuch, RecursionError, ValueError):
+            continue
+    raise SchemaRefused("no fitting data could be invented for this schema.", remedy=_REMEDY)
+
+
+class _TooMuch(Exception):
+    """A value that gets too large or too deep; another choice may end sooner."""
 
 
 class _Inventor:
-    def __init__(self, root: Any, rng: random.Random) -> None:
-        self.root = root
+    def __init__(self, documents: Documents, rng: random.Random, texts: TextMaker, generosity: float) -> None:
         self.rng = rng
+        self.texts = texts
+        self.generosity = generosity
+        self.gatherer = Gatherer(documents, rng)
+        self.made = 0
 
-    def value(self, schema: Any, depth: int) -> Any:
-        if not isinstance(schema, dict):
-            return None if schema is False else "anything"
-        if "$ref" in schema:
-            return self.value(follow(self.root, schema["$ref"]) or {}, depth + 1)
-        if "const" in schema:
-            return schema["const"]
-        if isinstance(schema.get("enum"), list) and schema["enum"]:
-            return self.rng.choice(schema["enum"])
-        for name in ("oneOf", "anyOf"):
-            if isinstance(schema.get(name), list) and schema[name]:
-                rest = {key: value for key, value in schema.items() if key != name}
-                return self.value(_merged(rest, self.rng.choice(schema[name])), depth + 1)
-        if isinstance(schema.get("allOf"), list):
-            merged = {key: value for key, value in schema.items() if key != "allOf"}
-            for part in schema["allOf"]:
-                merged = _merged(merged, follow(self.root, part["$ref"]) if "$ref" in part else part)
-            return self.value(merged, depth + 1)
-        return self._typed(schema, depth)
-
-    def _typed(self, schema: dict[str, Any], depth: int) -> Any:
-        stated = schema.get("type")
-        kinds = stated if isinstance(stated, list) else [stated] if stated else []
-        real = [kind for kind in kinds if kind != "null"]
-        kind = (
-            self.rng.choice(real) if real else ("null" if kinds else "object" if "properties" in schema else "string")
-        )
-        makers: dict[str, Callable[[dict[str, Any], int], Any]] = {
-            "object": self._object,
-            "array": self._array,
+    def value(self, node: Node, depth: int) -> Any:
+        self.made += 1
+        if depth > _FATHOMLESS or self.made > _MOST_VALUES:
+            raise _TooMuch
+        wishes = self.gatherer.wishes(node)
+        if wishes.values is not None:
+            return self.rng.choice(_of_kinds(wishes.values, wishes.kinds) or [None])
+        kind = self._kind(wishes)
+        makers: dict[str, Callable[[Wishes], Any]] = {
+            "object": lambda wishes: self._object(node, wishes, depth),
+            "array": lambda wishes: self._array(wishes, depth),
             "string": self._string,
             "integer": self._integer,
             "number": self._number,
-            "boolean": lambda _schema, _depth: self.rng.random() < 0.5,
+            "boolean": lambda _: self.rng.random() < 0.5,
         }
-        return makers[kind](schema, depth) if kind in makers else None
+        return makers[kind](wishes) if kind in makers else None
 
-    def _object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
-        required = set(schema.get("required") or ())
-        properties = schema.get("properties") or {}
-        chosen = {
-            name: self.value(member, depth + 1)
-            for name, member in properties.items()
-            if name in required or (depth < _DEEPEST and self.rng.random() < 0.8)
-        }
-        for name in sorted(required - set(properties)):
-            extra = schema.get("additionalProperties")
-            chosen[name] = self.value(extra if isinstance(extra, dict) else {}, depth + 1)
+    def _kind(self, wishes: Wishes) -> str:
+        if wishes.kinds is None:
+            return wishes.hints[0] if wishes.hints else "string"
+        real = sorted(wishes.kinds - {"null"})
+        if "number" in real and len(real) > 1:
+            real.remove("integer")
+        return self.rng.choice(real) if real else "null"
+
+    def _object(self, node: Node, wishes: Wishes, depth: int) -> dict[str, Any]:
+        names = self._names(wishes, depth)
+        again = self.gatherer.wishes(node, tuple(names)) if wishes.needs or _has_dependents(node) else wishes
+        if again is not wishes:
+            names = list(dict.fromkeys([*names, *self._names(again, depth)]))
+            wishes = again
+        chosen = {name: self.value(self._member(wishes, name), depth + 1) for name in names}
+        for _ in range(wishes.sizes.get("minProperties", 0) * 5):
+            if len(chosen) >= wishes.sizes.get("minProperties", 0):
+                break
+            name = self._new_name(wishes, len(chosen))
+            chosen[name] = self.value(self._member(wishes, name), depth + 1)
         return chosen
 
-    def _array(self, schema: dict[str, Any], depth: int) -> list[Any]:
-        least = schema.get("minItems", 1 if depth < _DEEPEST else 0)
-        most = min(schema.get("maxItems", least + 2), least + 2)
-        return [
-            self.value(schema.get("items", {}), depth + 1) for _ in range(self.rng.randint(least, max(least, most)))
-        ]
+    def _names(self, wishes: Wishes, depth: int) -> list[str]:
+        possible = [name for name, member in wishes.members.items() if all(schema is not False for schema, _ in member)]
+        generosity = self.generosity if depth < _DEEPEST else 0
+        wanted = dict(wishes.required)
+        optional = [name for name in possible if name not in wanted]
+        room = wishes.sizes.get("maxProperties", len(possible) + len(wanted)) - len(wanted)
+        wanted.update(dict.fromkeys([name for name in optional if self.rng.random() < generosity][: max(0, room)]))
+        for name in optional:
+            if len(wanted) < wishes.sizes.get("minProperties", 0):
+                wanted[name] = None
+        pending = list(wanted)
+        while pending:
+            for needed in wishes.needs.get(pending.pop(), ()):
+                if needed not in wanted:
+                    wanted[needed] = None
+                    pending.append(needed)
+        # In the order of the schema, so that data reads like it.
+        order = {name: place for place, name in enumerate(wishes.members)}
+        return sorted(wanted, key=lambda name: order.get(name, len(order)))
 
-    def _string(self, schema: dict[str, Any], depth: int) -> str:
-        if isinstance(schema.get("pattern"), str):
-            return sample_text(schema["pattern"], self.rng)
-        made = _FORMATS.get(schema.get("format", ""))
-        if made is not None:
-            return made(self.rng)
-        least = schema.get("minLength", 0)
-        length = max(least, min(schema.get("maxLength", 12), max(least, 8)))
-        return "".join(self.rng.choices(string.ascii_lowercase, k=length))
+    def _member(self, wishes: Wishes, name: str) -> Node:
+        patterned = (located for pattern, located in wishes.patterned if self.texts.matches(pattern, name))
+        return (*wishes.members.get(name, ()), *patterned) or wishes.others
 
-    def _integer(self, schema: dict[str, Any], depth: int) -> int:
-        low, high = self._bounds(schema, 1)
-        step = schema.get("multipleOf", 1)
-        picked = self.rng.randint(int(-(-low // 1)), int(high // 1))
-        return int(-(-picked // step) * step) if step > 1 else picked
+    def _new_name(self, wishes: Wishes, count: int) -> str:
+        if wishes.names:
+            return str(self.value(wishes.names, _DEEPEST))
+        if wishes.patterned and (wishes.closed or self.rng.random() < 0.5):
+            pattern = self.rng.choice(wishes.patterned)[0]
+            short = self.texts.text([pattern], [], 0, None)
+            # Most patterns of names are only their beginning.
+            return next((name for name in (f"{short}{count}", short) if self.texts.matches(pattern, name)), short)
+        return f"member{count}"
 
-    def _number(self, schema: dict[str, Any], depth: int) -> float:
-        low, high = self._bounds(schema, 0.001)
-        picked = round(self.rng.uniform(low, high), 3)
-        return min(max(picked, low), high)
+    def _array(self, wishes: Wishes, depth: int) -> list[Any]:
+        least = wishes.sizes.get("minItems", 0)
+        usual = max(least, 1 if depth < _DEEPEST and self.generosity > 0 else 0)
+        most = min(wishes.sizes.get("maxItems", usual + 2), usual + 2)
+        if wishes.items and any(schema is False for schema, _ in wishes.items):
+            most = min(most, len(wishes.first_items))
+        length = self.rng.randint(min(usual, max(most, least)), max(least, most))
+        wanted: list[Node] = [(part,) for part, count in wishes.contains for _ in range(min(count, 100))]
+        made: list[Any] = []
+        seen: set[bytes] = set()
+        for index in range(max(length, min(len(wishes.first_items), most), len(wanted))):
+            node = wishes.first_items[index] if index < len(wishes.first_items) else wishes.items
+            node = (*node, *wanted[index]) if index < len(wanted) else node
+            item = self._new_item(node, depth, seen) if wishes.unique else self.value(node, depth + 1)
+            made.append(item)
+        return made
 
-    def _bounds(self, schema: dict[str, Any], margin: float) -> tuple[float, float]:
-        low = schema.get("minimum")
-        high = schema.get("maximum")
-        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-        # Draft 4 writes booleans here, later drafts numbers.
-        if _is_number(above):
-            low = max(above + margin, low if low is not None else above + margin)
-        elif above is True and low is not None:
-            low = low + margin
-        if _is_number(below):
-            high = min(below - margin, high if high is not None else below - margin)
-        elif below is True and high is not None:
-            high = high - margin
-        if low is None:
-            low = 0 if high is None or high >= 0 else high - 100
-        return low, low + 100 if high is None else high
+    def _new_item(self, node: Node, depth: int, seen: set[bytes]) -> Any:
+        for _ in range(10):
+            item = self.value(node, depth + 1)
+            text = msgspec.json.encode(item, order="deterministic")
+            if text not in seen:
+                break
+        seen.add(text)
+        return item
+
+    def _string(self, wishes: Wishes) -> str:
+        return self.texts.text(
+            wishes.patterns, wishes.formats, wishes.sizes.get("minLength", 0), wishes.sizes.get("maxLength")
+        )
+
+    def _integer(self, wishes: Wishes) -> int:
+        steps = [Fraction(str(step)) for step in wishes.steps]
+        found = self._multiple([*steps, Fraction(1)], *_range(wishes))
+        return int(found)
+
+    def _number(self, wishes: Wishes) -> float:
+        low, high, beyond_low, beyond_high = _range(wishes)
+        if wishes.steps:
+            found = self._multiple([Fraction(str(step)) for step in wishes.steps], low, high, beyond_low, beyond_high)
+            return int(found) if found.denominator == 1 else float(found)
+        for digits in (2, 3, 6, 17):
+            picked = Fraction(str(round(self.rng.uniform(float(low), float(high)), digits)))
+            if low <= picked <= high and not (beyond_low and picked == low) and not (beyond_high and picked == high):
+                return float(picked)
+        return float(low if not beyond_low else high if not beyond_high else (low + high) / 2)
+
+    def _multiple(
+        self, steps: list[Fraction], low: Fraction, high: Fraction, beyond_low: bool, beyond_high: bool
+    ) -> Fraction:
+        common = _common_multiple(steps)
+        first, last = math.ceil(low / common), math.floor(high / common)
+        first += beyond_low and first * common == low
+        last -= beyond_high and last * common == high
+        return self.rng.randint(first, max(first, last)) * common
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _range(wishes: Wishes) -> tuple[Fraction, Fraction, bool, bool]:
+    """The range of a number, and whether each end is outside of it."""
+    lows = [(Fraction(str(bound)), beyond) for bound, beyond in wishes.lows]
+    highs = [(Fraction(str(bound)), beyond) for bound, beyond in wishes.highs]
+    room = max(Fraction(100), *(20 * Fraction(str(step)) for step in wishes.steps), Fraction(0))
+    low = max(lows, default=None)
+    high = min(highs, key=lambda bound: (bound[0], not bound[1]), default=None)
+    if low is None:
+        low = (Fraction(0) if high is None or high[0] > 0 else high[0] - room, False)
+    if high is None:
+        high = (low[0] + room, False)
+    return low[0], high[0], low[1], high[1]
 
 
-def _merged(first: dict[str, Any], second: Any) -> dict[str, Any]:
-    if not isinstance(second, dict):
-        return first
-    merged = {**first, **second}
-    if "properties" in first and "properties" in second:
-        merged["properties"] = {**first["properties"], **second["properties"]}
-    if "required" in first and "required" in second:
-        merged["required"] = [*first["required"], *second["required"]]
-    return merged
+def _common_multiple(steps: list[Fraction]) -> Fraction:
+    found = steps[0]
+    for step in itertools.islice(steps, 1, None):
+        scale = math.lcm(found.denominator, step.denominator)
+        found = Fraction(math.lcm(int(found * scale), int(step * scale)), scale)
+    return found
 
 
-def _instant(rng: random.Random) -> datetime:
-    return _EPOCH + timedelta(seconds=rng.randrange(0, 300 * 86400))
+def _has_dependents(node: Node) -> bool:
+    return any(isinstance(schema, dict) for schema, _ in node)
 
 
-def _date(rng: random.Random) -> str:
-    found: date = _instant(rng).date()
-    return found.isoformat()
-
-
-_FORMATS: dict[str, Callable[[random.Random], str]] = {
-    "date-time": lambda rng: _instant(rng).isoformat().replace("+00:00", "Z"),
-    "date": _date,
-    "time": lambda rng: _instant(rng).strftime("%H:%M:%SZ"),
-    "uuid": lambda rng: str(uuid.UUID(int=rng.getrandbits(128), version=4)),
-    "email": lambda rng: f"{rng.choice(('ada', 'linus', 'grace'))}@example.com",
-    "uri": lambda rng: f"https://example.com/{rng.randrange(10_000)}",
-    "uri-reference": lambda rng: f"/items/{rng.randrange(10_000)}",
-    "hostname": lambda rng: f"host{rng.randrange(100)}.example.com",
-    "ipv4": lambda rng: f"192.0.2.{rng.randrange(1, 255)}",
-    "ipv6": lambda rng: f"2001:db8::{rng.randrange(1, 65535):x}",
-}
+def _of_kinds(values: list[Any], kinds: set[str] | None) -> list[Any]:
+    names: dict[type, str] = {
+        bool: "boolean",
+        int: "integer",
+        float: "number",
+        str: "string",
+        list: "array",
+        dict: "object",
+        type(None): "null",
+    }
+    return [value for value in values if kinds is None or names.get(type(value)) in kinds]

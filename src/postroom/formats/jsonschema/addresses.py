@@ -1,0 +1,130 @@
+"""Addresses of JSON Schemas: `$id`, anchors and JSON pointers, and where references lead by them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+from postroom.formats.jsonschema.drafts import Draft, dialect
+
+# Stands for the catalog in addresses: names under .invalid never resolve (RFC 2606).
+CATALOG = "https://catalog.invalid"
+HOME = CATALOG + "/schemagroups/-/schemas/-"
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+# A subschema and the address that references in it start from.
+Located = tuple[Any, str]
+
+
+class Addresses:
+    """Which subschema has which address, over several documents."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.roots: dict[str, Any] = {}
+        self._named: dict[str, Any] = {}
+        self._anchors: dict[tuple[str, str], Any] = {}
+        # By the identity of subschemas, which all live as long as their documents.
+        self._entered: dict[int, str] = {}
+        self._followed: dict[tuple[str, str], Located | None] = {}
+
+    def add(self, document: Any, base: str) -> list[tuple[str, str]]:
+        """Take in a document; its references to other documents, each with the address it starts from."""
+        self.roots[base] = document
+        found: list[tuple[str, str]] = []
+        # By hand, not by recursion: documents may be nested deeply.
+        stack = [(document, base)]
+        while stack:
+            node, address = stack.pop()
+            if isinstance(node, list):
+                stack.extend((item, address) for item in node)
+            elif isinstance(node, dict):
+                _, address = self.enter(node, address)
+                self._name(node, address)
+                found.extend((node[name], address) for name in REFERENCES if isinstance(node.get(name), str))
+                if isinstance(node.get("$schema"), str) and dialect(node["$schema"]) is None:
+                    found.append((node["$schema"], address))
+                stack.extend((item, address) for item in node.values())
+        return [pair for pair in found if not pair[0].startswith("#")]
+
+    def knows(self, address: str) -> bool:
+        """Whether a document or subschema has this address."""
+        return address in self.roots or address in self._named
+
+    def enter(self, schema: Any, base: str) -> Located:
+        """A subschema with the address that its own `$id` sets; entering again changes nothing."""
+        stated = self._stated(schema)
+        if stated is None or stated.startswith("#"):
+            return schema, base
+        if id(schema) not in self._entered:
+            self._entered[id(schema)] = urldefrag(joined(base, stated)).url
+        return schema, self._entered[id(schema)]
+
+    def follow(self, reference: Any, base: str) -> Located | None:
+        """Where a reference leads, seen from an address; None when it leads nowhere."""
+        if not isinstance(reference, str):
+            return None
+        if (base, reference) not in self._followed:
+            self._followed[base, reference] = self._led(reference, base)
+        return self._followed[base, reference]
+
+    def follow_plainly(self, reference: Any, base: str) -> Located | None:
+        """The same for references by nothing but a JSON pointer into a whole document, which nobody can read in
+        another way; None for all others."""
+        found = self.follow(reference, base)
+        address, fragment = urldefrag(joined(base, reference)) if isinstance(reference, str) else ("", "")
+        plain = address in self.roots and (not fragment or fragment.startswith("/"))
+        inside = len(self._named) <= sum(self._stated(root) is not None for root in self.roots.values())
+        return found if plain and inside else None
+
+    def _led(self, reference: str, base: str) -> Located | None:
+        address, fragment = urldefrag(joined(base, reference))
+        root = self.roots.get(address, self._named.get(address))
+        if root is None:
+            return None
+        if fragment and not fragment.startswith("/"):
+            named = self._anchors.get((address, unquote(fragment)))
+            return None if named is None else (named, address)
+        found, at = root, address
+        for step in fragment[1:].split("/") if fragment else ():
+            found, at = self.enter(_child(found, unquote(step).replace("~1", "/").replace("~0", "~")), at)
+            if found is None:
+                return None
+        return found, at
+
+    def _name(self, node: dict[str, Any], address: str) -> None:
+        stated = self._stated(node)
+        if stated is not None and stated.startswith("#"):
+            self._anchors.setdefault((address, stated[1:]), node)
+        elif stated is not None:
+            self._named.setdefault(address, node)
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            if isinstance(node.get(keyword), str):
+                self._anchors.setdefault((address, node[keyword]), node)
+
+    def _stated(self, schema: Any) -> str | None:
+        stated = schema.get(self.draft.id_keyword) if isinstance(schema, dict) else None
+        hidden = self.draft.ignores_siblings and isinstance(schema, dict) and "$ref" in schema
+        return stated if isinstance(stated, str) and not hidden else None
+
+
+def joined(base: str, reference: str) -> str:
+    """A reference seen from a base address."""
+    try:
+        # urljoin takes addresses apart at slashes, which a URN does not have.
+        return base + reference if base.startswith("urn:") and reference.startswith("#") else urljoin(base, reference)
+    except ValueError:
+        return reference
+
+
+def shown(uri: str) -> str:
+    """An address as its author knows it, without our stand-in for the catalog."""
+    return uri.replace(CATALOG + "/schemagroups/-/schemas/", "").replace(CATALOG, "")
+
+
+def _child(node: Any, step: str) -> Any:
+    if isinstance(node, dict):
+        return node.get(step)
+    if isinstance(node, list) and step.isdecimal() and len(step) < 10 and int(step) < len(node):
+        return node[int(step)]
+    return None

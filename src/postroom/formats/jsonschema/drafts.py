@@ -1,0 +1,82 @@
+"""The drafts of JSON Schema: every spelling of their names, and which one a document follows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from postroom.errors import FormatUnknown, SchemaRefused
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """One draft: our name for it, the address of its meta-schema, and what jsonschema-rs calls it."""
+
+    name: str
+    uri: str
+    number: int
+    validator: Any
+
+    @property
+    def ignores_siblings(self) -> bool:
+        """Whether `$ref` hides the keywords beside it."""
+        return self.number in (4, 6, 7)
+
+    @property
+    def id_keyword(self) -> str:
+        """The keyword that gives a schema its address."""
+        return "id" if self.number == 4 else "$id"
+
+
+DRAFTS = (
+    Draft("draft-04", "http://json-schema.org/draft-04/schema#", 4, jsonschema_rs.Draft4Validator),
+    Draft("draft-06", "http://json-schema.org/draft-06/schema#", 6, jsonschema_rs.Draft6Validator),
+    Draft("draft-07", "http://json-schema.org/draft-07/schema#", 7, jsonschema_rs.Draft7Validator),
+    Draft("draft/2019-09", "https://json-schema.org/draft/2019-09/schema", 19, jsonschema_rs.Draft201909Validator),
+    Draft("draft/2020-12", "https://json-schema.org/draft/2020-12/schema", 20, jsonschema_rs.Draft202012Validator),
+)
+_NEWEST = DRAFTS[-1]
+_BY_NUMBER = {draft.name.removeprefix("draft")[1:].lstrip("0"): draft for draft in DRAFTS}
+_TOO_OLD = re.compile(r"json-schema\.org/draft-0[0-35]/")
+_SPELLING = re.compile(r"(?:draft)?[-/_ ]?v?0*(\d[\d-]*)")
+
+
+def _bare(uri: str) -> str:
+    return uri.strip().rstrip("#").removeprefix("http://").removeprefix("https://")
+
+
+_BY_URI = {_bare(draft.uri): draft for draft in DRAFTS}
+
+
+def draft_named(version: str) -> Draft | None:
+    """The draft that a version means, however it is spelled (`draft-07`, `Draft7`, `07`, `draft-2020-12`); the newest
+    for none at all; None for one we do not know."""
+    if not version:
+        return _NEWEST
+    found = _SPELLING.fullmatch(version.strip().lower())
+    return None if found is None else _BY_NUMBER.get(found[1])
+
+
+def dialect(uri: Any) -> Draft | None:
+    """The draft whose meta-schema has this address."""
+    return _BY_URI.get(_bare(uri)) if isinstance(uri, str) else None
+
+
+def draft_of(document: Any, version: str) -> Draft:
+    """The draft a document follows: what its `$schema` says, else the version of the format's name."""
+    stated = document.get("$schema") if isinstance(document, dict) else None
+    known = dialect(stated)
+    if known is not None:
+        return known
+    if isinstance(stated, str) and _TOO_OLD.search(stated):
+        raise SchemaRefused(f"{stated!r} is a draft we do not read.", place="/$schema", remedy=_readable())
+    named = draft_named(version)
+    if named is None:
+        raise FormatUnknown(f"the JSON Schema version {version!r} is not one we read.", remedy=_readable())
+    return named
+
+
+def _readable() -> str:
+    return "We read " + ", ".join(draft.name for draft in DRAFTS) + "."

@@ -1,0 +1,78 @@
+"""What jsonschema-rs finds wrong with a payload, in our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from postroom.formats.schema import Violation
+from postroom.model.pointers import pointer
+
+_MOST_OPTIONS = 20
+
+
+def violation(error: Any) -> Violation:
+    """One error of the validator as a violation."""
+    keyword: str = error.kind.name
+    is_null = keyword == "type" and error.instance is None
+    code = "null_not_allowed" if is_null else "payload_" + _snake(keyword)
+    describe = _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
+    return Violation(pointer(error.instance_path), code, describe(error.kind), shorten_json(error.instance))
+
+
+def shorten_json(value: Any) -> str:
+    """A value as JSON, cut where it gets long."""
+    try:
+        text = msgspec.json.encode(value, enc_hook=str).decode()
+    except RecursionError:
+        text = "a value nested very deeply"
+    return _shorten(text)
+
+
+def first_line(error: object) -> str:
+    """The first line of an error's text, or its type where it has none."""
+    return _shorten(str(error).splitlines()[0]) if str(error) else type(error).__name__
+
+
+def _snake(keyword: str) -> str:
+    return re.sub("([A-Z])", r"_\1", keyword.lstrip("$")).lower()
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _options(values: list[Any]) -> str:
+    shown = ", ".join(map(shorten_json, values[:_MOST_OPTIONS]))
+    return f"{shown} and {len(values) - _MOST_OPTIONS} more" if len(values) > _MOST_OPTIONS else shown
+
+
+_EXPECTATIONS: dict[str, Callable[[Any], str]] = {
+    "type": lambda kind: " or ".join(kind.types),
+    "enum": lambda kind: "one of " + _options(kind.options),
+    "const": lambda kind: shorten_json(kind.value),
+    "required": lambda kind: str(kind.property),
+    "falseSchema": lambda _: "absent",
+    "additionalProperties": lambda kind: ", ".join(kind.unexpected[:_MOST_OPTIONS]),
+    "unevaluatedProperties": lambda kind: "without " + ", ".join(kind.unexpected[:_MOST_OPTIONS]),
+    "pattern": lambda kind: f"text like {kind.pattern}",
+    "format": lambda kind: f"text in the format {kind.format}",
+    "minimum": lambda kind: f"at least {kind.limit}",
+    "maximum": lambda kind: f"at most {kind.limit}",
+    "exclusiveMinimum": lambda kind: f"more than {kind.limit}",
+    "exclusiveMaximum": lambda kind: f"less than {kind.limit}",
+    "multipleOf": lambda kind: f"a multiple of {kind.multiple_of}",
+    "minLength": lambda kind: f"text of at least {kind.limit} characters",
+    "maxLength": lambda kind: f"text of at most {kind.limit} characters",
+    "minItems": lambda kind: f"a list of at least {kind.limit} items",
+    "maxItems": lambda kind: f"a list of at most {kind.limit} items",
+    "minProperties": lambda kind: f"an object of at least {kind.limit} members",
+    "maxProperties": lambda kind: f"an object of at most {kind.limit} members",
+    "uniqueItems": lambda _: "a list without repeated items",
+    "contains": lambda _: "a list that contains what the schema asks for",
+    "propertyNames": lambda kind: f"an object whose names fit ({first_line(kind.error.message)})",
+    "backtrackLimitExceeded": lambda _: "text that its pattern can be tried on in bounded time",
+}
