@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from postroom.messages.definition import SchemaSource, StoredSchema
-from postroom.messages.tree import Tree, default_version, local_path, members
+from postroom.messages.tree import Tree, default_version, local_path, member, members
 
 
 def schema_source(tree: Tree, message: Tree) -> SchemaSource | None:
@@ -78,9 +78,10 @@ def _find(tree: Tree, parts: list[str]) -> tuple[str, Tree | None, list[str], st
     """The schema that a path leads to: its id, itself, the rest of the path, and the type that the path picks."""
     if len(parts) < 4 or parts[0] != "schemagroups" or parts[2] != "schemas":
         return "", None, [], ""
-    schemas = members(members(tree, "schemagroups").get(parts[1], {}), "schemas")
-    name, picked = _split(parts[3:], schemas)
-    return name, schemas.get(name), [] if picked else parts[4:], picked
+    group = member(tree, "schemagroups", parts[1]) or {}
+    schemas = group.get("schemas")
+    name, picked = _split(parts[3:], schemas if isinstance(schemas, dict) else {})
+    return name, member(group, "schemas", name), [] if picked else parts[4:], picked
 
 
 def _version(schema: Tree, rest: list[str]) -> tuple[Tree | None, list[str], str]:

@@ -30,6 +30,13 @@ def members(holder: Any, name: str) -> Tree:
     return {key: value for key, value in found.items() if isinstance(value, dict)} if isinstance(found, dict) else {}
 
 
+def member(holder: Any, name: str, key: str) -> Tree | None:
+    """One member of a collection, found without a look at the others."""
+    found = holder.get(name) if isinstance(holder, dict) else None
+    value = found.get(key) if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
+
+
 def message_places(tree: Tree) -> Iterator[Place]:
     """Every message of a catalog, those of message groups and those that endpoints own."""
     for kind in MESSAGE_OWNERS:
@@ -44,11 +51,11 @@ def find_message(tree: Tree, xid: str) -> Place | None:
     parts = xid.strip("/").split("/")
     if len(parts) not in (4, 6) or parts[0] not in MESSAGE_OWNERS or parts[2] != "messages":
         return None
-    owner = members(tree, parts[0]).get(parts[1])
-    message = members(owner, "messages").get(parts[3])
+    owner = member(tree, parts[0], parts[1])
+    message = member(owner, "messages", parts[3])
     if owner is None or message is None:
         return None
-    chosen = members(message, "versions").get(parts[5]) if len(parts) == 6 else default_version(message)
+    chosen = member(message, "versions", parts[5]) if len(parts) == 6 else default_version(message)
     if chosen is None:
         return None
     return Place("/" + "/".join(parts), parts[0], parts[1], owner, parts[3], chosen)

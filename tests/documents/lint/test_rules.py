@@ -418,6 +418,7 @@ def test_the_clean_catalog_is_clean() -> None:
 @pytest.mark.feature(
     "MSG-120", "MSG-122", "MSG-125", "EP-002", "EP-003", "EP-004", "EP-007", "EP-008", "EP-011", "EP-012"
 )
+@pytest.mark.feature("SCH-003", "SCH-005", "SCH-017", "SCH-018", "SCH-024")
 @pytest.mark.feature("EP-014", "EP-015", "EP-016", "EP-045", "EP-047", "EP-050")
 @pytest.mark.parametrize(("code", "tree", "pointer"), FOUND, ids=[f"{row[0]}-{row[2]}" for row in FOUND])
 def test_it_is_found_at_its_place(code: str, tree: Tree, pointer: str) -> None:

@@ -34,6 +34,7 @@ def answering(verdict: Verdict, asked: list[tuple[Any, Any]]) -> Any:
     return readable
 
 
+@pytest.mark.feature("SCH-009", "SCH-025", "SCH-027", "SCH-028")
 @pytest.mark.parametrize(
     ("mode", "pairs"),
     [

@@ -10,7 +10,7 @@ from postroom.documents.lint.members import section, text
 from postroom.documents.lint.option_rules import meant_option
 from postroom.documents.lint.subjects import Document, Endpoint
 from postroom.messages.rules import check_endpoint, check_message, read_endpoint
-from postroom.messages.tree import Tree, find_message, local_path, members
+from postroom.messages.tree import Tree, find_message, local_path, member, members
 from postroom.model.conform import Violation
 from postroom.model.messaging_options import ENDPOINT_OPTIONS
 from postroom.model.shipped import load_model
@@ -143,4 +143,4 @@ def _references(document: Document) -> Iterator[tuple[Endpoint, int, str, str | 
 
 def _group(document: Document, path: str | None) -> Tree | None:
     parts = path.strip("/").split("/") if path else []
-    return members(document.tree, "messagegroups").get(parts[1]) if len(parts) == 2 else None
+    return member(document.tree, "messagegroups", parts[1]) if len(parts) == 2 else None

@@ -13,7 +13,7 @@ from postroom.documents.lint.message_rules import malformed_format, unknown_form
 from postroom.documents.lint.schema_checks import reference_name, refusal, refused
 from postroom.documents.lint.subjects import Document, Message, Schema
 from postroom.formats.table import check_schema, format_named
-from postroom.messages.tree import Tree, members
+from postroom.messages.tree import Tree, member
 
 _REFERENCES = re.compile(
     r'"\$(?:ref|import|importdefs|extends)"\s*:\s*"([^"]+)"|import\s+(?:public\s+|weak\s+)?"([^"]+)"'
@@ -122,7 +122,7 @@ def formats_of_versions_differ(schema: Schema) -> Iterator[Remark]:
 def group_format_differs(document: Document) -> Iterator[Remark]:
     """A schema has the format of its group."""
     for schema in document.schemas:
-        group = members(document.tree, "schemagroups").get(schema.steps[1], {})
+        group = member(document.tree, "schemagroups", schema.steps[1])
         wanted, stated = text(group, "format"), schema.format_of(next(iter(schema.versions)))
         if wanted and stated and _same_name(wanted) != _same_name(stated):
             sentence = f"the format is {stated}, that of the group is {wanted}."
