@@ -157,7 +157,7 @@ class Engine:
         return Sorted(
             Match("landed", definition.xid, fit.variables, candidates),
             definition,
-            message.attributes or {},
+            message.attributes or fit.attributes or {},
             _declared_metadata(definition, message),
             data,
             schema is not None or definition.schema is None,

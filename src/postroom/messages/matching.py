@@ -8,11 +8,13 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from postroom.messages.constraints import Check, shorten
 from postroom.messages.definition import Constraint, Definition
+from postroom.messages.mapping import envelope_from
 from postroom.messages.outcome import Reason
 from postroom.protocols.cloudevents import Message
 from postroom.protocols.table import canonical_protocol, wire_named
@@ -25,6 +27,8 @@ class Fit(msgspec.Struct, frozen=True, gc=False):
 
     definition: Definition
     variables: dict[str, str]
+    attributes: dict[str, Any] | None = None
+    """The envelope of a message that came without one and was mapped to it."""
 
 
 class Filter:
@@ -71,6 +75,17 @@ class Filter:
             if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
                 return None
         return bound
+
+    def mapped(self, message: Message) -> Fit | None:
+        """The fit of a message without an envelope that the definition's protocol part alone tells all about."""
+        if not (self.envelope and self.channel and message.attributes is None):
+            return None
+        bound: dict[str, str] = {}
+        for check in self.protocol:
+            if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
+                return None
+        attributes = envelope_from(self.envelope, bound, message)
+        return None if attributes is None else Fit(self.definition, bound, attributes)
 
     def reasons(self, message: Message) -> list[Reason]:
         """Everything that keeps the message from fitting."""
@@ -146,6 +161,8 @@ class Index:
                     found.append((candidate, bound))
         if len(found) > 1:
             found = _closest(found)
+        if not found and message.attributes is None:
+            return _mapped(candidates, message)
         return [Fit(candidate.definition, bound) for candidate, bound in found]
 
     def addressed(self, message: Message) -> list[tuple[Definition, list[Reason]]]:
@@ -196,6 +213,13 @@ def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
         yield constraint.path, "required"
     if constraint.value is not None:
         yield constraint.path, f"value {constraint.value}"
+
+
+def _mapped(candidates: list[Filter], message: Message) -> list[Fit]:
+    """The definitions that a message without an envelope can be mapped to, the closest of them."""
+    fits = {id(candidate): candidate.mapped(message) for candidate in candidates}
+    found = [(candidate, fit.variables) for candidate in candidates if (fit := fits[id(candidate)]) is not None]
+    return [fit for candidate, _ in _closest(found) if (fit := fits[id(candidate)]) is not None]
 
 
 def _always_wins(one: Filter, other: Filter) -> bool:

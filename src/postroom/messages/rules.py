@@ -55,7 +55,8 @@ def check_endpoint(kind: GroupType, endpoint: Body) -> Iterator[Violation]:
     if isinstance(envelope, str) and not all(envelope.split("/", 1)):
         yield Violation("invalid", ("envelope",), "must be NAME or NAME/VERSION")
     options = endpoint.get("envelopeoptions")
-    if isinstance(options, dict) and options.get("mode") == "binary" and options.get("format") is not None:
+    mode = str(options.get("mode")).casefold() if isinstance(options, dict) else ""
+    if isinstance(options, dict) and mode == "binary" and options.get("format") is not None:
         yield Violation("invalid", ("envelopeoptions", "format"), "is for the structured mode only")
     yield from option_violations(endpoint)
 
