@@ -243,7 +243,11 @@ def test_attributes_of_endpoints(wire: Wire) -> None:
     options = {"mode": "structured", "format": "application/cloudevents+json"}
     shown = wire.ok("PUT", ENDPOINT, endpoint(envelope="cloudevents/1.0", envelopeoptions=options))
     assert shown["envelopeoptions"] == options
-    for wrong in ({"mode": "Binary"}, {"mode": "fast"}, {"mode": "binary", "format": "application/json"}):
+    for wrong in (
+        {"mode": "fast"},
+        {"mode": "binary", "format": "application/json"},
+        {"mode": "BINARY", "format": "x"},
+    ):
         assert (
             wire.refusal("PUT", ENDPOINT, endpoint(envelope=CLOUDEVENTS, envelopeoptions=wrong)) == "invalid_attribute"
         )

@@ -171,7 +171,6 @@ REFUSED = [
         id="resourceattributes",
         marks=pytest.mark.feature("MOD-082"),
     ),
-    pytest.param(model(files={"typemap": {"a/*/*": "json"}}), id="two stars", marks=pytest.mark.feature("MOD-085")),
     pytest.param(model(files={"typemap": {"a/b": "xml"}}), id="an unknown form", marks=pytest.mark.feature("MOD-085")),
     pytest.param(
         model(files={"typemap": {"a/b": 5}}), id="a form that is a number", marks=pytest.mark.feature("MOD-085")
@@ -384,10 +383,18 @@ def test_extensions_of_a_resource_are_in_its_meta(wire: Wire) -> None:
         ("y/none", b"5", "base64"),
         ("", b"5", "base64"),
         ("image/png", b'{"a": 1}', "base64"),
+        ("z/some.text.here", b"5", {"file": "5"}),
     ],
 )
 def test_how_documents_are_shown(wire: Wire, contenttype: str, content: bytes, shown: Any) -> None:
-    typemap = {"TEXT/html": "String", "text/b*": "json", "*/both": "string", "x/json": "json", "x/t*": "string"}
+    typemap = {
+        "TEXT/html": "String",
+        "text/b*": "json",
+        "*/both": "string",
+        "x/json": "json",
+        "x/t*": "string",
+        "*/*.text*": "string",
+    }
     wire.ok("PUT", "/modelsource", model(files={"typemap": typemap}))
     headers = {"content-type": contenttype} if contenttype else {}
     assert wire.send("PUT", FILE, raw=content, headers=headers).status == 201

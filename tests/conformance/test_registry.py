@@ -186,7 +186,9 @@ def test_descriptive_attributes(dirs: Wire, target: str) -> None:
     }
     shown = dirs.ok("PUT", target, given)
     assert {name: shown[name] for name in given} == given
-    for name, value in (("name", ""), ("name", 1), ("documentation", ""), ("icon", ""), ("icon", {}), ("labels", [])):
+    # core, Attributes: an empty string is a valid value, also of attributes that the specification defines.
+    assert dirs.ok("PATCH", target, {"name": ""})["name"] == ""
+    for name, value in (("name", 1), ("name", []), ("documentation", ""), ("icon", ""), ("icon", {}), ("labels", [])):
         assert dirs.refusal("PATCH", target, {name: value}) == "invalid_attribute", (name, value)
     for key in ("", "A", "ä", "a b", "-a", "a" * 64):
         assert dirs.refusal("PATCH", target, {"labels": {key: "x"}}) in ("invalid_attribute", "model_error"), key

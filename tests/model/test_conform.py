@@ -11,6 +11,7 @@ OVENS: dict[str, Any] = {
     "attributes": {
         "heat": {"type": "integer", "enum": [1, 2, 3]},
         "mood": {"type": "string", "enum": ["calm"], "strict": False},
+        "size": {"type": "string", "enum": ["Small"]},
         "tags": {"type": "map", "item": {"type": "string"}},
         "shelves": {"type": "array", "item": {"type": "object", "attributes": {"height": {"type": "uinteger"}}}},
         "door": {
@@ -53,6 +54,8 @@ def violations(value: dict[str, Any]) -> list[tuple[str, str]]:
         ({"heat": 9}, [("invalid", "/heat")]),
         ({"heat": "2"}, [("invalid", "/heat")]),
         ({"mood": "stormy"}, []),
+        ({"size": "SMALL"}, []),
+        ({"size": "large"}, [("invalid", "/size")]),
         ({"colour": "red"}, [("unknown", "/colour")]),
         ({"colour": None}, [("unknown", "/colour")]),
         ({"tags": {"a.b": "x"}}, []),

@@ -117,7 +117,6 @@ def test_who_repeats_the_names_of_the_resource_means_the_resource() -> None:
         kitchens(labels={"": "x"}),
         {"labels": {"a b": "x"}},
         kitchens({"maxversions": 1, "metaattributes": {"defaultversionsticky": {"default": True}}}),
-        kitchens({"typemap": {"*/*": "json"}}),
         kitchens({"typemap": {"": "json"}}),
         kitchens({"origin": "/elsewhere"}),
     ],

@@ -55,7 +55,7 @@ def with_resource(**aspects: Any) -> dict[str, Any]:
         ({"groups": {"kitchens": {"singular": "kitchen"}, "kitchen": {"singular": "k"}}}, "model_error"),
         (with_resource(maxversions=-1), "model_error"),
         (with_resource(versionmode="moon"), "model_error"),
-        (with_resource(versionmode="semver", singleversionroot=False), "model_error"),
+        (with_resource(versionmode="semver", singleversionroot="no"), "model_error"),
         (with_resource(validatecompatibility=True), "model_error"),
         (with_resource(typemap={"a/b": "poem"}), "model_error"),
         ({"groups": {"a": {"singular": "b", "ximportresources": ["/a/x"]}}}, "model_error"),
@@ -88,8 +88,9 @@ def test_the_full_model_has_what_the_specification_defines() -> None:
 
 
 @pytest.mark.feature("MOD-078")
-def test_chained_version_modes_imply_a_single_root() -> None:
-    ovens = parse_model(with_resource(versionmode="CreatedAt")).groups["kitchens"].resources["ovens"]
+@pytest.mark.parametrize("said", [{}, {"singleversionroot": False}, {"singleversionroot": True}])
+def test_chained_version_modes_imply_a_single_root(said: dict[str, bool]) -> None:
+    ovens = parse_model(with_resource(versionmode="CreatedAt", **said)).groups["kitchens"].resources["ovens"]
     assert (ovens.versionmode, ovens.singleversionroot) == ("createdat", True)
 
 

@@ -319,11 +319,13 @@ class Oracle:
         if meta is not None and meta.get("xref") is not None:
             self._refer(resource, plural, own, versions, meta)
             return is_new
-        if resource.xref:
+        was_reference = bool(resource.xref)
+        if was_reference:
             if meta is None or (patch and "xref" not in meta):
                 raise Refused("extra_xref_attribute", "bad_request")
             self._clear(resource)
             own = own or {}
+        counted = resource.counter if was_reference else None
         before = set(resource.versions)
         for version_id, body in (versions or {}).items():
             if body is None:
@@ -333,6 +335,7 @@ class Oracle:
             self._write_own(resource, plural, resource_id, own, versions or {}, meta, patch)
         if not resource.versions:
             raise Refused("missing_versions")
+        resource.counter = resource.counter if counted is None else counted
         self._link(resource, plural)
         if meta is not None:
             self._write_meta(resource, plural, meta, patch)

@@ -46,7 +46,7 @@ def test_timestamps_can_be_given(desk: Any) -> None:
         ("/messagegroups/ovens", {"messagegroupid": "grills"}, "mismatched_id"),
         ("/messagegroups/OVENS", {}, "bad_request"),
         ("/messagegroups/ovens", [], "bad_request"),
-        ("/messagegroups/ovens", {"name": ""}, "invalid_attribute"),
+        ("/messagegroups/ovens", {"icon": ""}, "invalid_attribute"),
         ("/messagegroups/ovens", {"labels": {"Upper": "x"}}, "invalid_attribute"),
         ("/messagegroups/ovens", {"createdat": "yesterday"}, "invalid_attribute"),
         ("/messagegroups/ovens", {"epoch": "one"}, "invalid_attribute"),

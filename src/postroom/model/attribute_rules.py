@@ -9,6 +9,7 @@ import msgspec
 from postroom.model.conform import text_of, value_error
 from postroom.model.names import CHARSETS, is_attribute_name
 from postroom.model.refusal import ModelRefused
+from postroom.model.scalars import is_among
 from postroom.model.types import ALL_TYPES, SCALAR_TYPES, Attribute, Attributes, Item, Model
 
 TARGETED = frozenset({"xid", "uri", "url"})
@@ -100,7 +101,7 @@ def _check_default(model: Model, attribute: Attribute, place: str) -> None:
         raise ModelRefused("a default needs required: true.", problem="model_required_true", name=name, place=place)
     if error := value_error(model, attribute, attribute.default):
         raise ModelRefused(f"{attribute.default!r} {error}.", place=f"{place}/default")
-    if attribute.enum and attribute.strict and attribute.default not in attribute.enum:
+    if attribute.enum and attribute.strict and not is_among(attribute.default, attribute.enum):
         raise ModelRefused("must be one of the allowed values.", place=f"{place}/default")
 
 

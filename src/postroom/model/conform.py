@@ -8,7 +8,7 @@ import msgspec
 
 from postroom.model.names import SCALAR_LENGTH, is_attribute_name, is_map_key
 from postroom.model.pointers import pointer
-from postroom.model.scalars import normal_timestamp, scalar_error
+from postroom.model.scalars import is_among, normal_timestamp, scalar_error
 from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Item, Model
 from postroom.model.xids import is_xidtype, xid_error
 
@@ -113,7 +113,12 @@ class _Walker:
     def attribute(self, attribute: Attribute, value: Any, path: Path) -> Any:
         before = len(self.violations)
         normal = self.value(attribute, value, path)
-        if len(self.violations) == before and attribute.enum and attribute.strict and normal not in attribute.enum:
+        if (
+            len(self.violations) == before
+            and attribute.enum
+            and attribute.strict
+            and not is_among(normal, attribute.enum)
+        ):
             allowed = ", ".join(str(one) for one in attribute.enum)
             self.invalid(path, f"must be one of: {allowed}")
         return normal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.model.scalars import scalar_error
+from postroom.model.scalars import is_among, scalar_error
 from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Constraint, GroupType
 
 
@@ -65,7 +65,7 @@ def _enum_error(attribute: Attribute, whole: Constraint) -> str:
         return "its enum must be a subset of the attribute's values"
     allowed = whole.enum or strict
     chosen = attribute.default if whole.default is None else whole.default
-    if allowed and chosen is not None and chosen not in allowed:
+    if allowed and chosen is not None and not is_among(chosen, allowed):
         return f"the default {chosen!r} must be one of the allowed values"
     return ""
 
@@ -78,4 +78,4 @@ def _equals_error(group: GroupType, attribute: Attribute, path: str) -> str:
 
 
 def _subset(values: tuple[Any, ...], allowed: tuple[Any, ...]) -> bool:
-    return all(value in allowed for value in values)
+    return all(is_among(value, allowed) for value in values)

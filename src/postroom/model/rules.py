@@ -71,16 +71,12 @@ def _check_resource(model: Model, resource: ResourceType, place: str) -> None:
         raise ModelRefused("must not be negative.", place=f"{place}/maxversions")
     if resource.versionmode not in VERSION_MODES:
         raise ModelRefused(f"must be one of {', '.join(VERSION_MODES)}.", place=f"{place}/versionmode")
-    if resource.versionmode != "manual" and not resource.singleversionroot:
-        raise ModelRefused(f"is needed by the version mode {resource.versionmode}.", place=f"{place}/singleversionroot")
     if resource.validatecompatibility and not resource.validateformat:
         raise ModelRefused("needs validateformat.", place=f"{place}/validatecompatibility")
     _check_sticky(resource, place)
     for pattern, kind in resource.typemap.items():
-        if kind.lower() not in TYPEMAP_VALUES or pattern.count("*") > 1 or not pattern:
-            raise ModelRefused(
-                "maps a media type pattern (with at most one '*') to binary, json or string.", place=f"{place}/typemap"
-            )
+        if kind.lower() not in TYPEMAP_VALUES or not pattern:
+            raise ModelRefused("maps media type patterns to binary, json or string.", place=f"{place}/typemap")
     implied = frozenset({resource.singular + "id", *core.document_attributes(resource.singular)})
     check_attributes(model, resource.attributes, f"{place}/attributes", implied, versioned=True)
     for section in ("resourceattributes", "metaattributes"):

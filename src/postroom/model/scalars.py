@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +31,21 @@ def normal_timestamp(text: str) -> str | None:
         return None
     digits = (fraction or "").rstrip("0")
     return instant.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0") + (f".{digits}" if digits else "") + "Z"
+
+
+def same_value(left: Any, right: Any) -> bool:
+    """Whether two values are the same to a rule (enum, equals, matchversions): strings are compared ignoring case.
+
+    rc3 had an aspect for it, off by default; rc4 took the aspect away and says it of `ifvalues` and filters only.
+    """
+    if isinstance(left, str) and isinstance(right, str):
+        return left.casefold() == right.casefold()
+    return bool(left == right)
+
+
+def is_among(value: Any, allowed: Iterable[Any]) -> bool:
+    """Whether a value is the same as one of those."""
+    return any(same_value(value, one) for one in allowed)
 
 
 def _is(kind: type, word: str) -> Check:

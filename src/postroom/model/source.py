@@ -60,8 +60,8 @@ def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]
         raise ModelRefused("a singular name is needed.", place=f"{place}/singular")
     mode = resource.get("versionmode", "manual")
     resource["versionmode"] = mode.lower() if isinstance(mode, str) else mode
-    if resource["versionmode"] != "manual":
-        resource.setdefault("singleversionroot", True)  # C-24
+    if resource["versionmode"] != "manual" and resource.get("singleversionroot", False) is False:
+        resource["singleversionroot"] = True  # C-24: these modes have one root, whatever the source says
     hasdocument = resource.get("hasdocument", True) is True
     own = core.resource_attributes(singular)
     above = {name: definition for name, definition in own.items() if name in core.RESOURCE_ONLY}

@@ -61,7 +61,7 @@ def equals(value: Any, text: str) -> bool:
     if text == "*":
         return True
     if isinstance(value, str) and has_wildcard(text):
-        return _fits(value.casefold(), text.casefold())
+        return fits(value.casefold(), text.casefold())
     plain = text.replace("\\*", "*")
     wanted = _typed(value, plain)
     return wanted is not None and order_key(value) == order_key(wanted)
@@ -91,10 +91,11 @@ def _number(text: str) -> int | float | None:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def _fits(value: str, pattern: str) -> bool:
+def fits(value: str, pattern: str) -> bool:
+    """Whether a value has the form of a pattern, in one pass over it."""
     first, *rest = _literals(pattern)
-    if not value.startswith(first):
-        return False
+    if not rest or not value.startswith(first):
+        return value == first
     *middle, last = rest
     position = len(first)
     for literal in middle:

@@ -119,7 +119,8 @@ def raise_violations(violations: list[Violation], subject: str) -> None:
 
 
 def _check_texts(attributes: Body, subject: str) -> None:
-    for name in ("name", "documentation", "icon", "format"):
+    # An empty `name` is taken: its section forbids it, but that on all attributes calls it a valid value.
+    for name in ("documentation", "icon", "format"):
         if attributes.get(name) == "":
             raise RegistryProblem(
                 "invalid_attribute", subject, name=name, error_detail="must not be empty", pointer=f"/{name}"

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from postroom.model.constraints import constraint_error, narrowed
+from postroom.model.scalars import is_among, same_value
 from postroom.model.types import Attributes as Definitions
 from postroom.model.types import Constraint, GroupType, ResourceType
 from postroom.registry.interaction import Interaction
@@ -106,10 +107,10 @@ def enforce(
     """Refuse a Version that its Group does not allow."""
     for path, constraint in constraints.items():
         value = read(version, path)
-        if constraint.enum and value is not None and value not in constraint.enum:
+        if constraint.enum and value is not None and not is_among(value, constraint.enum):
             raise RegistryProblem("constraint_failure", subject, path=path, kind="enum")
         expected = read(group, constraint.equals) if constraint.equals else None
-        if expected is not None and not same(rules, path, value, expected):
+        if expected is not None and not same_value(value, expected):
             raise RegistryProblem("constraint_failure", subject, path=path, kind="equals")
     check = rules.of(kind).check_version
     for found in check(group, version) if check else ():
@@ -118,11 +119,11 @@ def enforce(
         )
 
 
-def match_versions(rules: Rules, kind: ResourceType, versions: list[Attributes], subject: str) -> None:
+def match_versions(kind: ResourceType, versions: list[Attributes], subject: str) -> None:
     """Refuse Versions that differ in an attribute which all have to share (MOD-031)."""
     for path in _shared_paths(kind.attributes, ""):
         first = read(versions[0], path)
-        if any(not same(rules, path, read(version, path), first) for version in versions[1:]):
+        if any(not same_value(read(version, path), first) for version in versions[1:]):
             raise RegistryProblem("mismatched_version_attribute", subject, name=path)
 
 
@@ -131,13 +132,6 @@ def _shared_paths(attributes: Definitions, prefix: str) -> Iterator[str]:
         if attribute.matchversions:
             yield prefix + name
         yield from _shared_paths(attribute.attributes, f"{prefix}{name}.")
-
-
-def same(rules: Rules, path: str, value: Any, expected: Any) -> bool:
-    """Whether two values are equal; some attributes are compared ignoring case (C-55)."""
-    if path in rules.ignoring_case and isinstance(value, str) and isinstance(expected, str):
-        return value.casefold() == expected.casefold()
-    return bool(value == expected)
 
 
 def read(attributes: Attributes, path: str) -> Any:

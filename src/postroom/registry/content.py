@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from typing import Any
 
 import msgspec
 
 from postroom.model.scalars import scalar_error
 from postroom.model.types import ResourceType
+from postroom.registry.comparing import fits
 from postroom.registry.composing import Body
 from postroom.registry.entities import Document
 from postroom.registry.problems import RegistryProblem
@@ -117,11 +117,7 @@ def mapped(kind: ResourceType, contenttype: str | None) -> str:
     media_type = (contenttype or "").partition(";")[0].strip().lower()
     own = {pattern.lower(): form.lower() for pattern, form in kind.typemap.items()}
     for table in (own, {pattern: form for pattern, form in TYPEMAP.items() if pattern not in own}):
-        found = {form for pattern, form in table.items() if _matches(pattern, media_type)}
+        found = {form for pattern, form in table.items() if fits(media_type, pattern)}
         if found:
             return found.pop() if len(found) == 1 else "binary"
     return "binary"
-
-
-def _matches(pattern: str, media_type: str) -> bool:
-    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), media_type) is not None

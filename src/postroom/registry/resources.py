@@ -63,6 +63,8 @@ class ResourceWrite:
             self.drafting.write(version_id, as_body(body, f"{self.xid}/versions/{version_id}"))
         was_reference = is_reference(self.existing)
         self._write_own({} if own is None and was_reference else own, meta, versions or {})
+        if self.existing is not None and was_reference:
+            self.drafting.counter = self.existing.counter  # what takes the place of a reference is not counted
         if not self.drafts:
             raise RegistryProblem("missing_versions", self.xid)
         link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
@@ -149,7 +151,6 @@ class ResourceWrite:
         # RES-056: what a Resource had counts when it comes back; a reference that is written again counts on.
         draft.epoch = self.existing.epoch if self.existing and not is_reference(self.existing) else 0
         self.drafts.clear()
-        self.drafting.counter = 0  # its next Versions are those of a new Resource
         return self._save(draft)
 
     def _write_own(self, own: Body | None, meta: Body | None, versions: Body) -> None:
@@ -178,10 +179,10 @@ class ResourceWrite:
         rules = self.interaction.rules
         checks = VersionChecks(self.interaction, self.kind, self.xid, self.drafts)
         checks.check_formats()
+        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
         wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
         for draft in self.drafts.values():
             constraints.enforce(rules, wanted, self.group_kind, group, draft.attributes, self.xid)
-        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
         checks.check_compatibility(meta.attributes, self.existing.attributes if self.existing else None)
 
     def _check_roots(self) -> None:
