@@ -150,13 +150,12 @@ class _Comparing:
         read = {member.number: member for member in self.reader.members(pair.reader)}
         names = {member_name(member): member for member in read.values()}
         for field in written:
-            member = read.get(field.number)
-            if member is not None:
+            member, namesake = read.get(field.number), names.get(member_name(field))
+            if namesake is not None and namesake.number != field.number:
+                reason = f"{field.name} moved from number {field.number} to {namesake.number}"
+                yield Break(reason, field.full_name, namesake.full_name, _examples(field, namesake))
+            elif member is not None:
                 yield from self._field(field, member)
-            elif member_name(field) in names:
-                other = names[member_name(field)]
-                reason = f"{field.name} moved from number {field.number} to {other.number}"
-                yield Break(reason, field.full_name, other.full_name, _examples(field, other))
         self._note(pair)
         yield from _required(written, read.values(), pair.writer.full_name)
         yield from _oneofs(written, pair.reader)

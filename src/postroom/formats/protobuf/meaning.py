@@ -44,14 +44,14 @@ class _Comparison:
     def message(self, written: Any, read: Any, at: str) -> str:
         members = self.reader.members(type(read).DESCRIPTOR)
         by_number = {member.number: member for member in members}
-        names = {member_name(member) for member in members}
+        names = {member_name(member): member.number for member in members}
         for field, value in type(written).ListFields(written):
             here = f"{at}/{member_name(field)}"
             member = by_number.get(field.number)
-            if member is not None:
-                found = self.field(field, value, member, read, here)
+            if names.get(member_name(field), field.number) != field.number:
+                found = f"{here} arrives as {member.name if member is not None else 'an unknown field'}"
             else:
-                found = f"{here} arrives as an unknown field" if member_name(field) in names else ""
+                found = self.field(field, value, member, read, here) if member is not None else ""
             if found:
                 return found
         return ""

@@ -175,7 +175,7 @@ class Writer:
             self._member(message, type(message).DESCRIPTOR.fields_by_name[f"{kind}_value"], value, steps, depth)
 
     def _any(self, message: Any, value: Any, steps: Steps, depth: int) -> None:
-        url = value.get("@type", "" if value else None) if isinstance(value, dict) else None
+        url = value.get("@type", None if value else "") if isinstance(value, dict) else None
         if not isinstance(url, str):
             self._misfit(steps, "payload_type", "an object with the member @type", value)
             return
@@ -196,7 +196,7 @@ class Writer:
 
     def _raw_any(self, message: Any, rest: dict[str, Any], steps: Steps) -> None:
         held = rest.get("value", b"")
-        if set(rest) > {"value"} or not isinstance(held, bytes | str):
+        if set(rest) - {"value"} or not isinstance(held, bytes | str):
             self._add(steps, "payload_any", "a type that the schema imports", "an unknown type")
             return
         try:
