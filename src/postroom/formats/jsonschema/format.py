@@ -17,12 +17,14 @@ from postroom.formats.columns import ColumnType
 from postroom.formats.jsonschema import columns, samples
 from postroom.formats.jsonschema.addresses import Located
 from postroom.formats.jsonschema.bounds import work_of
+from postroom.formats.jsonschema.comparing import readable
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
 from postroom.formats.jsonschema.fast import fast_decoder
-from postroom.formats.jsonschema.validators import Compiler
+from postroom.formats.jsonschema.unreadable import TOO_DEEP, deeper, may_be_deep, unreadable
+from postroom.formats.jsonschema.validators import Compiler, is_panic
 from postroom.formats.jsonschema.violations import first_line, shorten_json, violation
-from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
 
 __all__ = ["JsonSchema", "check", "parse", "readable", "shorten_json"]
@@ -49,15 +51,19 @@ class JsonSchema:
         self._first_only = work_of(documents, self._start).entries > 1
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
-        """Decode and validate a payload."""
+        """Decode and validate a payload; of equal keys in an object the last one counts."""
         try:
             # Not orjson: it turns integers beyond 64 bits into floats, and free-form parts must keep every digit.
             value = _decode(payload)
+            if may_be_deep(payload) and deeper(value):
+                return None, [TOO_DEEP]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return None, [_unreadable(error)]
+            return None, [unreadable(payload, error)]
         try:
             return value, [] if self._is_valid(value) else self._violations(value)
-        except (ValueError, RecursionError) as error:
+        except BaseException as error:
+            if not isinstance(error, ValueError | RecursionError) and not is_panic(error):
+                raise
             return None, [Violation("", "payload_too_complex", "a value that can be judged", first_line(error))]
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
@@ -65,7 +71,7 @@ class JsonSchema:
 
         The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
         """
-        if self._fast is None:
+        if self._fast is None or may_be_deep(payload):
             return None, False
         try:
             return self._fast(payload), True
@@ -118,11 +124,6 @@ def check(source: SchemaDocument) -> None:
     parse(source)
 
 
-def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
-    """Not decided yet."""
-    return Verdict(answer="undecided", reason="JSON Schemas are not compared yet.")
-
-
 def _picked(documents: Documents, fragment: str) -> tuple[str, Located]:
     """The reference that a fragment means, and where it leads: a JSON pointer, with or without its first slash, or the
     name of an anchor."""
@@ -134,10 +135,3 @@ def _picked(documents: Documents, fragment: str) -> tuple[str, Located]:
                 raise SchemaRefused(f"the fragment {fragment!r} leads to something that is not a schema.")
             return reference, found
     raise SchemaRefused(f"the fragment {fragment!r} leads nowhere in this document.")
-
-
-def _unreadable(error: Exception) -> Violation:
-    if "out of range" in str(error):
-        return Violation("", "payload_out_of_range", "JSON with numbers that can be held", first_line(error))
-    found = "nested too deeply" if isinstance(error, RecursionError) else first_line(error)
-    return Violation("", "payload_not_json", "JSON", found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -14,11 +15,19 @@ from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.violations import first_line
 from postroom.model.pointers import pointer
 
-_BACKTRACKS = 100_000
+_MOST_BACKTRACKS = 100_000
+_PATTERN_ERRORS = ("pattern", "patternProperties", "format")
+# Look-around and back references.
+_BACKTRACKS = re.compile(r"\(\?<?[=!]|\\[1-9]")
 # Most patterns need no backtracking and are matched in linear time. Look-around and back references do; what they
 # cannot decide within the limit counts as not matching.
 _LINEAR = jsonschema_rs.RegexOptions()
-_BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
+_BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_BACKTRACKS)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether the Rust code of the validator gave up; Python has no class of its own for that."""
+    return type(error).__name__ == "PanicException"
 
 
 @contextmanager
@@ -27,7 +36,7 @@ def panics_as(refusal: Exception) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if type(error).__name__ != "PanicException":
+        if not is_panic(error):
             raise
         raise refusal from None
 
@@ -60,7 +69,7 @@ class Compiler:
         try:
             return self._with_patterns(schema, _LINEAR)
         except jsonschema_rs.ValidationError as error:
-            if error.kind.name in ("pattern", "patternProperties", "format"):
+            if error.kind.name in _PATTERN_ERRORS and _BACKTRACKS.search(error.message):
                 return self._with_backtracking(schema)
             self._refuse(error)
         except (jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:

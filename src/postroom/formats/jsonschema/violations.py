@@ -19,7 +19,9 @@ def violation(error: Any) -> Violation:
     keyword: str = error.kind.name
     is_null = keyword == "type" and error.instance is None
     code = "null_not_allowed" if is_null else "payload_" + _snake(keyword)
-    describe = _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
+    # A pattern that gave up is of its own kind under the same keyword.
+    gave_up = type(error.kind).__name__ in ("BacktrackLimitExceeded", "RegexEngineFailure")
+    describe = _bounded_text if gave_up else _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
     return Violation(pointer(error.instance_path), code, describe(error.kind), shorten_json(error.instance))
 
 
@@ -50,6 +52,10 @@ def _options(values: list[Any]) -> str:
     return f"{shown} and {len(values) - _MOST_OPTIONS} more" if len(values) > _MOST_OPTIONS else shown
 
 
+def _bounded_text(_: Any) -> str:
+    return "text that its pattern can be tried on in bounded time"
+
+
 _EXPECTATIONS: dict[str, Callable[[Any], str]] = {
     "type": lambda kind: " or ".join(kind.types),
     "enum": lambda kind: "one of " + _options(kind.options),
@@ -74,5 +80,4 @@ _EXPECTATIONS: dict[str, Callable[[Any], str]] = {
     "uniqueItems": lambda _: "a list without repeated items",
     "contains": lambda _: "a list that contains what the schema asks for",
     "propertyNames": lambda kind: f"an object whose names fit ({first_line(kind.error.message)})",
-    "backtrackLimitExceeded": lambda _: "text that its pattern can be tried on in bounded time",
 }

@@ -1,0 +1,58 @@
+"""Payloads that are not JSON, or more than we take, with the reason."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+from postroom.formats.jsonschema.violations import first_line
+from postroom.formats.schema import Violation
+
+# Whoever reads a value later does so by recursion, from a deeper place than ours.
+DEEPEST = 400
+TOO_DEEP = Violation("", "payload_too_deep", f"JSON of at most {DEEPEST} levels", "JSON nested deeper")
+_MARKS = (
+    (codecs.BOM_UTF8, "text with a byte order mark, which JSON forbids"),
+    (codecs.BOM_UTF16_LE, "UTF-16 text, not UTF-8"),
+    (codecs.BOM_UTF16_BE, "UTF-16 text, not UTF-8"),
+)
+
+
+def unreadable(payload: bytes, error: Exception) -> Violation:
+    """Why a payload could not be decoded."""
+    if isinstance(error, RecursionError):
+        return TOO_DEEP
+    if "out of range" in str(error):
+        # Valid JSON, but no double, or an integer of more than 4,300 digits.
+        return Violation("", "payload_out_of_range", "JSON with numbers that can be held", first_line(error))
+    return Violation("", "payload_not_json", "JSON", _reason(payload, error))
+
+
+def may_be_deep(payload: bytes) -> bool:
+    """Whether there are enough brackets at all, which few payloads have and is quickly seen."""
+    return len(payload) > 2 * DEEPEST and payload.count(b"{") + payload.count(b"[") > DEEPEST
+
+
+def deeper(value: Any) -> bool:
+    """Whether a value is nested deeper than we take."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [item for node in level for item in _inside(node)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(node: Any) -> list[Any]:
+    items = node if isinstance(node, list) else list(node.values()) if isinstance(node, dict) else []
+    return [item for item in items if isinstance(item, list | dict)]
+
+
+def _reason(payload: bytes, error: Exception) -> str:
+    if not payload.strip():
+        return "nothing"
+    for mark, reason in _MARKS:
+        if payload.startswith(mark):
+            return reason
+    # UTF-16 without a mark: every other byte of ASCII text is zero.
+    return "UTF-16 text, not UTF-8" if b"\0" in payload[:2] else first_line(error)

@@ -1,0 +1,214 @@
+"""Schemas and payloads that mean harm: a reason, and never an exception or endless work."""
+
+import contextlib
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postroom.errors import SchemaRefused
+from postroom.formats.filling import filler
+from postroom.formats.jsonschema.format import JsonSchema, parse
+from postroom.formats.schema import EmptyLibrary, Found, Library, SchemaDocument
+
+
+def schema(document: Any, version: str = "draft/2020-12", library: Library | None = None) -> JsonSchema:
+    return parse(SchemaDocument(document=document, version=version, library=library or EmptyLibrary()))
+
+
+def nested(levels: int, name: str = "x", leaf: Any = 1) -> Any:
+    found = leaf
+    for _ in range(levels):
+        found = {name: found}
+    return found
+
+
+@pytest.mark.parametrize("levels", [900, 10_000, 100_000])
+def test_deep_payloads_have_a_reason(levels: int) -> None:
+    for opening, closing in ((b"[", b"]"), (b'{"x":', b"}")):
+        payload = opening * levels + b"1" + closing * levels
+        for document in ({}, {"properties": {"x": {"$ref": "#"}}, "items": {"$ref": "#"}}):
+            _, violations = schema(document).judge(payload)
+            assert [violation.code for violation in violations] == ["payload_too_deep"]
+            assert schema(document).fill(payload) == (None, False)
+
+
+def test_values_as_deep_as_allowed_can_be_filled() -> None:
+    parsed = schema({"type": "object", "properties": {"x": {}}})
+    value, violations = parsed.judge(json.dumps(nested(390)).encode())
+    assert violations == []
+    filler(parsed.columns())(value)
+
+
+@pytest.mark.parametrize("levels", [300, 10_000])
+def test_deep_schemas_are_refused(levels: int) -> None:
+    document: Any = {"type": "integer"}
+    for _ in range(levels):
+        document = {"properties": {"x": document}}
+    with pytest.raises(SchemaRefused, match="nested too deeply"):
+        schema(document)
+    text = b'{"not":' * levels + b"true" + b"}" * levels
+    with pytest.raises(SchemaRefused, match="nested too deeply"):
+        schema(text)
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_exponential_graphs_are_refused(keyword: str) -> None:
+    steps: dict[str, Any] = {
+        f"s{i}": {keyword: [{"$ref": f"#/$defs/s{i + 1}"}, {"$ref": f"#/$defs/s{i + 1}"}]} for i in range(60)
+    }
+    with pytest.raises(SchemaRefused, match="judgements"):
+        schema({"$ref": "#/$defs/s0", "$defs": {**steps, "s60": {"type": "integer"}}})
+
+
+def test_exponential_graphs_through_members_are_refused() -> None:
+    steps: dict[str, Any] = {
+        f"s{i}": {"allOf": [{"properties": {"x": {"$ref": f"#/$defs/s{i + 1}"}}}] * 2} for i in range(60)
+    }
+    with pytest.raises(SchemaRefused, match="judgements"):
+        schema(json.dumps({"$ref": "#/$defs/s0", "$defs": {**steps, "s60": {"type": "integer"}}}))
+
+
+def test_recursion_that_doubles_is_judged_once_per_place() -> None:
+    twice = {"properties": {"x": {"$ref": "#"}}}
+    parsed = schema(json.dumps({"type": ["object", "integer"], "allOf": [twice, twice]}))
+    assert parsed.judge(json.dumps(nested(100)).encode())[1] == []
+    (violation,) = parsed.judge(json.dumps(nested(100, leaf="oh")).encode())[1]
+    assert violation.code == "payload_type"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}]},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+        {"properties": {"x": {"$ref": "#"}}, "required": ["x"]},
+    ],
+)
+def test_schemas_that_go_in_circles_come_to_an_end(document: Any) -> None:
+    parsed = schema(document)
+    parsed.judge(b"1")
+    parsed.columns()
+    with contextlib.suppress(SchemaRefused):
+        parsed.sample(random.Random(1))
+
+
+def test_huge_enums_are_looked_up_not_listed() -> None:
+    values = [f"value-{number:020}" for number in range(100_000)]
+    parsed = schema({"enum": values})
+    assert parsed.judge(b'"value-00000000000000000007"')[1] == []
+    (violation,) = parsed.judge(b'"value"')[1]
+    assert violation.expected.endswith("and 99980 more")
+    parsed.columns()
+    parsed.fill(b'"value"')
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^(a+)+$", "^(a|a)*$", "^(?=(a+)+$)", r"^(a|a)*\1b$", r"^(([a-z])+.)+[A-Z]([a-z])+$"]
+)
+def test_catastrophic_patterns_stay_bounded(pattern: str) -> None:
+    parsed = schema({"type": "string", "pattern": pattern})
+    parsed.judge(b'"' + b"a" * 50_000 + b'!"')
+    with contextlib.suppress(SchemaRefused):
+        parsed.sample(random.Random(1))
+
+
+def test_a_pattern_that_gives_up_refuses_even_under_not() -> None:
+    payload = b'"' + b"a" * 5_000 + b'!"'
+    hard = {"type": "string", "pattern": r"^(a|a)*(a|a)*\1b$|(?=x)"}
+    assert schema(hard).judge(payload)[1] != []
+    assert schema({"not": hard}).judge(payload)[1] != []
+
+
+@pytest.mark.parametrize("pattern", ["a{1,1000}{1,1000}{1,1000}", "(" * 5_000 + ")" * 5_000, "[" * 300, "\\"])
+def test_patterns_too_large_or_broken_are_refused(pattern: str) -> None:
+    with pytest.raises(SchemaRefused):
+        schema({"pattern": pattern})
+
+
+@pytest.mark.parametrize(
+    ("payload", "code", "found"),
+    [
+        (b"NaN", "payload_not_json", ""),
+        (b'{"x": Infinity}', "payload_not_json", ""),
+        (b'{"x": -Infinity}', "payload_not_json", ""),
+        (b'{"x": 1e400}', "payload_out_of_range", ""),
+        (b'{"x": 1' + b"0" * 5_000 + b"}", "payload_out_of_range", ""),
+        (b'"\xff"', "payload_not_json", ""),
+        (b'"\\ud800"', "payload_not_json", ""),
+        (b"\xef\xbb\xbf{}", "payload_not_json", "byte order mark"),
+        ("{}".encode("utf-16"), "payload_not_json", "UTF-16"),
+        ("{}".encode("utf-16-le"), "payload_not_json", "UTF-16"),
+        ("{}".encode("utf-16-be"), "payload_not_json", "UTF-16"),
+        (b"{} {}", "payload_not_json", ""),
+        (b"", "payload_not_json", "nothing"),
+        (b"  ", "payload_not_json", "nothing"),
+    ],
+)
+def test_payloads_that_are_not_json_have_a_reason(payload: bytes, code: str, found: str) -> None:
+    for document in ({}, {"type": "object", "properties": {"x": {"type": "number"}}}):
+        parsed = schema(document)
+        (violation,) = parsed.judge(payload)[1]
+        assert violation.code == code
+        assert found in violation.found
+        assert parsed.fill(payload) == (None, False)
+
+
+def test_large_integers_are_judged_exactly() -> None:
+    parsed = schema({"type": "integer", "maximum": 10**40})
+    assert parsed.judge(str(10**40).encode())[1] == []
+    assert parsed.judge(str(10**40 + 1).encode())[1] != []
+
+
+def test_violations_are_few_and_short() -> None:
+    _, violations = schema({"items": {"type": "string"}}).judge(b"[" + b"1," * 5_000 + b"1]")
+    assert len(violations) == 20
+    (violation,) = schema({"maxLength": 3}).judge(b'"' + b"x" * 100_000 + b'"')[1]
+    assert len(violation.found) <= 200
+
+
+class Chain:
+    """Documents that each refer to the next, without end."""
+
+    def find(self, reference: str, place: str = "") -> Found | None:
+        number = int(reference.rpartition("-")[2])
+        return Found(reference, {"items": {"$ref": f"doc-{number + 1}"}})
+
+    def neighbours(self) -> Iterator[Found]:
+        return iter(())
+
+
+def test_endless_chains_of_documents_are_refused() -> None:
+    with pytest.raises(SchemaRefused, match="more than 200"):
+        schema({"$ref": "doc-0"}, library=Chain())
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+_KEYWORDS = st.sampled_from(
+    [
+        *("type", "properties", "items", "$ref", "$id", "$schema", "$defs", "enum", "const", "allOf", "anyOf", "not"),
+        *("if", "pattern", "patternProperties", "required", "minimum", "multipleOf", "$dynamicRef", "$anchor"),
+        *("dependentSchemas", "additionalProperties", "prefixItems", "contains"),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(document=st.dictionaries(_KEYWORDS, _JSON, max_size=4), payload=st.binary(max_size=30))
+def test_nonsense_is_refused_or_usable(document: dict[str, Any], payload: bytes) -> None:
+    try:
+        parsed = schema(document)
+    except SchemaRefused:
+        return
+    parsed.judge(payload)
+    parsed.fill(payload)
+    parsed.columns()
