@@ -1,4 +1,4 @@
-"""The paths beside entities: model, modelsource, capabilities, export, health."""
+"""The paths beside entities: model, modelsource, capabilities, export, match, make, health."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.discovery import NAMES, answer_discovery
 from postroom.http.including import fetched_includes
+from postroom.http.messages import answer_make, answer_match
 from postroom.http.reading import Reading, export_flags
 from postroom.model.render import render_model
 from postroom.registry.capabilities import read_capabilities, write_capabilities
@@ -32,10 +33,12 @@ METHODS: dict[str, tuple[str, ...]] = {
     "capabilitiesoffered": ("GET",),
     "export": ("GET",),
     **dict.fromkeys(NAMES, ("GET",)),
+    "match": ("POST",),
+    "make": ("POST",),
     "healthz": ("GET", "HEAD"),
     "readyz": ("GET", "HEAD"),
 }
-OURS = frozenset({"healthz", "readyz"})
+OURS = frozenset({"healthz", "make", "match", "readyz"})
 
 
 def answer_configuration(name: str, call: Call, store: Store, settings: Settings) -> Answer:
@@ -45,6 +48,10 @@ def answer_configuration(name: str, call: Call, store: Store, settings: Settings
             return Answer(json={"status": "ok"})
         case "readyz":
             return _ready(store)
+        case "match":
+            return answer_match(call, store, settings)
+        case "make":
+            return answer_make(call, store, settings)
         case _ if name in NAMES:
             return answer_discovery(call)
         case "model":

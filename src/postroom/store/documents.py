@@ -31,7 +31,7 @@ class PayloadFormats:
     @property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
         """Every name of every format, in all versions."""
-        return {pattern: RULES_OF_FORMATS for pattern in sorted(_patterns())}
+        return dict.fromkeys(sorted(_patterns()), RULES_OF_FORMATS)
 
     def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
         """Whether a document is a schema of its format."""

@@ -24,6 +24,9 @@ class Store(Protocol):
     def close(self) -> None:
         """Give back files and connections."""
 
+    def __hash__(self) -> int:
+        """Stores are told apart by identity."""
+
     def __enter__(self) -> Self:
         """The store itself."""
 
