@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from postroom.documents.sources import read_source
 from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown
 from postroom.messages.compiling import compile_catalog
 from postroom.messages.definition import CompiledCatalog, Definition
+from postroom.messages.dispatching import Dispatcher, Handler, Otherwise
 from postroom.messages.engine import Engine
 from postroom.messages.making import Maker
 from postroom.messages.outcome import Match
@@ -84,6 +85,18 @@ class Catalog:
         if isinstance(record, Record):
             return [result.match for result in self.engine.sort(record)]
         return self.engine.match_line(line_of(record))
+
+    def dispatcher(
+        self, handlers: Mapping[str, Handler], otherwise: Otherwise | None = None
+    ) -> Callable[[Any], list[Any]]:
+        """A function that takes records and calls the handler of the definition each message fits.
+
+        Handlers are named by xid (or id, where only one definition has it) and get a `Delivery`; `otherwise` gets the
+        match and the record of every message that has no handler or does not land.
+        """
+        named = {self._find(name).xid: handler for name, handler in handlers.items()}
+        dispatch = Dispatcher(self.engine, named, otherwise)
+        return lambda record: dispatch(line_of(record))
 
     def message(self, xid: str) -> MessageTemplate:
         """The definition with that xid (or id, where only one has it), as a template."""
