@@ -36,9 +36,16 @@ def read_modelsource(url: str, settings: Settings) -> Tree:
     return answered if isinstance(answered, dict) else {}
 
 
-def patch_service(url: str, document: Tree, settings: Settings) -> None:
-    """Change the registry's own attributes, or its model."""
-    _send("PATCH", url, settings, json=document)
+def replace_service(url: str, changes: Tree, settings: Settings) -> None:
+    """Change the registry's own attributes, its model and its groups in one request, all of it or nothing.
+
+    A PUT of the registry replaces the groups it holds, as a PATCH would not, but also the registry's attributes: those
+    that nobody changes are sent back as they were read, with the epoch that tells the service when they are outdated.
+    """
+    present = _json(_send("GET", url, settings), url)
+    if not isinstance(present, dict):
+        raise DocumentRefused("what the service answers is no registry.", place=url)
+    _send("PUT", url, settings, json={**present, **changes})
 
 
 def write_service(url: str, document: Tree, settings: Settings) -> Tree:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.documents.service import patch_service, read_modelsource, write_service
+from postroom.documents.service import read_modelsource, replace_service, write_service
 from postroom.documents.sources import STORE_SCHEMES, group_types, scheme_of
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
@@ -37,8 +37,9 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
 def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
     model = widened_model(read_modelsource(url, settings), document, groups) if "modelsource" in document else None
     if registry or model:
-        patch_service(url, {**registry, **({"modelsource": model} if model else {})}, settings)
-    write_service(url, groups, settings)
+        replace_service(url, {**registry, **({"modelsource": model} if model else {}), **groups}, settings)
+    else:
+        write_service(url, groups, settings)
 
 
 def _write_store(groups: Tree, registry: Tree, document: Tree, url: str) -> None:
