@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
+
+from tests.http.serving import serving
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/-/healthz", "/-/readyz"])
@@ -53,3 +57,16 @@ def test_flags_that_are_not_spoken_are_refused(client: httpx.Client) -> None:
     assert client.get("/?specversion=0.9").json()["type"].endswith("#unsupported_specversion")
     assert client.get("/messagegroups?collections").json()["type"].endswith("#bad_flag")
     assert client.get("/?unknown=1").status_code == 200
+
+
+def test_capabilities_that_clients_cannot_change_come_back_with_the_flag(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/registry.db"
+    with serving(database) as (_, url):
+        at_first = httpx.get(f"{url}/capabilities").json()
+        assert httpx.put(f"{url}/capabilities", json={}).status_code == 200
+        assert httpx.put(f"{url}/capabilities", json=at_first).status_code == 405
+    with serving(database) as (_, url):
+        assert httpx.get(f"{url}/capabilities").json() != at_first, "nothing is reset without the flag"
+    with serving(database, "--reset-capabilities") as (_, url):
+        assert httpx.get(f"{url}/capabilities").json() == at_first
+        assert httpx.patch(f"{url}/capabilities", json={"pagination": True}).status_code == 200

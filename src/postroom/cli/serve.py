@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from postroom.cli.command import postroom_command, setting, settings_from
 
 
@@ -13,6 +15,11 @@ from postroom.cli.command import postroom_command, setting, settings_from
 @setting("workers", "N")
 @setting("allow_fetch", "HOST[:PORT]")
 @setting("insecure")
+@click.option(
+    "--reset-capabilities",
+    is_flag=True,
+    help="Start with the capabilities of a new registry, whatever clients have set.",
+)
 def command(
     db: str | None,
     host: str | None,
@@ -21,15 +28,18 @@ def command(
     workers: str | None,
     allow_fetch: tuple[str, ...],
     insecure: bool,
+    reset_capabilities: bool,
 ) -> None:
     """Serve the registry over HTTP until it is stopped (Ctrl-C or SIGTERM).
 
     Without --db the registry lives in a file in your data folder. A new registry gets the model that --model names.
+    A client can set the capabilities so that no client may change them any more; --reset-capabilities is the way back.
     """
     from postroom.http.server import serve
 
     serve(
         settings_from(
             db=db, host=host, port=port, model=model, workers=workers, allow_fetch=allow_fetch, insecure=insecure
-        )
+        ),
+        resets_capabilities=reset_capabilities,
     )

@@ -28,10 +28,11 @@ PARENT_CHECK_SECONDS = 1.0
 ORPHAN_SECONDS = 5.0
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     """Serve until a signal says stop."""
     from postroom.http.addresses import Addresses
     from postroom.model.fetching import allowed_fetcher
+    from postroom.registry.capabilities import reset_capabilities
     from postroom.store.opening import open_store
 
     _check_host(settings)
@@ -40,7 +41,10 @@ def serve(settings: Settings) -> None:
     guard, port = _reserve(settings.host, settings.port)
     try:
         fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
-        open_store(settings.db, settings.model, fetch=fetch).close()
+        with open_store(settings.db, settings.model, fetch=fetch) as store:
+            if resets_capabilities:
+                with store.write() as transaction:
+                    reset_capabilities(transaction)
         _run(settings, port)
     finally:
         guard.close()

@@ -86,12 +86,26 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool, with
     if not before.mutable("capabilities"):
         raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities cannot be changed")
     interaction.at_end("version modes", partial(check_modes, interaction, "capability_error", SUBJECT))
-    interaction.tx.put_capabilities(after.document())
-    changed = [name for name in NAMES if getattr(before, name) != getattr(after, name)]
-    interaction.note(SUBJECT, changed)
+    _replace(interaction, before, after)
     if with_registry:
         interaction.touch("/")
     return after
+
+
+def reset_capabilities(tx: Transaction) -> None:
+    """Give a registry the capabilities of a new one, also when no client may change them any more."""
+    before, after = read_capabilities(tx), initial(tx.rules)
+    if after == before:
+        return
+    interaction = Interaction(tx)
+    _replace(interaction, before, after)
+    interaction.touch("/")
+    interaction.finish()
+
+
+def _replace(interaction: Interaction, before: Capabilities, after: Capabilities) -> None:
+    interaction.tx.put_capabilities(after.document())
+    interaction.note(SUBJECT, [name for name in NAMES if getattr(before, name) != getattr(after, name)])
 
 
 def _updated(rules: Rules, before: Capabilities, written: Any, patch: bool) -> Capabilities:
