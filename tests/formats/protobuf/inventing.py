@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-_SCALARS = (
-    "int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64 float double bool string bytes".split()
-)
-_KEYS = "int32 uint64 sint64 bool string fixed32".split()
+_SCALARS = [
+    "int32",
+    "int64",
+    "uint32",
+    "uint64",
+    "sint32",
+    "sint64",
+    "fixed32",
+    "fixed64",
+    "sfixed32",
+    "sfixed64",
+    "float",
+    "double",
+    "bool",
+    "string",
+    "bytes",
+]
+_KEYS = ["int32", "uint64", "sint64", "bool", "string", "fixed32"]
 _TYPES = st.sampled_from([*_SCALARS, "Root", "Part", "Piece", "Colour"])
 
 

@@ -79,10 +79,13 @@ def oven() -> Any:
             {"extra": {"@type": "x/shop.Line", "sku": "y"}},
             {"extra": {"@type": "x/shop.Line", "sku": "y", "count": 0, "tags": []}},
         ),
-        ({"extra": {"@type": "x/google.protobuf.Duration", "value": "1s"}}, {"extra": {"@type": "x/google.protobuf.Duration", "value": "1s"}}),
+        (
+            {"extra": {"@type": "x/google.protobuf.Duration", "value": "1s"}},
+            {"extra": {"@type": "x/google.protobuf.Duration", "value": "1s"}},
+        ),
         ({"extra": {"@type": "x/no.Such", "value": "AP8="}}, {"extra": {"@type": "x/no.Such", "value": b"\x00\xff"}}),
     ],
-)  # fmt: skip
+)
 def test_values_come_back_in_plain_form(order: Any, value: Any, read: Any) -> None:
     found, violations = order.judge(order.encode(value))
     assert violations == []
@@ -94,19 +97,39 @@ def test_values_come_back_in_plain_form(order: Any, value: Any, read: Any) -> No
 def test_members_without_presence_have_their_default_and_others_are_missing(order: Any) -> None:
     assert order.judge(b"") == (
         {
-            "id": "", "total": 0, "seal": b"", "status": "UNKNOWN", "lines": [], "by_name": {}, "by_number": {},
-            "weight": 0.0, "height": 0.0, "class": False, "history": [], "counts": [], "flags": {}, "states": {},
-            "visits": [], "visitors": 0,
+            "id": "",
+            "total": 0,
+            "seal": b"",
+            "status": "UNKNOWN",
+            "lines": [],
+            "by_name": {},
+            "by_number": {},
+            "weight": 0.0,
+            "height": 0.0,
+            "class": False,
+            "history": [],
+            "counts": [],
+            "flags": {},
+            "states": {},
+            "visits": [],
+            "visitors": 0,
         },
         [],
-    )  # fmt: skip
+    )
 
 
 def test_proto2_groups_extensions_and_defaults(oven: Any) -> None:
     value = {
-        "name": "AEG", "door": {"open": True}, "packed": [1, 2], "loose": [3], "heat": "HOT", "[maker]": "x",
-        "[spare]": [{"level": 2}], "shelves": [], "named": {"top": {"level": 1}},
-    }  # fmt: skip
+        "name": "AEG",
+        "door": {"open": True},
+        "packed": [1, 2],
+        "loose": [3],
+        "heat": "HOT",
+        "[maker]": "x",
+        "[spare]": [{"level": 2}],
+        "shelves": [],
+        "named": {"top": {"level": 1}},
+    }
     assert oven.judge(oven.encode(value)) == (value, [])
 
 
@@ -117,6 +140,10 @@ def test_proto2_groups_extensions_and_defaults(oven: Any) -> None:
         (b"\x0a\x02\xff\xfe", "/id", "payload_not_text", "0xff"),
         (b"\x08\x01", "/id", "payload_wire_type", "a varint"),
         (b"\x2a\x02\x08\x01", "/lines/0/sku", "payload_wire_type", "a varint"),
+        (b"\x32\x07\x0a\x01k\x12\x02\x08\x01", "/by_name/k/sku", "payload_wire_type", "a varint"),
+        (b"\x32\x02\x08\x01", "/by_name/", "payload_wire_type", "a varint"),
+        (b"\x32\x03\x0a\x01\xff", "/by_name/0", "payload_not_text", "0xff"),
+        (b"\x30\x01", "/by_name/0", "payload_wire_type", "a varint"),
         (b"\x2a\x00\x2a\x02\x0a\x09", "/lines/1", "payload_not_protobuf", "an end"),
         (b"\x10" + b"\xff" * 10 + b"\x01", "", "payload_not_protobuf", "more than 10 bytes"),
         (b"\x10", "", "payload_not_protobuf", "inside a number"),
@@ -216,7 +243,7 @@ def test_headers_and_unknown_fields_are_taken(order: Any, payload: bytes) -> Non
         (b'{"extra":{"@type":"x/no.Such","sku":"x"}}', "/extra", "payload_any"),
         (b'{"replaces":' * 200 + b"{}" + b"}" * 200, "/replaces" * 101, "payload_nesting"),
     ],
-)  # fmt: skip
+)
 def test_violations_of_json_payloads(order: Any, payload: bytes, at: str, code: str) -> None:
     violations = order.judge(payload, JSON)[1]
     assert [(violation.at, violation.code) for violation in violations] == [(at, code)]
@@ -236,7 +263,14 @@ def test_a_required_member_counts_in_json_too(oven: Any) -> None:
 def test_there_are_never_more_than_twenty_violations(order: Any) -> None:
     assert len(order.judge(b"\x2a\x02\x08\x01" * 500)[1]) == 20
     assert len(order.judge(json.dumps({"counts": [None] * 500}).encode(), JSON)[1]) == 20
-    assert len(schema(proto2("message A { repeated B b = 1; } message B { required int32 c = 1; }")).judge(b"\x0a\x00" * 500)[1]) == 20  # fmt: skip
+    assert (
+        len(
+            schema(proto2("message A { repeated B b = 1; } message B { required int32 c = 1; }")).judge(
+                b"\x0a\x00" * 500
+            )[1]
+        )
+        == 20
+    )
 
 
 @pytest.mark.parametrize("depth", [99, 101, 5000])
@@ -332,8 +366,20 @@ def test_damaged_payloads_are_judged_not_fatal(seed: int, cut: int, byte: int) -
 
 
 @settings(max_examples=200, deadline=None)
-@given(value=st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
-       lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "lines", "by_name", "sku", "placed", "extra", "@type", "value", "answer", "x"]), inner, max_size=4), max_leaves=10))  # fmt: skip
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["id", "lines", "by_name", "sku", "placed", "extra", "@type", "value", "answer", "x"]),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=10,
+    )
+)
 def test_any_value_is_encoded_or_refused(value: Any) -> None:
     parsed = schema(ORDER, "Order")
     try:

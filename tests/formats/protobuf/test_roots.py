@@ -13,8 +13,10 @@ SHOP = proto3(
     "package shop.v1; message Order { Line line = 1; message Gift { message Bow {} } } message Line { Bow bow = 1; }"
     "message Bow {}"
 )
-TREE = proto3("message Tree { repeated Tree branches = 1; message Leaf { Tree on = 1; } Leaf leaf = 2; } message Used {} "
-              "message Root { Used used = 1; Tree tree = 2; }")  # fmt: skip
+TREE = proto3(
+    "message Tree { repeated Tree branches = 1; message Leaf { Tree on = 1; } Leaf leaf = 2; } message Used {} "
+    "message Root { Used used = 1; Tree tree = 2; }"
+)
 
 
 def root(text: str, fragment: str = "") -> str:

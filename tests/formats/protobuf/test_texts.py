@@ -62,6 +62,7 @@ def test_the_text_decides_the_syntax_and_the_name_stands_in(version: str, text: 
         ("3", 'import "google/protobuf/../x.proto"; message A {}', "", "not the name"),
         ("3", "x" * 2_000_000, "", "2000000 characters"),
         ("3", "enum E {" + "".join(f"A{i}={i};" for i in range(500_000)) + "}", "", "characters"),
+        ("3", '"' + '\\"' * 400_000, "1:", ""),
         ("3", "".join(f"message M{i} {{" for i in range(5000)) + "}" * 5000, "1:", "recursion limit"),
     ],
 )

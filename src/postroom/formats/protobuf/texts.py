@@ -17,8 +17,10 @@ _MOST_TEXTS = 4 * _MOST_TEXT
 _SYNTAXES = {"2": 'syntax = "proto2";', "3": 'syntax = "proto3";'}
 _EDITION = re.compile(r"20[0-9]{2}\Z")
 _SAFE_NAME = re.compile(r"(?!\.)[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)*\Z")
+# A text need not end: looking for ends that are not there, again and again, takes quadratic time.
 _TOKEN = re.compile(
-    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[A-Za-z_][\w.]*|[^\s\w]|\d[\w.]*""", re.DOTALL
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|[A-Za-z_][\w.]*|[^\s\w]|\d[\w.]*""",
+    re.DOTALL,
 )
 
 

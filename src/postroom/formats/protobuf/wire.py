@@ -117,7 +117,9 @@ class _Walk:
         if len(self.violations) < MOST_VIOLATIONS:
             self.violations.append(Violation(pointer(steps), code, expected, found))
 
-    def message(self, payload: bytes, message: Descriptor, steps: tuple[object, ...], depth: int) -> None:
+    def message(
+        self, payload: bytes, message: Descriptor, steps: tuple[object, ...], depth: int, is_entry: bool = False
+    ) -> None:
         if depth > DEEPEST:
             self.add(steps, "payload_nesting", f"nested at most {DEEPEST} deep", "nested deeper")
             return
@@ -129,7 +131,8 @@ class _Walk:
                     return
                 member = members.get(field.number)
                 if member is not None:
-                    self.field(field, member, (*steps, *_steps(member, counts)), depth)
+                    here = steps if is_entry else (*steps, *_steps(member, counts, field.value))
+                    self.field(field, member, here, depth)
         except _Broken as broken:
             self.add(steps, "payload_not_protobuf", f"a {message.name} in Protobuf's binary form", broken.sentence)
         if message.full_name in (wellknown.TIMESTAMP, wellknown.DURATION):
@@ -143,7 +146,7 @@ class _Walk:
             else:
                 self.add(steps, "payload_wire_type", _WIRE_NAMES[wire], f"{_WIRE_NAMES[field.wire]} (the type differs)")
         elif member.message_type is not None:
-            self.message(field.value, member.message_type, steps, depth + 1)
+            self.message(field.value, member.message_type, steps, depth + 1, is_map(member))
         else:
             self.scalar(field.value, member, steps)
 
@@ -191,11 +194,23 @@ class _Walk:
             return
 
 
-def _steps(member: FieldDescriptor, counts: Counter[int]) -> tuple[object, ...]:
+def _steps(member: FieldDescriptor, counts: Counter[int], value: Any) -> tuple[object, ...]:
     if not member.is_repeated:
         return (member_name(member),)
     counts[member.number] += 1
-    return (member_name(member), counts[member.number] - 1)
+    index = counts[member.number] - 1
+    entry = member.message_type
+    return (member_name(member), _key(entry, value, index) if entry is not None and is_map(member) else index)
+
+
+def _key(entry: Descriptor, value: Any, index: int) -> object:
+    """The key of a map's entry; its index where the entry cannot be parsed."""
+    try:
+        parsed: Any = message_factory.GetMessageClass(entry).FromString(value)
+        key: object = parsed.key
+    except (DecodeError, TypeError):
+        return index
+    return str(key).lower() if isinstance(key, bool) else key
 
 
 def _fields(payload: bytes, depth: int) -> Iterator[_Field]:
