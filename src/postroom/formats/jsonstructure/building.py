@@ -214,8 +214,11 @@ class Builder:
         for name in ("enum", "const"):
             if name in schema:
                 raise SchemaRefused(f"{name} belongs to primitive types.", place=f"{at}/{name}")
+        written = dict(rules)
         self._compile_rules(rules, at, depth)
-        return self._compound(schema, kind, rules, at, depth)
+        shape = self._compound(schema, kind, rules, at, depth)
+        shape.written = written
+        return shape
 
     def _compound(self, schema: dict[str, Any], kind: str, rules: dict[str, Any], at: str, depth: int) -> Shape:
         text = description(schema)

@@ -11,12 +11,14 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from postroom.formats.jsonstructure import constraints
 from postroom.formats.jsonstructure.findings import Findings
 from postroom.formats.jsonstructure.judging import Checks
-from postroom.formats.jsonstructure.primitives import FLOATS, INTEGERS
+from postroom.formats.jsonstructure.primitives import FLOATS, INTEGERS, REFUSED, reader
 from postroom.formats.jsonstructure.rules import number_of
 from postroom.formats.jsonstructure.shapes import Anything, Listing, Mapping, Primitive, Record, Shape, unwrapped
 from postroom.formats.jsonstructure.textforms import TEXT_FORMS
+from postroom.formats.jsonstructure.values import canonical
 
 # Turns a decoded part into what it means, in place where it can; NotQuick when it does not fit.
 Finish = Callable[[Any], Any]
@@ -54,9 +56,9 @@ class _Planner:
         if id(real) in trail or self._parts > _MOST_PARTS:
             return self._exactly(shape)
         kind, finish = self._real(real, (*trail, id(real)))
-        if kind is Any and finish is not None:
-            return self._exactly(shape)
-        return (kind | None, _optional(finish)) if nullable and kind is not Any else (kind, finish)
+        if not nullable:
+            return kind, finish
+        return (kind if kind is Any else kind | None), _optional(finish)
 
     def _exactly(self, shape: Shape) -> Quick:
         check = self._checks.of(shape)
@@ -74,7 +76,7 @@ class _Planner:
         if isinstance(shape, Anything) and shape.values is None:
             return Any, None
         if isinstance(shape, Primitive):
-            return _primitive(shape) or self._exactly(shape)
+            return _primitive(shape) or (Any, _read(shape))
         if isinstance(shape, Record) and shape.extra is None and not shape.rules and not shape.alternatives:
             return self._record(shape, trail)
         if isinstance(shape, Listing) and not shape.unique and shape.contains is None:
@@ -110,7 +112,7 @@ class _Planner:
 
 def _primitive(shape: Primitive) -> Quick | None:
     if shape.name in TEXT_FORMS and shape.values is None:
-        return str, _text(TEXT_FORMS[shape.name][0])
+        return str, _TextForm(TEXT_FORMS[shape.name][0])
     if shape.name == "string":
         return _string(shape)
     if shape.values is not None:
@@ -166,23 +168,51 @@ def _number(kind: Any, rules: dict[str, Any], own: dict[str, Any]) -> Quick | No
 
 
 def _optional(finish: Finish | None) -> Finish | None:
-    if finish is None:
-        return None
+    if finish is None or isinstance(finish, _TextForm):
+        return finish
     return lambda value: None if value is None else finish(value)
 
 
-def _text(is_one: Callable[[str], bool]) -> Finish:
-    def finish(value: str) -> str:
-        if not is_one(value):
+class _TextForm:
+    """A text that is only looked at, so that its container need not store it again."""
+
+    def __init__(self, is_one: Callable[[str], bool]) -> None:
+        self.is_one = is_one
+
+    def __call__(self, value: str | None) -> str | None:
+        if value is not None and not self.is_one(value):
             raise NotQuick
         return value
+
+
+def _read(shape: Primitive) -> Finish:
+    """The exact check of a primitive type, without a word about what is wrong."""
+    read = reader(shape.name, shape.rules)[0]
+    rules = [holds for holds, _, _ in constraints.of_primitive(shape.rules, shape.at)]
+    listed = None if shape.values is None else frozenset(map(canonical, shape.values))
+
+    def finish(value: Any) -> Any:
+        meaning = read(value)
+        if meaning is REFUSED or (listed is not None and canonical(value) not in listed):
+            raise NotQuick
+        for holds in rules:
+            if not holds(value, meaning):
+                raise NotQuick
+        return meaning
 
     return finish
 
 
 def _each_member(finishing: list[tuple[str, Finish]]) -> Finish:
+    texts = [(name, complete.is_one) for name, complete in finishing if isinstance(complete, _TextForm)]
+    others = [(name, complete) for name, complete in finishing if not isinstance(complete, _TextForm)]
+
     def finish(value: dict[str, Any]) -> dict[str, Any]:
-        for name, complete in finishing:
+        for name, is_one in texts:
+            text = value.get(name)
+            if text is not None and not is_one(text):
+                raise NotQuick
+        for name, complete in others:
             if name in value:
                 value[name] = complete(value[name])
         return value

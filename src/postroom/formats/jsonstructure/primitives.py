@@ -39,7 +39,6 @@ COMPOUNDS = frozenset(("object", "array", "set", "map", "tuple", "any", "choice"
 
 DEFAULT_PRECISION, DEFAULT_SCALE = 34, 7
 _WIDEST = 38
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,39})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(?:\.([0-9]+))?")
 
 
@@ -104,9 +103,15 @@ def _long_integer(name: str) -> Reader:
     keep = high.bit_length() > 64
 
     def read(value: Any) -> Any:
-        if type(value) is not str or not _INTEGER.fullmatch(value) or (low == 0 and value[0] == "-"):
+        if type(value) is not str or len(value) > 40:
             return REFUSED
-        number = int(value)
+        try:
+            number = int(value)
+        except ValueError:
+            return REFUSED
+        # Python reads more spellings than JSON has.
+        if str(number) != value and (value != "-0" or low == 0):
+            return REFUSED
         return (value if keep else number) if low <= number <= high else REFUSED
 
     return read

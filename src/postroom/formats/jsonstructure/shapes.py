@@ -9,11 +9,13 @@ from typing import Any
 
 @dataclass(eq=False, kw_only=True, slots=True)
 class Shape:
-    """A type of the document: where it stands, what it is for, and the constraint keywords in force."""
+    """A type of the document: where it stands, what it is for, and its constraint keywords, ready for use and as they
+    are written."""
 
     at: str
     description: str = ""
     rules: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False, kw_only=True, slots=True)

@@ -27,6 +27,7 @@ _URI = re.compile(
     r"(?:#(?:[A-Za-z0-9._~:/?@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?"
 )
 _POINTER = re.compile(r"#?(?:/(?:[^~/]|~[01])*)*")
+_from_iso = datetime.datetime.fromisoformat
 
 
 def is_date(text: str) -> bool:
@@ -37,10 +38,10 @@ def is_date(text: str) -> bool:
 
 def is_datetime(text: str) -> bool:
     """Whether a text is a point in time of RFC 3339."""
-    # The usual spelling needs no regular expression.
-    if len(text) == 20 and text[10] == "T" and text[19] == "Z" and text[7] == "-" and text[16] == ":":
+    # The usual spelling needs no regular expression: positions 10 and 19, then 7 and 16.
+    if text[10::9] == "TZ" and text[7:17:9] == "-:":
         try:
-            datetime.datetime.fromisoformat(text)
+            _from_iso(text)
         except ValueError:
             pass
         else:
