@@ -93,24 +93,30 @@ def _shown(check: Check) -> str:
 
 
 def shadowed(document: Document) -> Iterator[Remark]:
-    """A base whose derived definition asks for nothing more: the derived one always wins."""
-    filters = document.filters
-    for xid, derived in filters.items():
+    """A definition that another one always beats: one that derives from it or says more, and asks for no more."""
+    for xid, derived in document.filters.items():
         for base in derived.definition.bases:
-            under = filters.get(base)
+            under = document.filters.get(base)
             # What fits the base fits the derived one as well, and derived goes over base.
             takes_all = not derived.definition.protocol or (
                 under is not None and derived.definition.protocol == under.definition.protocol
             )
             if under is not None and takes_all and _demands(derived) <= _demands(under):
-                message = document.by_xid[base]
                 sentence = f"no message lands here: {xid} derives from it, asks for nothing more, and always wins."
-                yield Remark(message.at(), sentence, "Let the derived message ask for more, or remove one of them.")
+                yield Remark(document.by_xid[base].at(), sentence, "Let the derived message ask for more.")
+    for first, second in _twins(document):
+        for loser, winner in ((first, second), (second, first)):
+            if loser.rules < winner.rules:
+                sentence = (
+                    f"no message lands here: {winner.definition.xid} says more, asks for the same, and always wins."
+                )
+                message = document.by_xid[loser.definition.xid]
+                yield Remark(message.at(), sentence, "Tell them apart by a constant, or remove one of them.")
 
 
 def always_ambiguous(document: Document) -> Iterator[Remark]:
     """Definitions with exactly the same demands, and nothing else that decides between them."""
-    for first, second in _twins(document):
+    for first, second in _rivals(document):
         if not _schemas_decide(first.definition, second.definition):
             message = document.by_xid[second.definition.xid]
             sentence = f"it asks for exactly what {first.definition.xid} asks for, so every message is ambiguous."
@@ -119,10 +125,16 @@ def always_ambiguous(document: Document) -> Iterator[Remark]:
 
 def decided_by_schema(document: Document) -> Iterator[Remark]:
     """Definitions that only their payload schemas tell apart."""
-    for first, second in _twins(document):
+    for first, second in _rivals(document):
         if _schemas_decide(first.definition, second.definition):
             message = document.by_xid[second.definition.xid]
             yield Remark(message.at(), f"only the payload schema tells it from {first.definition.xid}.")
+
+
+def _rivals(document: Document) -> Iterator[tuple[Filter, Filter]]:
+    for first, second in _twins(document):
+        if not (first.rules < second.rules or second.rules < first.rules):
+            yield first, second
 
 
 def type_shared(document: Document) -> Iterator[Remark]:
@@ -141,13 +153,19 @@ def type_shared(document: Document) -> Iterator[Remark]:
 
 
 def _demands(found: Filter) -> frozenset[Hashable]:
-    deciding = [check.constraint for check in (*found.envelope, *found.protocol)]
-    types = {
-        (_path(one), "type", one.type) for one in deciding if one.value is None and one.type not in ("any", "string")
-    }
-    values = {(_path(one), "value", str(one.value)) for one in deciding if one.value is not None}
-    required = {(_path(one), "required", "") for one in deciding if one.required}
-    return frozenset({*types, *values, *required, ("", "envelope", bool(found.envelope))})
+    """What a message must have, piece by piece, so that asking for more is a larger set."""
+    demands: set[Hashable] = {("", "envelope", bool(found.envelope))}
+    for check in (*found.envelope, *found.protocol):
+        path, constraint = _path(check.constraint), check.constraint
+        if constraint.required:
+            demands.add((path, "required", ""))
+        if check.constant is not None:
+            demands.add((path, "constant", check.constant))
+        elif check.template is not None:
+            demands.add((path, "template", check.template.text))
+        elif constraint.type not in ("any", "string", "uritemplate"):
+            demands.add((path, "type", constraint.type))
+    return frozenset(demands)
 
 
 def _path(constraint: Constraint) -> str:
