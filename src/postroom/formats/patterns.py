@@ -15,7 +15,7 @@ except ImportError:  # pragma: no cover - Python that hides it
     _parser = None
 
 _MOST_REPEATS = 8
-_LONGEST = 100_000
+_LONGEST = 20_000
 _PRINTABLE = string.ascii_letters + string.digits + "-_"
 _CATEGORIES = {
     "CATEGORY_DIGIT": string.digits,

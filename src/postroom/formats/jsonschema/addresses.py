@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urljoin
 
 from postroom.formats.jsonschema.drafts import Draft, dialect
 
@@ -57,7 +57,7 @@ class Addresses:
         if stated is None or stated.startswith("#"):
             return schema, base
         if id(schema) not in self._entered:
-            self._entered[id(schema)] = urldefrag(joined(base, stated)).url
+            self._entered[id(schema)] = joined(base, stated).partition("#")[0]
         return schema, self._entered[id(schema)]
 
     def follow(self, reference: Any, base: str) -> Located | None:
@@ -72,13 +72,13 @@ class Addresses:
         """The same for references by nothing but a JSON pointer into a whole document, which nobody can read in
         another way; None for all others."""
         found = self.follow(reference, base)
-        address, fragment = urldefrag(joined(base, reference)) if isinstance(reference, str) else ("", "")
+        address, _, fragment = joined(base, str(reference)).partition("#")
         plain = address in self.roots and (not fragment or fragment.startswith("/"))
         inside = len(self._named) <= sum(self._stated(root) is not None for root in self.roots.values())
         return found if plain and inside else None
 
     def _led(self, reference: str, base: str) -> Located | None:
-        address, fragment = urldefrag(joined(base, reference))
+        address, _, fragment = joined(base, reference).partition("#")
         root = self.roots.get(address, self._named.get(address))
         if root is None:
             return None

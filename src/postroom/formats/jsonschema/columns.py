@@ -24,7 +24,7 @@ from postroom.formats.naming import column_names
 
 _SCALARS = {"string": STRING, "number": DOUBLE, "boolean": BOOLEAN}
 _DEEPEST = 32
-_MOST_COLUMNS = 20_000
+_MOST_COLUMNS = 5_000
 
 
 def columns(documents: Documents, start: Located) -> ColumnType:

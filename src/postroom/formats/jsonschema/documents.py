@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urldefrag
 
 import jsonschema_rs
 
@@ -77,10 +76,10 @@ class Documents:
         queue: list[tuple[Any, str, str]] = [(self.root, self.address, "")]
         for document, base, place in queue:
             for reference, address in self._addresses.add(document, base):
-                target = urldefrag(joined(address, reference)).url
+                target = joined(address, reference).partition("#")[0]
                 if self._addresses.knows(target) or _is_meta_schema(target) or any(t == target for _, t, _ in queue):
                     continue
-                found = self._find(urldefrag(reference).url, target, place)
+                found = self._find(reference.partition("#")[0], target, place)
                 if found is None:
                     self._missing.append((reference, target))
                     continue
@@ -93,18 +92,23 @@ class Documents:
         if not isinstance(document, dict):
             return document
         stated = document.get("$schema")
-        if dialect(stated) is not None or (isinstance(stated, str) and self._library.find(stated) is not None):
+        if dialect(stated) is not None or (isinstance(stated, str) and self._looked_up(stated, "") is not None):
             return document
         return {**document, "$schema": self.draft.uri}
 
     def _find(self, reference: str, target: str, place: str) -> Found | None:
         """A document by its address, as the author wrote it, or by the `$id` of a neighbour."""
         for wanted in dict.fromkeys((reference, target)):
-            if wanted and not wanted.startswith(CATALOG):
-                found = self._library.find(wanted, place)
-                if found is not None:
-                    return found
+            found = self._looked_up(wanted, place) if wanted and not wanted.startswith(CATALOG) else None
+            if found is not None:
+                return found
         return self._neighbour(target)
+
+    def _looked_up(self, reference: str, place: str) -> Found | None:
+        try:
+            return self._library.find(reference, place)
+        except ValueError:
+            return None  # what is no address leads nowhere
 
     def _neighbour(self, target: str) -> Found | None:
         if self._by_id is None:
@@ -113,7 +117,7 @@ class Documents:
                 document = _readable(found.document)
                 stated = document.get(self.draft.id_keyword) if isinstance(document, dict) else None
                 if isinstance(stated, str):
-                    self._by_id.setdefault(urldefrag(stated).url, Found(found.place, document))
+                    self._by_id.setdefault(stated.partition("#")[0], Found(found.place, document))
         return self._by_id.get(target)
 
 

@@ -46,7 +46,7 @@ class TextMaker:
     def _tried(self, patterns: list[str], formats: list[str], least: int, most: int | None) -> str:
         if patterns:
             # Enough repeats to reach the length, few enough not to pass it.
-            repeats = self.rng.randint(8, max(8, min(2 * least, 20_000)))
+            repeats = self.rng.randint(8, max(8, min(2 * least, 5_000)))
             made = sample_text(self.rng.choice(patterns), self.rng, repeats)
         elif formats and formats[0] in FORMATS:
             made = FORMATS[formats[0]](self.rng)

@@ -18,7 +18,7 @@ from postroom.formats.jsonschema.sample_texts import TextMaker
 from postroom.formats.jsonschema.shapes import Node
 from postroom.formats.jsonschema.wishes import Gatherer, Wishes
 
-_TRIES = 60
+_TRIES = 40
 _DEEPEST = 8
 _FATHOMLESS = 40
 _MOST_VALUES = 20_000
@@ -30,7 +30,7 @@ def sample(documents: Documents, start: Located, rng: random.Random, is_valid: C
     texts = TextMaker(rng)
     for attempt in range(_TRIES):
         # Members that may be left out are left out more and more: fewer of them, fewer contradictions.
-        inventor = _Inventor(documents, rng, texts, generosity=max(0.0, 0.8 - attempt / 40))
+        inventor = _Inventor(documents, rng, texts, generosity=max(0.0, 0.8 - attempt / 25))
         try:
             value = inventor.value((start,), 0)
             if is_valid(value):
