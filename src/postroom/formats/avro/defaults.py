@@ -44,7 +44,7 @@ class _Judge:
         if isinstance(kind, Record):
             return isinstance(default, dict) and all(self._fits_member(default, member) for member in kind.fields)
         if isinstance(kind, Enum):
-            return isinstance(default, str) and default in kind.symbols
+            return isinstance(default, str) and default in kind.numbers
         if isinstance(kind, Fixed):
             return _is_bytes(default) and len(default) == kind.size
         return _fits_primitive(default, kind.kind)

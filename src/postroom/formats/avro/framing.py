@@ -44,8 +44,9 @@ def _judge_framed(read: Read, payload: bytes, problem: Violation) -> tuple[Any, 
         return None, [Violation("", "payload_container", "one value", "an Avro container file")]
     if payload[:1] == b"\0" and len(payload) >= _REGISTRY_LENGTH:
         value, problems = _judge_from(read, payload, _REGISTRY_LENGTH)
-        if not problems:
-            return value, []
+        # Ids are small numbers: two zeros are a header, and what is wrong is wrong behind it.
+        if not problems or payload[1] == 0:
+            return value, problems
     return None, [problem]
 
 

@@ -1,8 +1,8 @@
 """Reading the JSON encoding, and the plainer JSON that many producers send by an Avro schema.
 
 Where both are possible Avro's own encoding wins: a union's value is first looked for under the name of a branch. What
-is not written so is plain JSON: the value itself, dates and times as text, numbers for decimals, and members that have
-a default, or may be null, left out.
+is not written so is plain JSON: the value itself, dates, times and long integers as text, numbers for decimals, and
+members that have a default, or may be null, left out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from postroom.formats.avro.types import (
     Enum,
     Field,
     Fixed,
+    Logical,
     Map,
     Primitive,
     Record,
@@ -34,9 +35,13 @@ from postroom.formats.avro.writing import write
 from postroom.formats.schema import Violation
 
 _MOST_VIOLATIONS = 20
+_STEPS = 20_000
+_STEPS_PER_BYTE = 10
 _DECIMALS = ("decimal", "big-decimal")
 # Digits alone are bytes, as Avro's encoding has it; only what can hardly be bytes is a number.
 _NUMBER = re.compile(r"-?\d+\.\d+\Z")
+# Producers protect integers of 64 bits from readers that keep 53.
+_DIGITS = re.compile(r"-?\d{1,19}\Z")
 _EXACT = {"int": int, "long": int, "float": float, "double": float, "string": str, "boolean": bool}
 
 
@@ -50,6 +55,10 @@ class _Tangled(Exception):
     pass
 
 
+class _TooDeep(Exception):
+    pass
+
+
 def read_json(kind: AvroType, payload: bytes) -> tuple[Any, list[Violation]]:
     """The value in a JSON payload, or what does not fit."""
     try:
@@ -59,10 +68,10 @@ def read_json(kind: AvroType, payload: bytes) -> tuple[Any, list[Violation]]:
     except RecursionError:
         return None, [_TOO_DEEP]
     try:
-        return _Reader(1_000 + 20 * len(payload)).value(kind, document, False, 0), []
+        return _Reader(_STEPS + _STEPS_PER_BYTE * len(payload)).value(kind, document, False, 0), []
     except (Misfit, _Misfits) as error:
         return None, [misfit.violation() for misfit in _all(error)[:_MOST_VIOLATIONS]]
-    except RecursionError:
+    except (RecursionError, _TooDeep):
         return None, [_TOO_DEEP]
     except _Tangled:
         found = "one with too many possibilities"
@@ -98,7 +107,7 @@ class _Reader:
         if isinstance(kind, Map):
             return self._map(kind, value, exactly, depth)
         if isinstance(kind, Enum):
-            if not isinstance(value, str) or value not in kind.symbols:
+            if not isinstance(value, str) or value not in kind.numbers:
                 raise Misfit("payload_enum", _symbols(kind), shown(value))
             return value
         return _leaf(kind, value, exactly)
@@ -106,7 +115,7 @@ class _Reader:
     def _record(self, kind: Record, value: Any, exactly: bool, depth: int) -> Any:
         _require(isinstance(value, dict), f"the record {kind.name}", value)
         if depth >= DEEPEST:
-            raise Misfit("payload_depth", f"nested at most {DEEPEST} deep", "deeper")
+            raise _TooDeep
         values: dict[str, Any] = {}
         found: list[Misfit] = []
         for field in kind.fields:
@@ -209,6 +218,9 @@ def _leaf(kind: Primitive | Fixed, value: Any, exactly: bool) -> Any:
     logical = kind.logical
     if logical is None:
         return _checked(kind, value)
+    if logical.name == "timestamp-millis" and isinstance(value, str):
+        # The column holds microseconds, so those that a text has are kept.
+        logical = Logical("timestamp-micros")
     _require(not exactly or isinstance(value, str) == (kind.kind == "string"), logical.name, value)
     if logical.name in _DECIMALS and isinstance(value, str) and _NUMBER.match(value) is None:
         raw = _latin(value, logical.name)
@@ -223,6 +235,8 @@ def _bare(kind: Primitive | Fixed) -> Primitive | Fixed:
 
 def _checked(kind: Primitive | Fixed, value: Any) -> Any:
     """A plain value, known to fit: what can be written."""
+    if kind.kind == "long" and isinstance(value, str) and _DIGITS.match(value):
+        value = int(value)
     write(kind, value)
     if kind.kind in ("bytes", "fixed"):
         return _latin(value, kind.kind) if isinstance(value, str) else value

@@ -153,8 +153,7 @@ def _names(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> Mism
 
 
 def _symbols(writer: Enum, reader: Enum) -> Mismatch | None:
-    known = set(reader.symbols)
-    missing = next((symbol for symbol in writer.symbols if symbol not in known), None)
+    missing = next((symbol for symbol in writer.symbols if symbol not in reader.numbers), None)
     if missing is None or reader.default is not None:
         return None
     reason = f"the reader's enum has no symbol {missing!r} and no default."

@@ -18,6 +18,7 @@ from postroom.formats.avro.writing import Chosen
 # From here on, records end as soon as they can.
 _DEEP = 3
 _LONGEST_FIXED = 2**20
+_MOST_VALUES = 100_000
 _FIRST_DAY = (date(2026, 1, 1) - date(1970, 1, 1)).days
 _PER_SECOND = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
 
@@ -49,9 +50,13 @@ class _Inventor:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._heights: dict[int, float] = {}
+        self._left = _MOST_VALUES
 
     def value(self, kind: AvroType, steps: tuple[Step, ...], depth: int) -> Any:
         """A value, along the steps as far as they go."""
+        self._left -= 1
+        if self._left < 0:
+            raise SchemaRefused("every value of this schema is too large for invented data.")
         step, rest = (steps[0], steps[1:]) if steps else (None, ())
         if isinstance(kind, Union):
             index = step if isinstance(step, int) else self._branch(kind, depth)

@@ -5,6 +5,7 @@ Types refer to each other by identity, because a record may contain itself; `at`
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,11 @@ class Enum:
     aliases: tuple[str, ...] = ()
     default: str | None = None
     kind: str = "enum"
+
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number that is written for each symbol."""
+        return {symbol: number for number, symbol in enumerate(self.symbols)}
 
 
 @dataclass(eq=False)

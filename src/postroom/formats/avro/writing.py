@@ -57,9 +57,9 @@ def _write(kind: AvroType, value: Any, exactly: bool) -> bytes:
     if isinstance(kind, Map):
         return _write_map(kind, value, exactly)
     if isinstance(kind, Enum):
-        if not isinstance(value, str) or value not in kind.symbols:
+        if not isinstance(value, str) or value not in kind.numbers:
             raise Misfit("payload_enum", f"a symbol of {kind.name}", shown(value))
-        return write_long(kind.symbols.index(value))
+        return write_long(kind.numbers[value])
     raw = _plain(kind, value)
     written = _write_fixed(kind, raw, exactly) if isinstance(kind, Fixed) else _PRIMITIVES[kind.kind](raw, exactly)
     if exactly and kind.logical is not None:
