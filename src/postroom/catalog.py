@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -13,11 +14,14 @@ from postroom.messages.compiling import compile_catalog
 from postroom.messages.definition import CompiledCatalog, Definition
 from postroom.messages.dispatching import Dispatcher, Handler, Otherwise
 from postroom.messages.engine import Engine
+from postroom.messages.explaining import explain_match
 from postroom.messages.making import Maker
 from postroom.messages.outcome import Match
 from postroom.messages.tree import Tree, local_path, members
 from postroom.protocols.records import Record, line_of, render_record
 from postroom.settings import Settings, load_settings
+
+log = logging.getLogger(__name__)
 
 
 class MessageTemplate:
@@ -57,7 +61,7 @@ class Catalog:
         self.settings = settings or Settings()
         self.refused: list[DefinitionRefused] = []
         if compiled is None:
-            compiled, self.refused = compile_catalog(tree)
+            compiled, self.refused = compile_catalog(tree, _fetcher(self.settings))
         self.compiled = compiled
         self._definitions = {definition.xid: definition for definition in compiled.definitions}
 
@@ -85,6 +89,19 @@ class Catalog:
         if isinstance(record, Record):
             return [result.match for result in self.engine.sort(record)]
         return self.engine.match_line(line_of(record))
+
+    def explain(self, match: Match) -> str:
+        """What became of a message, in words; rules that a base message declares are named with it."""
+        return explain_match(match, self._origins)
+
+    @cached_property
+    def _origins(self) -> dict[tuple[str, str], str]:
+        return {
+            (definition.xid, constraint.at): constraint.origin
+            for definition in self.definitions
+            for constraint in (*definition.envelope_constraints, *definition.protocol_constraints)
+            if constraint.origin
+        }
 
     def dispatcher(
         self, handlers: Mapping[str, Handler], otherwise: Otherwise | None = None
@@ -136,6 +153,24 @@ class Catalog:
         groups.add(f"/endpoints/{identifier}")
         chosen = tuple(definition for definition in self.definitions if definition.group in groups)
         return Catalog(self.tree, settings=self.settings, compiled=CompiledCatalog(chosen, self.compiled.schemas))
+
+
+def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
+    """How schemas and base messages elsewhere are had: from the hosts that a setting names, else not at all."""
+    if not settings.allow_fetch:
+        return None
+    from postroom.model.fetching import FetchRefused, allowed_fetcher
+
+    fetcher = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
+
+    def fetch(url: str) -> str | None:
+        try:
+            return fetcher(url).decode("utf-8-sig")
+        except (FetchRefused, UnicodeDecodeError) as error:
+            log.warning("%s", error)
+            return None
+
+    return fetch
 
 
 def open_catalog(source: str, *, settings: Settings | None = None) -> Catalog:

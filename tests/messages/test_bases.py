@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from postroom.catalog import Catalog
 from postroom.errors import DefinitionRefused
 from postroom.messages.bases import overlay, resolve
 from postroom.messages.tree import Tree, find_message
@@ -84,3 +85,16 @@ def test_nested_attributes_are_unwrapped_c03_and_misplaced_ones_moved_c02() -> N
     assert effective(tree, "nested")[0]["envelopemetadata"] == {"type": {"value": "t"}}
     assert effective(tree, "misplaced")[0]["envelopemetadata"] == {"type": {"value": "t"}}
     assert effective(tree, "real")[0]["envelopemetadata"] == {"attributes": {"value": "x"}}
+
+
+def test_every_constraint_knows_which_message_declares_it() -> None:
+    tree = catalog(
+        vehicle={"envelopemetadata": {"source": {"value": "/v/{vin}"}, "type": {"value": "base"}}},
+        position={"basemessage": XID + "vehicle", "envelopemetadata": {"type": {"value": "position"}}},
+    )
+    opened = Catalog(tree)
+    (position,) = (d for d in opened.definitions if d.id == "position")
+    origins = {constraint.path[0]: constraint.origin for constraint in position.envelope_constraints}
+    assert origins == {"source": XID + "vehicle", "type": "", "specversion": "", "id": "", "time": ""}
+    event = {"specversion": "1.0", "id": "1", "source": "/boats/9", "type": "position"}
+    assert f"(so says its base {XID}vehicle)" in opened.explain(opened.match(event))

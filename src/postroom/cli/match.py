@@ -25,7 +25,6 @@ def command(
     The exit code is 1 when not every message landed.
     """
     from postroom.catalog import open_catalog
-    from postroom.messages.explaining import explain_match
 
     settings = settings_from(nulls=nulls)
     opened = open_catalog(catalog, settings=settings)
@@ -34,12 +33,11 @@ def command(
     for line in source:
         if not line.strip():
             continue
-        for result in chosen.engine.sort_line(line):
-            match = result.match
+        for match in chosen.engine.match_line(line):
             key = (match.outcome, match.message or "-")
             counts[key] = counts.get(key, 0) + 1
             if explain:
-                click.echo(explain_match(match))
+                click.echo(chosen.explain(match))
             elif not summary:
                 print_json(match)
     if summary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from postroom.formats.schema import Found
 
@@ -35,7 +35,10 @@ class CatalogLibrary:
     def find(self, reference: str, place: str = "") -> Found | None:
         """The document that a reference means."""
         reference = reference.partition("#")[0] or reference.removeprefix("#")
-        for path in _paths(reference, place or self._home):
+        place = place or self._home
+        if "://" in place:  # a document from elsewhere speaks of its own neighbours
+            reference = urljoin(place, reference)
+        for path in _paths(reference, place):
             found = self._read(path)
             if found is not None:
                 return found

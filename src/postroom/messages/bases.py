@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from postroom.errors import DefinitionRefused
 from postroom.messages.tree import Place, Tree, find_message, local_path
 from postroom.protocols.table import canonical_protocol
+
+# The text at a URL; None when it cannot be had.
+Fetch = Callable[[str], str | None]
 
 BASE_NAMES = ("basemessage", "basemessageuri", "basemessageurl")
 
@@ -34,33 +40,74 @@ _NEVER_INHERITED = frozenset(
         "deprecated",
     )
 )
+_LONGEST_CHAIN = 100
 _OBJECTS = ("envelopemetadata", "envelopeoptions", "protocoloptions")
 _SCHEMA_NAMES = ("dataschema", "dataschemauri", "dataschemaxid")
 
 
-def resolve(tree: Tree, place: Place) -> tuple[Tree, tuple[str, ...]]:
+# What authors wrote, message by message, each under its xid; the derived one first.
+Chain = list[tuple[str, Tree]]
+
+
+def resolve(tree: Tree, place: Place, fetch: Fetch | None = None) -> tuple[Tree, tuple[str, ...]]:
     """The effective message and the xids of its bases, nearest first. A base that cannot be had ends the chain."""
-    chain = [normalise(place)]
-    xids: list[str] = []
-    seen = {place.xid}
+    chain = chain_of(tree, place, fetch)
+    return merged(chain), tuple(xid for xid, _ in chain[1:])
+
+
+def chain_of(tree: Tree, place: Place, fetch: Fetch | None = None) -> Chain:
+    """A message and its bases. Bases elsewhere are read only where there is a way to fetch them (MSG-019)."""
+    chain: Chain = [(place.xid, normalise(place))]
     reference = base_reference(place.message)
     while reference:
-        path = local_path(reference, tree)
-        base = find_message(tree, path) if path else None
+        base = _base(tree, reference, fetch)
         if base is None:
             break
-        if base.xid in seen:
-            raise DefinitionRefused(
-                f"its base messages form a circle: {' → '.join([place.xid, *xids, base.xid])}.", place=place.xid
-            )
-        seen.add(base.xid)
-        xids.append(base.xid)
-        chain.append(normalise(base))
+        if any(base.xid == xid for xid, _ in chain):
+            circle = " → ".join([*(xid for xid, _ in chain), base.xid])
+            raise DefinitionRefused(f"its base messages form a circle: {circle}.", place=place.xid)
+        if len(chain) > _LONGEST_CHAIN:
+            raise DefinitionRefused(f"it has more than {_LONGEST_CHAIN} base messages.", place=place.xid)
+        chain.append((base.xid, normalise(base)))
         reference = base_reference(base.message)
+    return chain
+
+
+def merged(chain: Chain) -> Tree:
+    """The effective message: each laid over the one it derives from."""
     effective: Tree = {}
-    for layer in reversed(chain):
+    for _, layer in reversed(chain):
         effective = overlay(effective, layer)
-    return effective, tuple(xids)
+    return effective
+
+
+def declarer(chain: Chain, pointer: str) -> str:
+    """The xid of the message that says what the effective message has at a pointer; empty when none does."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    return next((xid for xid, layer in chain if _has(layer, steps)), "")
+
+
+def _has(value: Any, steps: list[str]) -> bool:
+    for step in steps:
+        if isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
+        else:
+            return False
+    return True
+
+
+def _base(tree: Tree, reference: str, fetch: Fetch | None) -> Place | None:
+    path = local_path(reference, tree)
+    if path is not None:
+        return find_message(tree, path)
+    text = fetch(reference) if fetch is not None else None
+    try:
+        message = msgspec.json.decode(text) if text is not None else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return Place(reference, "", "", {}, "", message) if isinstance(message, dict) else None
 
 
 def base_reference(message: Tree) -> str:

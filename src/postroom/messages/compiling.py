@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import msgspec
 
 from postroom.errors import DefinitionRefused
 from postroom.formats.table import format_named
-from postroom.messages.bases import resolve
+from postroom.messages.bases import Chain, Fetch, chain_of, declarer, merged
 from postroom.messages.constraints import Check
 from postroom.messages.definition import CompiledCatalog, Constraint, Definition
+from postroom.messages.schema_documents import with_fetched
 from postroom.messages.schema_sources import schema_source, stored_schemas
 from postroom.messages.tree import Place, Tree, message_places
 from postroom.model.pointers import pointer
@@ -24,7 +27,7 @@ _ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
 _TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
 
 
-def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
+def compile_catalog(tree: Tree, fetch: Fetch | None = None) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
     """All usable definitions of a catalog, and the complaints about those that are not."""
     definitions: list[Definition] = []
     refused: list[DefinitionRefused] = []
@@ -32,7 +35,7 @@ def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused
         if _borrowed(place):
             continue
         try:
-            definitions.append(compile_definition(tree, place))
+            definitions.append(compile_definition(tree, place, fetch))
         except DefinitionRefused as error:
             refused.append(error)
     # In one order wherever the catalog came from, so that the same definitions have the same digest.
@@ -40,15 +43,17 @@ def compile_catalog(tree: Tree) -> tuple[CompiledCatalog, list[DefinitionRefused
     places = [definition.schema.place for definition in definitions if definition.schema and definition.schema.place]
     # All documents of the groups that are used: schemas refer to their neighbours.
     groups = sorted({place.split("/")[2] for place in places})
-    return CompiledCatalog(tuple(definitions), stored_schemas(tree, groups)), refused
+    compiled = CompiledCatalog(tuple(definitions), stored_schemas(tree, groups))
+    return compiled if fetch is None else with_fetched(compiled, fetch), refused
 
 
-def compile_definition(tree: Tree, place: Place) -> Definition:
+def compile_definition(tree: Tree, place: Place, fetch: Fetch | None = None) -> Definition:
     """One definition, resolved."""
-    message, bases = resolve(tree, place)
+    chain = chain_of(tree, place, fetch)
+    message, bases = merged(chain), tuple(xid for xid, _ in chain[1:])
     envelope = _text(message, "envelope")
     is_event = envelope.lower() == ENVELOPE.lower()
-    schema = schema_source(tree, message)
+    schema = schema_source(tree, message, fetch)
     definition = Definition(
         xid=place.xid,
         version=str(message.get("versionid") or message.get("epoch") or "1"),
@@ -58,8 +63,8 @@ def compile_definition(tree: Tree, place: Place) -> Definition:
         description=_text(message, "description"),
         protocol=canonical_protocol(_text(message, "protocol")),
         envelope=ENVELOPE if is_event else envelope,
-        envelope_constraints=tuple(_envelope(message, is_event)) if envelope else (),
-        protocol_constraints=tuple(_protocol(message)),
+        envelope_constraints=_declared(_envelope(message, is_event) if envelope else (), chain),
+        protocol_constraints=_declared(_protocol(message), chain),
         contenttype=_content_type(message, schema.format if schema else ""),
         mode=_text(message.get("envelopeoptions") or {}, "mode"),
         schema=schema,
@@ -71,6 +76,15 @@ def compile_definition(tree: Tree, place: Place) -> Definition:
         except DefinitionRefused as error:
             raise DefinitionRefused(error.sentence, place=f"{place.xid}{constraint.at}", remedy=error.remedy) from None
     return definition
+
+
+def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constraint, ...]:
+    """The constraints, each with the base that declares it."""
+    if len(chain) == 1:
+        return tuple(constraints)
+    own = chain[0][0]
+    origins = ((constraint, declarer(chain, constraint.at)) for constraint in constraints)
+    return tuple(msgspec.structs.replace(c, origin=origin if origin != own else "") for c, origin in origins)
 
 
 def _borrowed(place: Place) -> bool:

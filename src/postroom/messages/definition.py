@@ -15,7 +15,8 @@ import msgspec
 class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     """What a definition says about one attribute, header or option.
 
-    `at` is its JSON pointer in the definition; `path` leads to the value in the envelope or the protocol metadata.
+    `at` is its JSON pointer in the definition; `path` leads to the value in the envelope or the protocol metadata;
+    `origin` is the base message that declares it, where it is not the definition itself.
     """
 
     at: str
@@ -25,6 +26,7 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     required: bool = False
     decides: bool = True
     description: str = ""
+    origin: str = ""
 
 
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):

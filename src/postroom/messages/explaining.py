@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from postroom.messages.outcome import Match, Reason
 
 SENTENCES = {
@@ -36,16 +38,23 @@ def explain_reason(reason: Reason) -> str:
     return sentence.format(at=reason.at or "it", expected=reason.expected, found=reason.found)
 
 
-def explain_match(match: Match) -> str:
-    """What became of a message, in a line or a few."""
+def explain_match(match: Match, origins: Mapping[tuple[str, str], str] | None = None) -> str:
+    """What became of a message, in a line or a few; `origins` tells which base declares a rule of a definition."""
     if match.outcome == "landed":
         bound = "".join(f" {name}={value}" for name, value in match.variables.items())
         return f"landed     {match.message}{' with' if bound else ''}{bound}"
     head = f"{match.outcome:<10} {match.message or 'no definition'}"
-    return "\n".join(
-        [head, *(f"           - {_subject(reason, match)}{explain_reason(reason)}" for reason in match.reasons)]
+    lines = (
+        f"           - {_subject(reason, match)}{explain_reason(reason)}{_origin(reason, origins)}"
+        for reason in match.reasons
     )
+    return "\n".join([head, *lines])
 
 
 def _subject(reason: Reason, match: Match) -> str:
     return f"{reason.message}: " if reason.message and reason.message != match.message else ""
+
+
+def _origin(reason: Reason, origins: Mapping[tuple[str, str], str] | None) -> str:
+    origin = (origins or {}).get((reason.message, reason.at))
+    return f" (so says its base {origin})" if origin else ""

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
+from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.references import CatalogLibrary
-from postroom.formats.schema import EmptyLibrary, Found, Library
-from postroom.messages.definition import SchemaSource, StoredSchema
+from postroom.formats.schema import Found, Library
+from postroom.formats.table import parse_schema
+from postroom.messages.definition import CompiledCatalog, SchemaSource, StoredSchema
 
 
 class Documents:
     """Documents by their paths: a default version under its schema's path, the others under their own."""
 
-    def __init__(self, schemas: Mapping[str, StoredSchema]) -> None:
+    def __init__(self, schemas: Mapping[str, StoredSchema], fetch: Callable[[str], Any] | None = None) -> None:
         self._schemas = schemas
+        self._fetch = fetch or self._fetched
 
     def of(self, source: SchemaSource) -> tuple[Any, Library]:
         """The document of a definition's schema, and the library that its references are looked up in."""
-        if not source.place:
-            return source.document, EmptyLibrary()
-        return self._schemas[source.place].document, CatalogLibrary(source.place, self._read, self._names)
+        library = CatalogLibrary(source.place or source.reference, self._read, self._names, self._fetch)
+        return self._schemas[source.place].document if source.place else source.document, library
+
+    def _fetched(self, url: str) -> Any:
+        stored = self._schemas.get(url)
+        return None if stored is None else stored.document
 
     def _read(self, path: str) -> Found | None:
         stored = self._schemas.get(path)
@@ -34,3 +42,24 @@ class Documents:
     def _names(self, place: str) -> Iterable[str]:
         prefix = "/".join(place.split("/")[:4]) + "/"
         return [path for path in self._schemas if path.startswith(prefix) and "/versions/" not in path]
+
+
+def with_fetched(catalog: CompiledCatalog, fetch: Callable[[str], str | None]) -> CompiledCatalog:
+    """The catalog with the documents from elsewhere that its schemas refer to, so that workers need not fetch any."""
+    fetched: dict[str, StoredSchema] = {}
+
+    def remember(url: str) -> str | None:
+        document = fetched[url].document if url in fetched else fetch(url)
+        if document is not None:
+            fetched[url] = StoredSchema(format="", version="", document=document)
+        return document
+
+    documents = Documents(catalog.schemas, remember)
+    for definition in catalog.definitions:
+        if definition.schema is not None and not definition.schema.missing:
+            document, library = documents.of(definition.schema)
+            try:
+                parse_schema(definition.schema.format, document, definition.schema.fragment, library)
+            except (SchemaRefused, FormatUnknown):
+                continue  # the engine says what is wrong with it
+    return msgspec.structs.replace(catalog, schemas={**catalog.schemas, **fetched})

@@ -1,4 +1,4 @@
-"""Where a message's payload schema is: inline, or somewhere in the catalog. Nothing is ever fetched from here."""
+"""Where a message's payload schema is: inline, somewhere in the catalog, or, where a setting allows it, elsewhere."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import binascii
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from postroom.messages.bases import Fetch
 from postroom.messages.definition import SchemaSource, StoredSchema
 from postroom.messages.tree import Tree, default_version, local_path, member, members
 
 
-def schema_source(tree: Tree, message: Tree) -> SchemaSource | None:
-    """The schema of an effective message; None when it declares none."""
+def schema_source(tree: Tree, message: Tree, fetch: Fetch | None = None) -> SchemaSource | None:
+    """The schema of an effective message; None when it declares none. Without `fetch` nothing is fetched."""
     stated = str(message.get("dataschemaformat") or "")
     if message.get("dataschema") is not None:
         return SchemaSource(format=stated, document=message["dataschema"], reference="#/dataschema")
@@ -21,9 +22,18 @@ def schema_source(tree: Tree, message: Tree) -> SchemaSource | None:
         return None
     path = local_path(reference, tree)
     if path is None:
+        return _from_elsewhere(reference, stated, fetch)
+    return _from_catalog(tree, reference, path, stated)
+
+
+def _from_elsewhere(reference: str, stated: str, fetch: Fetch | None) -> SchemaSource:
+    url, _, fragment = reference.partition("#")
+    if fetch is None:
         why = "it lies outside this catalog, and nothing is fetched"
         return SchemaSource(format=stated, reference=reference, missing=why)
-    return _from_catalog(tree, reference, path, stated)
+    document = fetch(url)
+    missing = "" if document is not None else "it lies outside this catalog and cannot be fetched"
+    return SchemaSource(format=stated, document=document, fragment=fragment, reference=reference, missing=missing)
 
 
 def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]:
