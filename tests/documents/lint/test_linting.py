@@ -125,13 +125,13 @@ MESSAGES = st.dictionaries(NAMES, VALUES, max_size=6)
 
 
 @given(TREES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_tree_makes_lint_crash(tree: dict[str, Any]) -> None:
     assert all(finding.code for finding in lint_tree(tree))
 
 
 @given(MESSAGES, MESSAGES, MESSAGES)
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_message_schema_or_endpoint_makes_lint_crash(
     message: dict[str, Any], schema: dict[str, Any], endpoint: dict[str, Any]
 ) -> None:

@@ -97,6 +97,7 @@ FOUND: list[tuple[str, Tree, str]] = [
     ),
     # Properties
     ("property_bare", with_attribute("subject", "vehicle"), f"{ATTRIBUTES}/subject"),
+    ("description_empty", with_attribute("subject", {"description": ""}), f"{ATTRIBUTES}/subject/description"),
     ("type_unknown", with_attribute("subject", {"type": "strin"}), f"{ATTRIBUTES}/subject/type"),
     ("type_variant", with_attribute("time", {"type": "datetime"}), f"{ATTRIBUTES}/time/type"),
     ("type_variant", with_attribute("subject", {"type": "String"}), f"{ATTRIBUTES}/subject/type"),
@@ -150,6 +151,13 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("option_out_of_range", with_message({"protocoloptions": {"payload_format": 2}}), f"{OPTIONS}/payload_format"),
     ("option_out_of_range", with_options("HTTP/2", {"status": "2xx"}), f"{OPTIONS}/status"),
     ("option_out_of_range", with_options("HTTP", {"method": "GET /"}), f"{OPTIONS}/method"),
+    (
+        "option_type",
+        with_options("AMQP/1.0", {"header": {"durable": {"type": "string"}}}),
+        f"{OPTIONS}/header/durable/type",
+    ),
+    ("option_type", with_options("KAFKA", {"partition": {"type": "uri"}}), f"{OPTIONS}/partition/type"),
+    ("option_type", with_message({"protocoloptions": {"qos": {"type": "string"}}}), f"{OPTIONS}/qos/type"),
     ("option_shape", with_options("HTTP", {"headers": [{"value": "x"}]}), f"{OPTIONS}/headers/0"),
     ("option_shape", with_options("HTTP", {"headers": "x"}), f"{OPTIONS}/headers"),
     ("option_shape", with_options("AMQP/1.0", {"properties": []}), f"{OPTIONS}/properties"),
@@ -351,6 +359,18 @@ LEFT_ALONE: list[tuple[str, Tree]] = [
     ("member_misspelt", with_message({"colour": "red", "name": "Moved", "basemessageuri": "https://a.example"})),
     ("selector_misspelt", with_message({"protocol": "carrier-pigeon"})),
     ("metadata_missing", with_options("None", {})),
+    (
+        "metadata_missing",
+        spoilt(
+            {
+                "messagegroups": {
+                    "fleet": {"protocol": "MQTT/5.0", "messages": {"vehicle.moved": {"protocoloptions": None}}}
+                }
+            }
+        ),
+    ),
+    ("member_misspelt", with_message({"format": "JsonSchema/draft-07", "contenttype": "application/json"})),
+    ("option_type", with_message({"protocoloptions": {"topic_name": {"type": "string", "value": "a"}}})),
     ("metadata_missing", with_second({"basemessage": MOVED, "envelope": "CloudEvents/1.0"})),
     ("option_unknown", with_options("AMQP/1.0", {"application-properties": {"colour": {}}})),
     ("option_unknown", with_options("carrier-pigeon", {"cage": "3"})),
@@ -413,7 +433,9 @@ def test_the_clean_catalog_is_clean() -> None:
 @pytest.mark.feature("MSG-027", "MSG-028", "MSG-029", "MSG-030", "MSG-031", "MSG-032", "MSG-033", "MSG-036", "MSG-037")
 @pytest.mark.feature("MSG-038", "MSG-039", "MSG-040", "MSG-041", "MSG-042", "MSG-043", "MSG-044", "MSG-046", "MSG-051")
 @pytest.mark.feature("MSG-054", "MSG-055", "MSG-057", "MSG-058", "MSG-059", "MSG-060", "MSG-062", "MSG-065", "MSG-070")
-@pytest.mark.feature("MSG-078", "MSG-079", "MSG-081", "MSG-082", "MSG-083", "MSG-095", "MSG-097", "MSG-098", "MSG-104")
+@pytest.mark.feature(
+    "MSG-078", "MSG-079", "MSG-081", "MSG-082", "MSG-083", "MSG-095", "MSG-097", "MSG-098", "MSG-102", "MSG-104"
+)
 @pytest.mark.feature("MSG-107", "MSG-108", "MSG-111", "MSG-112", "MSG-113", "MSG-114", "MSG-115", "MSG-116", "MSG-118")
 @pytest.mark.feature(
     "MSG-120", "MSG-122", "MSG-125", "EP-002", "EP-003", "EP-004", "EP-007", "EP-008", "EP-011", "EP-012"

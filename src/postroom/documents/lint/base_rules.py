@@ -77,3 +77,10 @@ def base_of_other_kind(message: Message) -> Iterator[Remark]:
         if before and after and member in theirs and canonical_protocol(before) != canonical_protocol(after):
             sentence = f"the base is for {before} and this message for {after}; {member} of the base does not count."
             yield Remark(message.at(_name(message)), sentence)
+
+
+def base_name_variant(message: Message) -> Iterator[Remark]:
+    """The base reference is called basemessage."""
+    for name in BASE_NAMES[1:]:
+        if name in message.own:
+            yield Remark(message.at(name), f"{name} is another name of basemessage.", "Write basemessage.")

@@ -1,4 +1,4 @@
-"""Rules on the document itself: shapes, ids, names of members, values that the model does not allow."""
+"""Rules on the document itself: shapes, ids and names of members."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from functools import cache
 from typing import Any
 
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Document, Message
-from postroom.messages.rules import read_endpoint, read_message
+from postroom.documents.lint.members import section
+from postroom.documents.lint.subjects import Document
 from postroom.messages.tree import Tree, members
-from postroom.model.conform import Violation, conform
 from postroom.model.pointers import pointer
 from postroom.model.shipped import load_model
-from postroom.model.types import Attributes, Model
-from postroom.protocols.table import canonical_protocol, wire_named
+from postroom.model.types import Model
+from postroom.protocols.cloudevents import ENVELOPE
+from postroom.protocols.table import wire_named
 
 COLLECTIONS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
 SINGULAR = {
@@ -41,7 +40,6 @@ OTHER_NAMES = {
         "protocolmetadata": "protocoloptions",
         "bindingoptions": "protocoloptions",
         "envelopeattributes": "envelopemetadata",
-        "contenttype": "datacontenttype",
     },
     "endpoints": {"format": "envelope", "config": "protocoloptions", "definitiongroups": "messagegroups"},
     "messagegroups": {"format": "envelope", "binding": "protocol", "definitions": "messages"},
@@ -58,7 +56,8 @@ READ_ANYWAY = frozenset({"basemessageuri", "basemessageurl"})
 
 
 @cache
-def _model() -> Model:
+def messaging_model() -> Model:
+    """The model that we ship."""
     return load_model("messaging")
 
 
@@ -99,7 +98,7 @@ def _shape(steps: tuple[str, ...]) -> Remark:
 
 def id_other_than_key(document: Document) -> Iterator[Remark]:
     """The id that an entity states is the key it stands under."""
-    for steps, entity in _entities(document):
+    for steps, entity in entities(document):
         name = SINGULAR[steps[-2]] + "id"
         stated = entity.get(name)
         if isinstance(stated, str) and stated != steps[-1]:
@@ -110,7 +109,7 @@ def id_other_than_key(document: Document) -> Iterator[Remark]:
 def ids_collide(document: Document) -> Iterator[Remark]:
     """Ids that differ in case only cannot be stored side by side."""
     seen: dict[tuple[str, ...], str] = {}
-    for steps, _ in _entities(document):
+    for steps, _ in entities(document):
         known = seen.setdefault((*steps[:-1], steps[-1].lower()), steps[-1])
         if known != steps[-1]:
             sentence = f"{steps[-1]!r} and {known!r} differ in case only, and ids do not."
@@ -123,22 +122,31 @@ def member_misspelt(document: Document) -> Iterator[Remark]:
         meant = OTHER_COLLECTIONS.get(name.lower()) or _wrong_case(name, tuple(COLLECTIONS))
         if meant:
             yield Remark(pointer((name,)), f"{name} is not read.", f"Did you mean {meant}?")
-    for steps, entity in _entities(document):
+    for steps, entity in entities(document):
         kind = steps[-2]
         for name, value in entity.items():
             meant = _meant(kind, name)
-            if meant == "envelope" and isinstance(value, str) and wire_named(value).options:
-                meant = "protocol"
+            if name == "format" and meant:
+                meant = _selector(value)
             if meant and meant not in entity:
                 yield Remark(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
 
 
 def default_version_misplaced(document: Document) -> Iterator[Remark]:
     """The id of the default Version stands in meta."""
-    for steps, entity in _entities(document):
+    for steps, entity in entities(document):
         for name in ("defaultversionid", "latestversionid") if len(steps) == 4 else ():
             if name in entity:
                 yield Remark(pointer((*steps, name)), f"{name} belongs into meta.", "Write meta.defaultversionid.")
+
+
+def _selector(value: Any) -> str:
+    """What 0.5 called format: the envelope or the protocol. Anything else is another format."""
+    if not isinstance(value, str):
+        return ""
+    if value.lower() == ENVELOPE.lower():
+        return "envelope"
+    return "protocol" if wire_named(value).options else ""
 
 
 @cache
@@ -157,7 +165,7 @@ def _meant(kind: str, name: str) -> str:
 
 @cache
 def _members_of(kind: str) -> tuple[str, ...]:
-    groups = _model().groups
+    groups = messaging_model().groups
     if kind in groups:
         return (*groups[kind].attributes, COLLECTIONS[kind], "protocoloptions", "envelopeoptions")
     resource = groups["messagegroups" if kind == "messages" else "schemagroups"].resources[kind]
@@ -168,96 +176,8 @@ def _wrong_case(name: str, known: tuple[str, ...]) -> str:
     return name.lower() if name not in known and name.lower() in known else ""
 
 
-def base_name_variant(message: Message) -> Iterator[Remark]:
-    """The base reference is called basemessage."""
-    for name in sorted(READ_ANYWAY):
-        if name in message.own:
-            yield Remark(message.at(name), f"{name} is another name of basemessage.", "Write basemessage.")
-
-
-def attributes_in_options(message: Message) -> Iterator[Remark]:
-    """The attributes of an envelope stand in envelopemetadata."""
-    options = section(message.own, "envelopeoptions")
-    if options and not section(message.own, "envelopemetadata") and all(isinstance(v, dict) for v in options.values()):
-        sentence = "the attributes of the envelope stand in envelopeoptions."
-        yield Remark(message.at("envelopeoptions"), sentence, "Move them to envelopemetadata.")
-
-
-def attributes_nested(message: Message) -> Iterator[Remark]:
-    """The attributes of an envelope stand directly in envelopemetadata."""
-    metadata = section(message.own, "envelopemetadata")
-    inner = metadata.get("attributes")
-    if (
-        set(metadata) == {"attributes"}
-        and isinstance(inner, dict)
-        and inner
-        and all(isinstance(value, dict) for value in inner.values())
-    ):
-        sentence = "the attributes of the envelope are nested under `attributes`."
-        yield Remark(message.at("envelopemetadata", "attributes"), sentence, "Move them one level up.")
-
-
-def value_refused(document: Document) -> Iterator[Remark]:
-    """Values that the model of messages, schemas and endpoints does not allow."""
-    model = _model()
-    messages = model.groups["messagegroups"].resources["messages"]
-    for message in document.messages:
-        if message.borrowed:
-            continue
-        body, _ = read_message(messages, message.own)
-        selected = {name: text(message.effective, name) for name in ("envelope", "protocol")}
-        selected["protocol"] = canonical_protocol(selected["protocol"])
-        chosen = {name: value for name, value in selected.items() if value}
-        for violation in _checked(model, messages.attributes, {**body, **chosen}):
-            yield _refused(message.at(*violation.path), violation)
-    for steps, entity in _entities(document):
-        if steps[-2] == "messages":
-            continue
-        kind = model.groups.get(steps[-2])
-        attributes = kind.attributes if kind else model.groups["schemagroups"].resources["schemas"].attributes
-        body = read_endpoint(kind, entity)[0] if kind and steps[-2] == "endpoints" else entity
-        for violation in _checked(model, attributes, body):
-            yield _refused(pointer((*steps, *violation.path)), violation)
-        for violation in _meta_violations(model, section(entity, "meta")) if steps[-2] == "schemas" else ():
-            yield _refused(pointer((*steps, "meta", *violation.path)), violation)
-
-
-def _meta_violations(model: Model, meta: Tree) -> Iterator[Violation]:
-    given = {name: value for name, value in meta.items() if value != "none"}  # C-51
-    yield from _checked(model, model.groups["schemagroups"].resources["schemas"].metaattributes, given)
-
-
-def _checked(model: Model, attributes: Attributes, body: Tree) -> Iterator[Violation]:
-    known = {name: value for name, value in body.items() if name in attributes or name in OBJECTS}
-    for violation in conform(model, attributes, known)[1]:
-        # What is missing a server fills in, or a rule of its own says; types have a rule for older names.
-        if violation.kind == "missing" or _said_elsewhere(violation, body):
-            continue
-        yield violation
-
-
-def _said_elsewhere(violation: Violation, body: Tree) -> bool:
-    path = violation.path
-    if path[0] in COLLECTIONS.values() or (len(path) == 1 and path[0] in (*OBJECTS, "versions")):
-        return True
-    if path[0] == "envelopemetadata" and len(path) == 2:
-        return True
-    if path[0] == "protocoloptions" and not (
-        len(path) > 3 and path[-1] in ("type", "required", "description", "specurl")
-    ):
-        # Shapes and names of options are the concern of the rules on options; endpoints have theirs.
-        return "usage" not in body
-    value: Any = body
-    for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
-    return path[-1] == "type" and isinstance(value, str) and value.lower() in ("datetime", "var")
-
-
-def _refused(place: str, violation: Violation) -> Remark:
-    return Remark(place, f"{violation.path[-1]} {violation.detail}.", "Correct the value.")
-
-
-def _entities(document: Document) -> Iterator[tuple[tuple[str, ...], Tree]]:
+def entities(document: Document) -> Iterator[tuple[tuple[str, ...], Tree]]:
+    """Every group, message, schema and endpoint with the way to it."""
     for kind, inner in COLLECTIONS.items():
         for name, group in members(document.tree, kind).items():
             yield (kind, name), group

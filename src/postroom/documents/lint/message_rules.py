@@ -105,11 +105,35 @@ def metadata_missing(message: Message) -> Iterator[Remark]:
     """A message with an envelope has envelopemetadata, one with a protocol has protocoloptions."""
     for selector, member in METADATA.items():
         named = text(message.own, selector)
+        # A group's selector is that of its messages; a registry writes it into them.
+        inherited = canonical_protocol(named) == canonical_protocol(text(message.place.owner, selector))
         if canonical_protocol(named) and message.effective and member not in message.effective:
-            if member in message.own:
-                continue  # it is there and no object, which is another finding
+            if inherited or member in message.own:  # the latter is no object, which is another finding
+                continue
             remedy = f"Add {member}, or leave {selector} out."
             yield Remark(message.at(selector), f"{selector} is {named}, and {member} is missing.", remedy)
+
+
+def attributes_in_options(message: Message) -> Iterator[Remark]:
+    """The attributes of an envelope stand in envelopemetadata."""
+    options = section(message.own, "envelopeoptions")
+    if options and not section(message.own, "envelopemetadata") and all(isinstance(v, dict) for v in options.values()):
+        sentence = "the attributes of the envelope stand in envelopeoptions."
+        yield Remark(message.at("envelopeoptions"), sentence, "Move them to envelopemetadata.")
+
+
+def attributes_nested(message: Message) -> Iterator[Remark]:
+    """The attributes of an envelope stand directly in envelopemetadata."""
+    metadata = section(message.own, "envelopemetadata")
+    inner = metadata.get("attributes")
+    if (
+        set(metadata) == {"attributes"}
+        and isinstance(inner, dict)
+        and inner
+        and all(isinstance(value, dict) for value in inner.values())
+    ):
+        sentence = "the attributes of the envelope are nested under `attributes`."
+        yield Remark(message.at("envelopemetadata", "attributes"), sentence, "Move them one level up.")
 
 
 def schema_twice(message: Message) -> Iterator[Remark]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from postroom.documents.lint.findings import Remark
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.properties import Property
+from postroom.documents.lint.properties import TYPE_VARIANTS, Property
 from postroom.documents.lint.subjects import Message
 from postroom.messages.templates import has_placeholder
 from postroom.messages.tree import Tree
@@ -20,6 +20,13 @@ EXCLUSIVE = (("method", "status"), ("key", "key_base64"))
 RANGES = {"qos": (0, 2), "payload_format": (0, 1)}
 # Under these names older texts nest the options.
 NESTED = ("options", "properties")
+# What the text allows where it gives an option a type that is no text.
+ALLOWED_TYPES = {
+    "boolean": ("boolean",),
+    "integer": ("integer", "uinteger", "ulong"),
+    "timestamp": ("timestamp",),
+    "binary": ("binary", "string", "uritemplate"),
+}
 CLOSED_SECTIONS = ("properties", "header")
 
 _TOKEN = re.compile(r"\A[A-Za-z0-9!#$%&'*+.^_`|~\-]+\Z")
@@ -197,3 +204,14 @@ def message_id_fixed(message: Message) -> Iterator[Remark]:
 def _is_message_id(message: Message, one: Property) -> bool:
     in_properties = one.option is not None and one.option.name == "properties"
     return message.wire.name == "AMQP/1.0" and in_properties and one.name == "message-id"
+
+
+def option_type(message: Message) -> Iterator[Remark]:
+    """The type that an option has by the protocol cannot be another one."""
+    for one in message.option_properties:
+        stated = text(one.written, "type").lower()
+        allowed = ALLOWED_TYPES.get(one.default, ())
+        in_model = one.option is not None and one.option.name == "properties"  # whose types the model has
+        if not one.bare and stated and allowed and not in_model and TYPE_VARIANTS.get(stated, stated) not in allowed:
+            sentence = f"{one.name} is of type {one.default}, not {stated}."
+            yield Remark(f"{one.pointer}/type", sentence, f"Write {one.default}, or leave the type out.")

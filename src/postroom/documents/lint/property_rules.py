@@ -53,6 +53,13 @@ def property_bare(message: Message) -> Iterator[Remark]:
             )
 
 
+def description_empty(message: Message) -> Iterator[Remark]:
+    """A description that is there says something."""
+    for one in message.properties:
+        if not one.bare and one.written.get("description") == "":
+            yield Remark(f"{one.pointer}/description", "the description is empty.", "Write one, or leave it out.")
+
+
 def type_unknown(message: Message) -> Iterator[Remark]:
     """The type of a property is one of twelve."""
     for one in message.properties:

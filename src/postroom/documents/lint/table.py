@@ -13,6 +13,7 @@ from postroom.documents.lint import (
     endpoint_rules,
     event_rules,
     message_rules,
+    model_rules,
     option_rules,
     property_rules,
     schema_checks,
@@ -51,7 +52,7 @@ RULES: tuple[Rule, ...] = (
         "MSG-024 MSG-035 MSG-036 MSG-037 MSG-038 MSG-065 MSG-066 MSG-068 MSG-070 MSG-071 MSG-084 MSG-085 MSG-086 "
         "MSG-088 MSG-089 MSG-092 MSG-093 MSG-094 MSG-095 MSG-096 EP-007 EP-009 EP-012",
         "document",
-        document_rules.value_refused,
+        model_rules.value_refused,
     ),
     # Selectors and members of a message
     _rule("selector_empty", "error", "MSG-004 MSG-005", "message", message_rules.selector_empty),
@@ -62,12 +63,13 @@ RULES: tuple[Rule, ...] = (
     _rule("protocol_version_missing", "warning", "MSG-006", "message", message_rules.protocol_version_missing),
     _rule("group_mismatch", "error", "MSG-008 MSG-009 EP-008 EP-011", "message", message_rules.group_mismatch),
     _rule("metadata_missing", "error", "MSG-022 MSG-025", "message", message_rules.metadata_missing),
-    _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", document_rules.attributes_in_options),
-    _rule("attributes_nested", "info", "MSG-023", "message", document_rules.attributes_nested),
+    _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", message_rules.attributes_in_options),
+    _rule("attributes_nested", "info", "MSG-023", "message", message_rules.attributes_nested),
     _rule("xref_dangling", "warning", "MSG-015", "document", message_rules.reference_dangling),
     _rule("definition_refused", "error", "MSG-046", "message", message_rules.definition_refused),
     # Properties
     _rule("property_bare", "warning", "MSG-023", "message", property_rules.property_bare),
+    _rule("description_empty", "error", "MSG-036", "message", property_rules.description_empty),
     _rule("type_unknown", "error", "MSG-039", "message", property_rules.type_unknown),
     _rule("type_variant", "warning", "MSG-039", "message", property_rules.type_variant),
     _rule(
@@ -109,13 +111,20 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "option_out_of_range", "error", "MSG-081 MSG-082 MSG-108 MSG-113", "message", option_rules.option_out_of_range
     ),
+    _rule(
+        "option_type",
+        "error",
+        "MSG-102 MSG-103 MSG-104 MSG-105 MSG-106 MSG-108 MSG-109 MSG-111 MSG-113 MSG-114 MSG-118 MSG-120",
+        "message",
+        option_rules.option_type,
+    ),
     _rule("option_shape", "error", "MSG-078 MSG-083 MSG-116 MSG-123 MSG-126", "message", option_rules.shape_wrong),
     _rule("option_as_map", "info", "MSG-079", "message", option_rules.query_as_map),
     _rule("header_name", "error", "MSG-078 MSG-098 MSG-099 MSG-100 MSG-101", "message", option_rules.header_name),
     _rule("names_collide", "error", "MSG-098", "message", option_rules.names_collide),
     _rule("message_id_fixed", "warning", "MSG-097", "message", option_rules.message_id_fixed),
     # Base messages
-    _rule("base_name_variant", "info", "MSG-021", "message", document_rules.base_name_variant),
+    _rule("base_name_variant", "info", "MSG-021", "message", base_rules.base_name_variant),
     _rule("base_conflict", "error", "MSG-021", "message", base_rules.base_conflict),
     _rule("base_malformed", "error", "MSG-013", "message", base_rules.base_malformed),
     _rule("base_circle", "error", "MSG-016", "message", base_rules.base_circle),
