@@ -61,6 +61,23 @@ def test_the_counterexample_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '{"lat": 1}' in finding.sentence
 
 
+@pytest.mark.parametrize(
+    ("mode", "place"),
+    [("backward", "/r"), ("backward_transitive", "/r"), ("forward", "/w"), ("full", "")],
+)
+def test_the_place_is_the_one_in_the_newer_document(monkeypatch: pytest.MonkeyPatch, mode: str, place: str) -> None:
+    verdict = Verdict(answer="incompatible", reason="it is", writer_at="/w", reader_at="/r")
+    monkeypatch.setattr(schema_checks, "readable", answering(verdict, []))
+    [finding] = found(with_versions(mode, POSITION, STRICTER), "schema_incompatible")
+    assert finding.pointer == f"{SCHEMA}/versions/2/schema{place}"
+
+
+def test_formats_answer_with_a_counterexample_of_their_own() -> None:
+    [finding] = found(with_versions("backward", POSITION, STRICTER), "schema_incompatible")
+    assert "Counterexample: {" in finding.sentence
+    assert not found(with_versions("forward", POSITION, STRICTER), "schema_incompatible")
+
+
 def test_doubt_is_for_information(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_checks, "readable", answering(Verdict(answer="undecided", reason="too deep"), []))
     [finding] = found(with_versions("backward_transitive", POSITION, STRICTER), "schema_undecided")

@@ -161,15 +161,27 @@ def incompatible(checks: SchemaChecks) -> Iterator[Remark]:
     for pointer, mode, verdict in checks.verdicts:
         if verdict.answer == "incompatible":
             shown = f" Counterexample: {verdict.shown}" if verdict.shown else ""
-            sentence = f"this Version is not {mode} compatible: {verdict.reason.rstrip('.')}.{shown}"
-            yield Remark(pointer + (verdict.reader_at if mode.startswith("backward") else ""), sentence)
+            sentence = f"this Version is not {mode} compatible: {_reason(verdict)}.{shown}"
+            remedy = "Change it so that it is, or start a new schema."
+            yield Remark(pointer + _inside(mode, verdict), sentence, remedy)
+
+
+def _inside(mode: str, verdict: Verdict) -> str:
+    """Where in the newer document, which reads in one direction and writes in the other."""
+    place = {"backward": verdict.reader_at, "forward": verdict.writer_at}.get(mode.partition("_")[0], "")
+    return place if place.startswith("/") else ""
+
+
+def _reason(verdict: Verdict) -> str:
+    reason = verdict.reason.rstrip(".")
+    return reason[:1].lower() + reason[1:] if reason[1:2].islower() else reason
 
 
 def undecided(checks: SchemaChecks) -> Iterator[Remark]:
     """Versions of which nobody can tell whether they are compatible."""
     for pointer, mode, verdict in checks.verdicts:
         if verdict.answer == "undecided":
-            yield Remark(pointer, f"whether this Version is {mode} compatible is not decided: {verdict.reason}")
+            yield Remark(pointer, f"whether this Version is {mode} compatible is not decided: {_reason(verdict)}.")
 
 
 def _compatibility(schema: Schema) -> str:
