@@ -89,6 +89,7 @@ RULES = [
     ("map<string, int32> a = 1;", "repeated Entry a = 1;", YES, ""),
     ("repeated Entry a = 1;", "map<string, int32> a = 1;", NO, "was a list and is a map"),
     ("Entry a = 1;", "map<string, int32> a = 1;", YES, ""),
+    ("Part a = 1;", "map<int32, int32> a = 1;", NO, "of which the reader sees 0"),
     ("map<string, int32> a = 1;", "Entry a = 1;", NO, "was a list"),
     ("map<string, int32> a = 1;", "string a = 1;", NO, "was a list"),
     ("int32 a = 1;", "optional int32 a = 1;", YES, ""),

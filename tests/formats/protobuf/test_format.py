@@ -143,6 +143,7 @@ def test_proto2_groups_extensions_and_defaults(oven: Any) -> None:
         (b"\x32\x07\x0a\x01k\x12\x02\x08\x01", "/by_name/k/sku", "payload_wire_type", "a varint"),
         (b"\x32\x02\x08\x01", "/by_name/", "payload_wire_type", "a varint"),
         (b"\x32\x03\x0a\x01\xff", "/by_name/0", "payload_not_text", "0xff"),
+        (b"\x32\x05\x0a\x01k\x18\x01", "/by_name/k", "payload_map_entry", "a field 3"),
         (b"\x30\x01", "/by_name/0", "payload_wire_type", "a varint"),
         (b"\x2a\x00\x2a\x02\x0a\x09", "/lines/1", "payload_not_protobuf", "an end"),
         (b"\x10" + b"\xff" * 10 + b"\x01", "", "payload_not_protobuf", "more than 10 bytes"),

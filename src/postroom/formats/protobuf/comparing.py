@@ -156,6 +156,10 @@ class _Comparing:
                 yield Break(reason, field.full_name, namesake.full_name, _examples(field, namesake))
             elif member is not None:
                 yield from self._field(field, member)
+            elif pair.reader.GetOptions().map_entry:
+                # The runtime passes over a whole entry that has more than a key and a value.
+                reason = f"{field.name} has no place in the entries of a map"
+                yield Break(reason, field.full_name, pair.reader.full_name, _examples(field, field))
         self._note(pair)
         yield from _required(written, read.values(), pair.writer.full_name)
         yield from _oneofs(written, pair.reader)

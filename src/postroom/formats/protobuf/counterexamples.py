@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.formats.protobuf import wellknown
 from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import entry_of, member_name
+from postroom.formats.protobuf.members import entry_of, member_name, message_class
 from postroom.formats.protobuf.writing import Writer
 
 Path = tuple[tuple[Descriptor, FieldDescriptor], ...]
@@ -28,7 +27,7 @@ def payload_at(
     value: Any = {**_Least(compiled).message(message), **members}
     for parent, field in reversed(path):
         value = {**_Least(compiled).message(parent), member_name(field): _held(field, value)}
-    made = message_factory.GetMessageClass(root)()
+    made = message_class(root)()
     writer = Writer(compiled)
     writer.write(made, value)
     if writer.violations or not type(made).IsInitialized(made):

@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -17,6 +16,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.protobuf import columns, comparing, samples, wellknown, wire
 from postroom.formats.protobuf.compiled import Compiled, compiled
+from postroom.formats.protobuf.members import message_class
 from postroom.formats.protobuf.reading import Read, Reader, Suspicious
 from postroom.formats.protobuf.roots import root_message
 from postroom.formats.protobuf.writing import Writer
@@ -31,7 +31,7 @@ class Protobuf:
     def __init__(self, schema: Compiled, message: Descriptor) -> None:
         self._compiled = schema
         self._descriptor = message
-        self._class: Any = message_factory.GetMessageClass(message)
+        self._class: Any = message_class(message)
         self._parse = self._class.FromString
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:

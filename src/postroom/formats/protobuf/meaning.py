@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from postroom.formats.protobuf import wire
 from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import Entry, entry_of, is_map, member_name
+from postroom.formats.protobuf.members import Entry, entry_of, is_map, member_name, message_class
 
 _F = FieldDescriptor
 
 
 def lost_meaning(payload: bytes, writer: tuple[Compiled, Descriptor], reader: tuple[Compiled, Descriptor]) -> str:
     """What goes wrong when a writer's payload is read as another message; nothing if all is well."""
-    written = message_factory.GetMessageClass(writer[1]).FromString(payload)
-    kind = message_factory.GetMessageClass(reader[1])
+    written = message_class(writer[1]).FromString(payload)
+    kind = message_class(reader[1])
     try:
         read = kind.FromString(payload)
     except DecodeError:
@@ -126,7 +125,7 @@ class _Comparison:
 
 def _items(field: FieldDescriptor, value: Any) -> list[Any]:
     if is_map(field) and field.message_type is not None:
-        entry = message_factory.GetMessageClass(field.message_type)
+        entry = message_class(field.message_type)
         return [_as_entry(entry, key, item) for key, item in value.items()]
     return list(value) if field.is_repeated else [value]
 

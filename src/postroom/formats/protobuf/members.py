@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from postroom.errors import SchemaRefused
 
 
 class Entry(NamedTuple):
@@ -12,6 +15,15 @@ class Entry(NamedTuple):
 
     key: FieldDescriptor
     value: FieldDescriptor
+
+
+def message_class(message: Descriptor) -> Any:
+    """The Python class of a message type."""
+    try:
+        return message_factory.GetMessageClass(message)
+    except RecursionError:
+        # The runtime makes the classes of all members first, one inside the other.
+        raise SchemaRefused(f"too long a chain of messages starts at {message.full_name}.") from None
 
 
 def member_name(member: FieldDescriptor) -> str:

@@ -10,14 +10,14 @@ import keyword
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import wellknown
 from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import Entry, entry_of, held_message, member_name
+from postroom.formats.protobuf.members import Entry, entry_of, held_message, member_name, message_class
 
 Read = Callable[[Any], Any]
 
@@ -73,7 +73,7 @@ class Reader:
                     self._names[inner.full_name] = short or f"read_{len(self._names)}"
                     if not short:
                         waiting.append((self._names[inner.full_name], inner))
-            self._space[f"has_{name}"] = message_factory.GetMessageClass(message).HasField
+            self._space[f"has_{name}"] = message_class(message).HasField
             self._space[f"known_{name}"] = frozenset(member.number for member in members)
             exec("\n".join(self._source(name, members)), self._space)  # noqa: S102
 
@@ -135,8 +135,8 @@ class Reader:
         url: str = message.type_url
         try:
             held = self._compiled.pool.FindMessageTypeByName(url.rpartition("/")[2])
-            value = self.reads(held)(message_factory.GetMessageClass(held).FromString(message.value))
-        except (KeyError, DecodeError, Suspicious, wellknown.OutOfRange):
+            value = self.reads(held)(message_class(held).FromString(message.value))
+        except (KeyError, DecodeError, Suspicious, SchemaRefused, wellknown.OutOfRange):
             return {"@type": url, "value": message.value}
         if held.full_name not in wellknown.NAMES and isinstance(value, dict) and "@type" not in value:
             return {"@type": url, **value}

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from postroom.formats.protobuf import wellknown
 from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import is_map, member_name
+from postroom.formats.protobuf.members import is_map, member_name, message_class
 from postroom.formats.schema import Violation
 from postroom.model.pointers import pointer
 
@@ -130,7 +129,10 @@ class _Walk:
                 if len(self.violations) >= MOST_VIOLATIONS:
                     return
                 member = members.get(field.number)
-                if member is not None:
+                if member is None and is_entry:
+                    # The parser passes over a whole entry that has more.
+                    self.add(steps, "payload_map_entry", "a key and a value", f"also a field {field.number}")
+                elif member is not None:
                     here = steps if is_entry else (*steps, *_steps(member, counts, field.value))
                     self.field(field, member, here, depth)
         except _Broken as broken:
@@ -178,7 +180,7 @@ class _Walk:
 
     def moment(self, payload: bytes, message: Descriptor, steps: tuple[object, ...]) -> None:
         try:
-            parsed = message_factory.GetMessageClass(message).FromString(payload)
+            parsed = message_class(message).FromString(payload)
             if message.full_name == wellknown.TIMESTAMP:
                 wellknown.timestamp_text(parsed)
             else:
@@ -206,7 +208,7 @@ def _steps(member: FieldDescriptor, counts: Counter[int], value: Any) -> tuple[o
 def _key(entry: Descriptor, value: Any, index: int) -> object:
     """The key of a map's entry; its index where the entry cannot be parsed."""
     try:
-        parsed: Any = message_factory.GetMessageClass(entry).FromString(value)
+        parsed: Any = message_class(entry).FromString(value)
         key: object = parsed.key
     except (DecodeError, TypeError):
         return index

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import wellknown
 from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import Entry, entry_of, is_map, member_name
+from postroom.formats.protobuf.members import Entry, entry_of, is_map, member_name, message_class
 from postroom.formats.protobuf.scalars import Unfit, map_key, scalar
 from postroom.formats.protobuf.wire import DEEPEST, MOST_VIOLATIONS
 from postroom.formats.schema import Violation
@@ -182,13 +182,14 @@ class Writer:
         rest = {name: item for name, item in value.items() if name != "@type"}
         try:
             held = self._compiled.pool.FindMessageTypeByName(url.rpartition("/")[2])
-        except KeyError:
+            message_class(held)
+        except (KeyError, SchemaRefused):
             held = None
         message.type_url = url
         if held is None or isinstance(rest.get("value"), bytes):
             self._raw_any(message, rest, steps)
             return
-        inner = message_factory.GetMessageClass(held)()
+        inner = message_class(held)()
         nested = held.full_name in wellknown.NAMES or "@type" in self._names(held)
         self.write(inner, rest.get("value") if nested else rest, steps, depth + 1)
         if not self.violations:
