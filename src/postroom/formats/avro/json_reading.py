@@ -36,7 +36,7 @@ from postroom.formats.schema import Violation
 
 _MOST_VIOLATIONS = 20
 _STEPS = 20_000
-_STEPS_PER_BYTE = 10
+_STEPS_PER_BYTE = 4
 _DECIMALS = ("decimal", "big-decimal")
 # Digits alone are bytes, as Avro's encoding has it; only what can hardly be bytes is a number.
 _NUMBER = re.compile(r"-?\d+\.\d+\Z")
