@@ -340,6 +340,9 @@ def test_the_version_of_this_request_becomes_the_default(garage: Any) -> None:
     made = garage.send("POST", f"{DRIVING}$details?setdefaultversionid=request", {"versionid": "c"})
     assert made.json()["isdefault"] is True
     assert garage.get(f"{DRIVING}/meta")["defaultversionsticky"] is True
+    again = garage.send("POST", f"{DRIVING}$details?setdefaultversionid=request", {"versionid": "a"})
+    assert (again.status_code, again.json()["isdefault"]) == (200, True), "an update of a Version counts as well"
+    assert garage.problem("PUT", f"{DRIVING}$details?setdefaultversionid=request", {}) == "defaultversionid_request"
     versions = f"{DRIVING}/versions"
     assert garage.problem("POST", f"{versions}?setdefaultversionid=request", {"x": {}, "y": {}}) == "too_many_versions"
     assert garage.problem("POST", f"{versions}?setdefaultversionid=request", {}) == "defaultversionid_request"

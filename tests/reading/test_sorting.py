@@ -67,6 +67,8 @@ def test_bad_orders_are_refused(parked: Any, sort: str) -> None:
 @pytest.mark.feature("FLAG-062")
 def test_resources_are_not_sorted_by_their_versions(parked: Any) -> None:
     assert parked.problem("GET", "/fleets/north/vehicles?sort=versions.name") == "bad_sort"
+    assert parked.problem("GET", "/fleets/north/vehicles?sort=meta") == "bad_sort"
+    assert parked.send("GET", "/fleets/north/vehicles?sort=meta.epoch").status_code == 200
     assert list(parked.get("/fleets/north/vehicles?sort=wheels=desc")) == ["truck", "van"]
     assert list(parked.get("/fleets/north/manuals?sort=meta.xref=desc")) == ["likewise", "driving"]
     assert list(parked.get("/fleets/north/manuals/driving/versions?sort=name=desc")) == ["b", "a"]

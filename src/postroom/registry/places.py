@@ -72,6 +72,7 @@ def resolve(model: Model, path: str) -> Place:
     details = bool(parts) and parts[-1].endswith(DETAILS)
     if details:
         parts[-1] = parts[-1].removesuffix(DETAILS)
+        parts = parts if parts != [""] else []
     place = _place(model, parts, path)
     if details and place.kind not in ("resource", "version"):
         raise RegistryProblem("bad_details", path)

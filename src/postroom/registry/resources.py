@@ -69,7 +69,9 @@ class ResourceWrite:
             raise RegistryProblem("missing_versions", self.xid)
         link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
         draft = apply_meta(self.interaction, self.kind, self.xid, self.existing, meta, self.patch)
-        choose_default(draft, self.kind, self.drafts, default, self.drafting.added(), self.xid)
+        # The rule for `request` asks for a Version that is created, the text of its error for one that is processed.
+        candidates = self.drafting.added() or (list(versions or ()) if own is None else [])
+        choose_default(draft, self.kind, self.drafts, default, candidates, self.xid)
         return self.finish(draft)
 
     def finish(self, meta: MetaDraft) -> Written:

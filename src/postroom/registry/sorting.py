@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from postroom.model.types import Attributes
 from postroom.registry.comparing import Key, order_key
 from postroom.registry.dotted import BadPath, Path, parse_path, values_at
 from postroom.registry.places import Place
@@ -66,10 +67,16 @@ def _check_scalar(place: Place, path: Path, text: str, subject: str) -> None:
     nested = place.group.resources if place.kind == "groups" else {"versions"} if place.kind == "resources" else ()
     if path[0] in nested:
         _refuse(text, "it leads into another collection", subject)
-    attributes = place.group.attributes if place.kind == "groups" else place.resource.attributes
-    attribute = attributes.get(str(path[0]))
+    attribute = _attributes(place).get(str(path[0]))
     if len(path) == 1 and attribute is not None and attribute.type in NOT_SCALAR:
         _refuse(text, f"{path[0]} is no scalar", subject)
+
+
+def _attributes(place: Place) -> Attributes:
+    if place.kind == "groups":
+        return place.group.attributes
+    above = place.resource.resourceattributes if place.kind == "resources" else {}
+    return {**above, **place.resource.attributes}
 
 
 def _refuse(text: str, detail: str, subject: str) -> NoReturn:
