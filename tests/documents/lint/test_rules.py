@@ -97,6 +97,7 @@ FOUND: list[tuple[str, Tree, str]] = [
     ),
     # Properties
     ("property_bare", with_attribute("subject", "vehicle"), f"{ATTRIBUTES}/subject"),
+    ("property_member_misspelt", with_attribute("subject", {"requird": True}), f"{ATTRIBUTES}/subject/requird"),
     ("description_empty", with_attribute("subject", {"description": ""}), f"{ATTRIBUTES}/subject/description"),
     ("type_unknown", with_attribute("subject", {"type": "strin"}), f"{ATTRIBUTES}/subject/type"),
     ("type_variant", with_attribute("time", {"type": "datetime"}), f"{ATTRIBUTES}/time/type"),
@@ -125,6 +126,7 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("now_variant", with_attribute("time", {"value": "01-01-0000T00:00:00Z"}), f"{ATTRIBUTES}/time/value"),
     # CloudEvents
     ("attribute_name", with_attribute("partitionKey", {}), f"{ATTRIBUTES}/partitionKey"),
+    ("attribute_misspelt", with_attribute("datacontentype", {}), f"{ATTRIBUTES}/datacontentype"),
     ("specversion_other", with_attribute("specversion", {"value": "0.3"}), f"{ATTRIBUTES}/specversion/value"),
     ("specversion_other", with_attribute("specversion", {"type": "uri"}), f"{ATTRIBUTES}/specversion/type"),
     ("required_attribute_optional", with_attribute("id", {"required": False}), f"{ATTRIBUTES}/id/required"),
@@ -217,6 +219,7 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("schema_dangling", with_message({"dataschemauri": None, "dataschemaxid": f"{SCHEMA}s"}), f"{MOVED}/dataschemaxid"),
     ("schema_outside", with_message({"dataschemauri": "https://schemas.example/p"}), f"{MOVED}/dataschemauri"),
     ("schema_type_missing", with_message({"dataschemauri": f"{SCHEMA}#/definitions/gone"}), f"{MOVED}/dataschemauri"),
+    ("schema_type_after_colon", with_message({"dataschemauri": f"{SCHEMA}:lat"}), f"{MOVED}/dataschemauri"),
     ("formats_differ", with_message({"dataschemaformat": "JsonSchema/draft-04"}), f"{MOVED}/dataschemaformat"),
     (
         "inline_schema_refused",
@@ -411,6 +414,9 @@ LEFT_ALONE: list[tuple[str, Tree]] = [
         with_second({"basemessage": MOVED, "protocol": "NATS", "protocoloptions": {"subject": "x"}}),
     ),
     ("always_ambiguous", with_second({"basemessage": MOVED})),
+    ("schema_type_after_colon", with_message({"dataschemauri": f"#{SCHEMA}:lat"})),
+    ("attribute_misspelt", with_attribute("sources", {"value": "a"})),
+    ("property_member_misspelt", with_attribute("subject", {"example": "a", "format": "b"})),
     ("schema_unused", {"schemagroups": CLEAN["schemagroups"]}),
     ("base_dangling", with_second({"basemessage": "https://a.example/m"})),
     ("base_circle", with_second({"basemessage": MOVED})),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 
@@ -15,6 +16,8 @@ from postroom.messages.tree import local_path
 
 ALWAYS_REQUIRED = ("specversion", "type", "id", "source")
 SPECVERSION = "1.0"
+# Short names are too near to good names of extensions.
+CORE_ATTRIBUTES = ("specversion", "subject", "dataschema", "datacontenttype")
 
 _NAME = re.compile(r"\A[a-z0-9]+\Z")
 
@@ -34,6 +37,15 @@ def attribute_name(message: Message) -> Iterator[Remark]:
             plain = re.sub("[^a-z0-9]", "", one.name.lower())
             remedy = f"Write {plain}." if plain else "Use lower-case letters and digits."
             yield Remark(one.pointer, f"CloudEvents attributes are not called {one.name!r}.", remedy)
+
+
+def attribute_misspelt(message: Message) -> Iterator[Remark]:
+    """An extension attribute that looks like one of the attributes that all events have."""
+    for one in _attributes(message):
+        close = difflib.get_close_matches(one.name.lower(), CORE_ATTRIBUTES, n=1, cutoff=0.85)
+        if close and one.name not in CORE_ATTRIBUTES:
+            sentence = f"{one.name} is taken for an extension attribute."
+            yield Remark(one.pointer, sentence, f"Did you mean {close[0]}?")
 
 
 def specversion_other(message: Message) -> Iterator[Remark]:

@@ -13,6 +13,7 @@ from postroom.documents.lint.properties import TYPE_VARIANTS, Property
 from postroom.documents.lint.subjects import Message
 from postroom.messages.property_types import NOW, checker, is_now
 from postroom.messages.templates import has_placeholder
+from postroom.model.pointers import pointer
 
 TYPES = (
     "any",
@@ -28,6 +29,7 @@ TYPES = (
     "urireference",
     "uritemplate",
 )
+MEMBERS = ("name", "description", "type", "value", "required", "specurl")
 # Types that the options of AMQP have besides those of all properties (MSG-084, MSG-095).
 AMQP_TYPES = ("ulong", "uuid", "uinteger")
 # MSG-051: which types may hold placeholders, by where the property stands.
@@ -51,6 +53,16 @@ def property_bare(message: Message) -> Iterator[Remark]:
                 f"{one.name} is a bare value where an object with a value is asked for.",
                 "Write {" + f'"value": {_shown(one.value)}' + "}.",
             )
+
+
+def member_misspelt(message: Message) -> Iterator[Remark]:
+    """Members of a property that nobody reads and that look like one that is read."""
+    for one in message.properties:
+        for name in () if one.bare else one.written:
+            close = difflib.get_close_matches(str(name).lower(), MEMBERS, n=1, cutoff=0.75)
+            if name not in MEMBERS and close and close[0] not in one.written:
+                place = one.pointer + pointer((name,))
+                yield Remark(place, f"{name} is not read.", f"Did you mean {close[0]}?")
 
 
 def description_empty(message: Message) -> Iterator[Remark]:

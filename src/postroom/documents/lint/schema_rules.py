@@ -44,6 +44,15 @@ def reference_outside(message: Message) -> Iterator[Remark]:
         )
 
 
+def type_after_colon(message: Message) -> Iterator[Remark]:
+    """A type is picked by the fragment; a colon is for references that have a fragment already."""
+    source, name = message.schema, reference_name(message)
+    reference = text(message.own, name)
+    if source is not None and source.place and source.fragment and ":" in reference and "#" not in reference:
+        sentence = f"{source.fragment!r} is picked by a colon, and the reference has no fragment."
+        yield Remark(message.at(name), sentence, f"Write #{source.fragment} at its end.")
+
+
 def formats_differ(message: Message) -> Iterator[Remark]:
     """dataschemaformat is the format of the schema that is referred to."""
     source = message.schema

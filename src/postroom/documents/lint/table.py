@@ -69,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     _rule("definition_refused", "error", "MSG-046", "message", message_rules.definition_refused),
     # Properties
     _rule("property_bare", "warning", "MSG-023", "message", property_rules.property_bare),
+    _rule("property_member_misspelt", "warning", "MSG-036 MSG-037", "message", property_rules.member_misspelt),
     _rule("description_empty", "error", "MSG-036", "message", property_rules.description_empty),
     _rule("type_unknown", "error", "MSG-039", "message", property_rules.type_unknown),
     _rule("type_variant", "warning", "MSG-039", "message", property_rules.type_variant),
@@ -89,6 +90,7 @@ RULES: tuple[Rule, ...] = (
     _rule("now_variant", "info", "MSG-053 MSG-054", "message", property_rules.now_variant),
     # CloudEvents
     _rule("attribute_name", "error", "MSG-055", "message", event_rules.attribute_name),
+    _rule("attribute_misspelt", "warning", "MSG-063", "message", event_rules.attribute_misspelt),
     _rule("specversion_other", "error", "MSG-057 MSG-065", "message", event_rules.specversion_other),
     _rule("required_attribute_optional", "error", "MSG-058", "message", event_rules.always_required),
     _rule("id_fixed", "warning", "MSG-059", "message", event_rules.id_fixed),
@@ -143,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     _rule("schema_dangling", "error", "MSG-028 MSG-030", "document", schema_rules.reference_dangling),
     _rule("schema_outside", "info", "MSG-028", "message", schema_rules.reference_outside),
     _rule("schema_type_missing", "error", "MSG-029 SCH-019 SCH-021 SCH-022", "documents", schema_checks.type_missing),
+    _rule("schema_type_after_colon", "info", "SCH-021 SCH-022", "message", schema_rules.type_after_colon),
     _rule("formats_differ", "warning", "MSG-026", "message", schema_rules.formats_differ),
     _rule("inline_schema_refused", "error", "MSG-027 MSG-131", "message", schema_rules.inline_refused),
     # Payload schemas themselves
