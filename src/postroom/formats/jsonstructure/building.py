@@ -82,7 +82,9 @@ class Builder:
             )
         self._finish()
         found = resolved(named)
-        return dataclasses.replace(found, reserved=_RESERVED) if isinstance(found, Record) else found
+        if isinstance(found, Record):
+            found.reserved = _RESERVED
+        return found
 
     def everything(self) -> None:
         """Build every type of the document, to find what is wrong with any."""
@@ -275,36 +277,11 @@ class Builder:
         if ("selector" in schema) != ("$extends" in schema) or not isinstance(selector, str | None):
             raise SchemaRefused("an inline choice has both $extends and selector.", place=f"{at}/selector")
         if selector is not None:
-            self._check_selector(schema, selector, choices, at)
+            self._heirs.check_selector(schema, selector, choices, at)
         shapes = {
             name: self.schema(choice, at + pointer(["choices", name]), depth + 1) for name, choice in choices.items()
         }
         return Choice(at=at, description=description(schema), choices=shapes, selector=selector)
-
-    def _check_selector(self, schema: dict[str, Any], selector: str, choices: dict[str, Any], at: str) -> None:
-        base, place = self._heirs.bases(schema, at)[0]
-        if base.get("abstract") is not True:
-            raise SchemaRefused("an inline choice extends an abstract type.", place=f"{at}/$extends")
-        declared = base.get("properties", {}).get(selector)
-        if isinstance(declared, dict) and declared.get("type") != "string":
-            raise SchemaRefused("the selector is a member of type string.", place=f"{at}/selector")
-        for name, choice in choices.items():
-            stated = choice.get("type") if isinstance(choice, dict) else None
-            way = at + pointer(["choices", name])
-            target = follow(self._json, steps(stated.get("$ref"), way), way) if isinstance(stated, dict) else choice
-            if not isinstance(target, dict) or place not in self._ancestors(target, way):
-                raise SchemaRefused(f"the choice {name!r} does not extend {place}.", place=way)
-
-    def _ancestors(self, schema: dict[str, Any], at: str) -> set[str]:
-        found: set[str] = set()
-        waiting = [(schema, at)]
-        while waiting:
-            one, place = waiting.pop()
-            for base, base_at in self._heirs.bases(one, place):
-                if base_at not in found:
-                    found.add(base_at)
-                    waiting.append((base, base_at))
-        return found
 
     def _union(self, schema: dict[str, Any], at: str, depth: int) -> Shape:
         stated = schema["type"]

@@ -87,9 +87,13 @@ def _payload(value: Any) -> bytes | None:
 
 
 def _samples(inventor: Inventor, writer: Schema) -> list[Any]:
-    return [
-        value for number in range(_SAMPLES) for value in _invented(inventor, writer.root, 0.8 if number % 2 else 0.2)
-    ]
+    found: list[Any] = []
+    for number in range(_SAMPLES):
+        made = _invented(inventor, writer.root, 0.8 if number % 2 else 0.2)
+        if not made:
+            break  # too large to be invented, or nothing to invent
+        found += made
+    return found
 
 
 def _invented(inventor: Inventor, shape: Shape, likely: float) -> list[Any]:

@@ -141,7 +141,6 @@ class Comparison:
         return found
 
     def _tuple(self, writer: Tuple, reader: Tuple | Listing, assumed: Pairs) -> list[Gap]:
-        samples = self.invent(writer)
         if isinstance(reader, Listing):
             count = len(writer.members)
             within = reader.rules.get("minItems", 0) <= count <= reader.rules.get("maxItems", count)
@@ -150,11 +149,12 @@ class Comparison:
             readers = [reader.items] * count
         else:
             if len(writer.members) != len(reader.members):
-                return gap("the tuples have different lengths", writer, reader, samples)
+                return gap("the tuples have different lengths", writer, reader, self.invent(writer))
             readers = [member for _, member in reader.members]
         found: list[Gap] = []
         for number, ((_, member), other) in enumerate(zip(writer.members, readers, strict=True)):
             inside = self.gaps(member, other, assumed)
+            samples = self.invent(writer) if inside else []
             found += [one.around(partial(_with_item, samples, number)) for one in inside]
         return found
 

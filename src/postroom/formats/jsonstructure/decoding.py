@@ -26,6 +26,7 @@ Finish = Callable[[Any], Any]
 Quick = tuple[Any, Finish | None]
 
 _MOST_PARTS = 2000
+_DEEPEST = 60
 _MOST_LITERALS = 200
 _BOUNDS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
 
@@ -52,8 +53,8 @@ class _Planner:
     def plan(self, shape: Shape, trail: tuple[int, ...]) -> Quick:
         real, nullable = unwrapped(shape)
         self._parts += 1
-        # A type inside itself has no end as a decoder.
-        if id(real) in trail or self._parts > _MOST_PARTS:
+        # A type inside itself has no end as a decoder, and a long way to one is better walked when it is needed.
+        if id(real) in trail or len(trail) > _DEEPEST or self._parts > _MOST_PARTS:
             return self._exactly(shape)
         kind, finish = self._real(real, (*trail, id(real)))
         if not nullable:

@@ -13,7 +13,7 @@ from postroom.model.pointers import pointer
 Place = tuple[Any, object] | None
 
 MOST_FINDINGS = 20
-_BUDGET = 100_000
+ATTEMPTS, ATTEMPTS_PER_BYTE = 10_000, 20
 
 
 class TooMuchWork(Exception):
@@ -25,7 +25,7 @@ class Findings:
 
     __slots__ = ("attempts", "violations")
 
-    def __init__(self, attempts: int = _BUDGET) -> None:
+    def __init__(self, attempts: int = ATTEMPTS) -> None:
         self.violations: list[Violation] = []
         self.attempts = attempts
 

@@ -16,7 +16,7 @@ from postroom.formats.jsonstructure.building import Builder
 from postroom.formats.jsonstructure.decoding import NotQuick, quick_decoder
 from postroom.formats.jsonstructure.document import Document, read_document
 from postroom.formats.jsonstructure.encoding import json_value
-from postroom.formats.jsonstructure.findings import Findings, TooMuchWork, shorten
+from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork, shorten
 from postroom.formats.jsonstructure.judging import Checks
 from postroom.formats.jsonstructure.shapes import Shape
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
@@ -25,7 +25,7 @@ _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
 _MOST_VARIANTS = 16
 _TOO_DEEP = Violation("", "payload_too_deep", "less nested", "more than we follow")
-_TOO_MUCH = Violation("", "payload_too_complex", "decidable in 100,000 attempts", "more alternatives than that")
+_TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", "too many alternatives")
 
 
 class JsonStructure:
@@ -55,13 +55,13 @@ class JsonStructure:
             value = msgspec.json.decode(payload)
         except _NOT_JSON as error:
             return None, [Violation("", "payload_not_json", "JSON", str(error).splitlines()[0])]
-        return self.judge_value(value)
+        return self.judge_value(value, len(payload))
 
-    def judge_value(self, value: Any) -> tuple[Any, list[Violation]]:
-        """Validate a parsed JSON value by the exact checks."""
+    def judge_value(self, value: Any, size: int = 0) -> tuple[Any, list[Violation]]:
+        """Validate a parsed JSON value by the exact checks; large payloads may try more alternatives."""
         if self.document.offers and isinstance(value, dict) and "$uses" in value:
-            return self._judge_with_addins(value)
-        found = Findings()
+            return self._judge_with_addins(value, size)
+        found = Findings(ATTEMPTS + size * ATTEMPTS_PER_BYTE)
         try:
             meaning = self._checks.of(self.root)(value, None, found)
         except RecursionError:
@@ -70,7 +70,7 @@ class JsonStructure:
             return None, [_TOO_MUCH]
         return (None, found.violations) if found.violations else (meaning, [])
 
-    def _judge_with_addins(self, value: dict[str, Any]) -> tuple[Any, list[Violation]]:
+    def _judge_with_addins(self, value: dict[str, Any], size: int) -> tuple[Any, list[Violation]]:
         used, offers = value["$uses"], self.document.offers
         if not isinstance(used, list) or not all(isinstance(name, str) and name in offers for name in used):
             return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", shorten(used))]
@@ -81,7 +81,7 @@ class JsonStructure:
             if len(self._variants) >= _MOST_VARIANTS:
                 self._variants.clear()
             self._variants[names] = JsonStructure(plain, Builder(plain, addins).root(self._fragment))
-        return self._variants[names].judge_value(value)
+        return self._variants[names].judge_value(value, size)
 
     def encode(self, value: Any) -> bytes:
         """The value as compact JSON, in the spelling its types ask for."""

@@ -18,7 +18,7 @@ from postroom.formats.jsonstructure.shapes import (
     Union,
 )
 
-_MOST_ROUNDS = 500
+_MOST_VISITS = 2_000_000
 
 
 class Heights:
@@ -27,7 +27,7 @@ class Heights:
     def __init__(self, root: Shape) -> None:
         self._shapes = _reachable(root)
         self._heights: dict[int, float] = {id(shape): math.inf for shape in self._shapes}
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(max(_MOST_VISITS // len(self._shapes), 10)):
             if not self._lower():
                 break
 

@@ -61,6 +61,32 @@ class Heirs:
             found.append((base, pointer(way)))
         return found
 
+    def check_selector(self, schema: dict[str, Any], selector: str, choices: dict[str, Any], at: str) -> None:
+        """Raise SchemaRefused unless all variants of an inline choice extend its abstract base."""
+        base, place = self.bases(schema, at)[0]
+        if base.get("abstract") is not True:
+            raise SchemaRefused("an inline choice extends an abstract type.", place=f"{at}/$extends")
+        declared = base.get("properties", {}).get(selector)
+        if isinstance(declared, dict) and declared.get("type") != "string":
+            raise SchemaRefused("the selector is a member of type string.", place=f"{at}/selector")
+        for name, choice in choices.items():
+            stated = choice.get("type") if isinstance(choice, dict) else None
+            way = at + pointer(["choices", name])
+            target = follow(self._document, steps(stated.get("$ref"), way), way) if isinstance(stated, dict) else choice
+            if not isinstance(target, dict) or place not in self._ancestors(target, way):
+                raise SchemaRefused(f"the choice {name!r} does not extend {place}.", place=way)
+
+    def _ancestors(self, schema: dict[str, Any], at: str) -> set[str]:
+        found: set[str] = set()
+        waiting = [(schema, at)]
+        while waiting:
+            one, place = waiting.pop()
+            for base, base_at in self.bases(one, place):
+                if base_at not in found:
+                    found.add(base_at)
+                    waiting.append((base, base_at))
+        return found
+
     def _inherit(self, schema: dict[str, Any], at: str, found: Members, trail: tuple[str, ...]) -> None:
         for base, place in self.bases(schema, at):
             if place in trail or len(trail) > _MOST_BASES:

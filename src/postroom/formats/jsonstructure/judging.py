@@ -16,12 +16,12 @@ from postroom.formats.jsonstructure.shapes import (
     Conditional,
     Listing,
     Mapping,
-    Named,
     Primitive,
     Record,
     Shape,
     Tuple,
     Union,
+    resolved,
 )
 from postroom.formats.jsonstructure.values import canonical
 
@@ -33,20 +33,23 @@ class Checks:
         self._made: dict[int, tuple[Shape, Check]] = {}
 
     def of(self, shape: Shape) -> Check:
-        """The check of a type; of one that is still being made, a function that finds it later."""
-        while isinstance(shape, Named) and shape.target is not None:
-            shape = shape.target
-        made = self._made.get(id(shape))
+        """The check of a type."""
+        real = resolved(shape)
+        made = self._made.get(id(real))
         if made is not None:
             return made[1]
-
-        def later(value: Any, place: Place, found: Findings) -> Any:
-            return self._made[id(shape)][1](value, place, found)
-
+        if real is not shape:
+            return self._later(real)
+        check = self._make(real)
         # The shape is kept beside its check so that its identity stays its own.
-        self._made[id(shape)] = (shape, later)
-        check = self._make(shape)
-        self._made[id(shape)] = (shape, check)
+        self._made[id(real)] = (real, check)
+        return check
+
+    def _later(self, shape: Shape) -> Check:
+        # Behind a reference only when a value leads there: types may refer to themselves, or far.
+        def check(value: Any, place: Place, found: Findings) -> Any:
+            return self.of(shape)(value, place, found)
+
         return check
 
     @singledispatchmethod
@@ -219,9 +222,8 @@ def _inline(shape: Choice, choices: dict[str, Check], words: str, check_of: Call
 
 
 def _declares(shape: Shape, selector: str) -> bool:
-    while isinstance(shape, Named) and shape.target is not None:
-        shape = shape.target
-    return isinstance(shape, Record) and selector in shape.members
+    real = resolved(shape)
+    return isinstance(real, Record) and selector in real.members
 
 
 def _check_alternatives(

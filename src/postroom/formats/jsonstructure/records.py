@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from postroom.formats.jsonstructure.gaps import Gap, gap
@@ -24,7 +26,7 @@ def compare_records(
     comparison: Comparison, writer: Record | Mapping, reader: Record | Mapping, assumed: Pairs
 ) -> list[Gap]:
     """The gaps between two objects or maps; a map is an object without members of its own."""
-    return _Pair(comparison, _record(writer), _record(reader), assumed, comparison.invent(writer)).gaps()
+    return _Pair(comparison, _record(writer), _record(reader), assumed, partial(comparison.invent, writer)).gaps()
 
 
 def same_rules(writer: Shape, reader: Shape, names: tuple[str, ...]) -> bool:
@@ -43,14 +45,23 @@ def _record(shape: Record | Mapping) -> Record:
 
 class _Pair:
     def __init__(
-        self, comparison: Comparison, writer: Record, reader: Record, assumed: Pairs, samples: list[Any]
+        self,
+        comparison: Comparison,
+        writer: Record,
+        reader: Record,
+        assumed: Pairs,
+        invent: Callable[[], list[Any]],
     ) -> None:
         self._comparison = comparison
         self._writer = writer
         self._reader = reader
         self._assumed = assumed
-        # The shortest first: they lack what is optional.
-        self._samples = sorted((one for one in samples if isinstance(one, dict)), key=len)
+        self._invent = invent
+
+    @cached_property
+    def _samples(self) -> list[Any]:
+        # The shortest first: they lack what is optional. Made only where a gap asks for them.
+        return sorted((one for one in self._invent() if isinstance(one, dict)), key=len)
 
     def gaps(self) -> list[Gap]:
         found = [*self._required(), *self._members(), *self._extra()]

@@ -125,12 +125,11 @@ def is_null(shape: Shape) -> bool:
 
 def unwrapped(shape: Shape) -> tuple[Shape, bool]:
     """A type without null, and whether null was one of its alternatives."""
-    found = resolved(shape)
-    if not isinstance(found, Union):
-        return found, False
-    real = [one for one in found.alternatives if not is_null(one)]
-    has_null = len(real) < len(found.alternatives)
-    if len(real) != 1:
-        return found, has_null
-    inner, inner_null = unwrapped(real[0])
-    return inner, has_null or inner_null
+    found, nullable = resolved(shape), False
+    while isinstance(found, Union):
+        real = [one for one in found.alternatives if not is_null(one)]
+        nullable = nullable or len(real) < len(found.alternatives)
+        if len(real) != 1:
+            break
+        found = resolved(real[0])
+    return found, nullable
