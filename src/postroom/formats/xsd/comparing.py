@@ -8,9 +8,9 @@ import msgspec
 
 from postroom.formats.xsd import inclusion, valuespaces
 from postroom.formats.xsd.content import EMPTY, Leaf, Model, Wildcard, leaves, nullable
-from postroom.formats.xsd.inventing import Wish
+from postroom.formats.xsd.inventing import Wish, reachable
 from postroom.formats.xsd.models import strangers
-from postroom.formats.xsd.names import ANY_TYPE, XS, local_name
+from postroom.formats.xsd.names import ANY_TYPE, VERSIONING, XML, XS, XSI, local_name, namespace_of
 from postroom.formats.xsd.plan import Plans
 from postroom.formats.xsd.texts import fits
 
@@ -66,7 +66,7 @@ class Comparison:
             return
         self._seen.add(pair)
         if reader.name == ANY_TYPE:
-            if writer.name != ANY_TYPE or _own_elements(reader.schema):
+            if not self._free(writer, reader.schema):
                 self._doubt("the reader takes any content there, checked against its own elements", path)
         elif writer.name == ANY_TYPE:
             self._differ("the writer takes any content there", Wish(path=path, text="some text"))
@@ -161,7 +161,9 @@ class Comparison:
                 self._differ(
                     f"the reader has no attribute {local_name(tag)!r}", self._with_attribute(writer, tag, path)
                 )
-            elif wild.process_contents != "skip":
+            elif wild.process_contents == "strict" or (
+                wild.process_contents == "lax" and tag in reader.schema.maps.attributes
+            ):
                 self._doubt(f"the reader takes {local_name(tag)!r} by a wildcard only", path)
         self._required_attributes(ours, reader, path)
         self._any_attribute(writer.attributes.get(None), wild, ours, theirs, path)
@@ -201,7 +203,7 @@ class Comparison:
             self._doubt("the reader does not take all attributes that the writer takes", path)
         elif not inclusion.no_stricter(reader, writer) or set(theirs) - set(ours):
             self._doubt("the reader asks more of attributes that the writer takes freely", path)
-        elif reader.process_contents != "skip":
+        elif reader.process_contents != "skip" and _own_names(reader.schema.maps.attributes):
             self._doubt("attributes that wildcards take are not compared", path)
 
     @staticmethod
@@ -263,17 +265,39 @@ class Comparison:
             self.element(leaf.declaration, known, path)
         elif rule.process_contents == "strict":
             self._differ(f"the reader knows no element {local_name(leaf.tag)!r}", Wish(path=path))
-        elif _own_elements(rule.schema):
+        elif not self._free(leaf.declaration.type, rule.schema):
             self._doubt(f"what is inside {local_name(leaf.tag)!r} is checked against the reader's elements", path)
 
     def _wildcard(self, writer: Any, readers: list[Any], named: set[str], path: Path) -> None:
-        for rule in readers:
-            if inclusion.wider(rule, writer) and rule.process_contents == "skip":
-                break
-        else:
-            self._doubt("elements that wildcards take are not compared", path)
+        wide = [rule for rule in readers if inclusion.wider(rule, writer) and inclusion.no_stricter(rule, writer)]
+        if not wide:
+            self._doubt("the reader does not take all elements that the writer takes there", path)
+        elif all(rule.process_contents != "skip" for rule in wide) and not self._globals_agree(wide[0].schema, writer):
+            self._doubt("elements that a wildcard takes are checked against the global ones, and these differ", path)
         if any(writer.is_matching(tag) for tag in named):
             self._doubt("an element that the writer takes freely has a type for the reader", path)
+
+    def _free(self, writer: Any, reader: Any) -> bool:
+        """Whether the reader has no declaration for anything inside a type of the writer."""
+        known = reader.maps.elements
+        for kind in reachable(writer, self.writer).values():
+            if kind.name == ANY_TYPE or kind.attributes.get(None) is not None:
+                return not _own_names(known)
+            for leaf in leaves(self.writer.type(kind).model):
+                if isinstance(leaf, Wildcard) or leaf.tag in known:
+                    return not _own_names(known)
+        return not _own_names(reader.maps.attributes)
+
+    def _globals_agree(self, reader: Any, rule: Any) -> bool:
+        """Whether every global element of the reader takes what the writer's element of that name takes."""
+        ours = rule.schema.maps.elements
+        inside = Comparison(self.writer, self.reader)
+        inside._seen = self._seen
+        for tag in _own_names(reader.maps.elements):
+            if tag not in ours:
+                return False
+            inside.element(ours[tag], reader.maps.elements[tag], (tag,))
+        return not inside.differences and not inside.doubts and not _own_names(reader.maps.attributes)
 
     def _differ(self, reason: str, wish: Wish) -> None:
         self.differences.append(Difference(reason, wish.path, wish))
@@ -308,5 +332,5 @@ def _open_content(kind: Any) -> bool:
     return opened is not None and getattr(opened, "mode", "none") != "none"
 
 
-def _own_elements(schema: Any) -> bool:
-    return any(not tag.startswith(f"{{{XS}}}") for tag in schema.maps.elements)
+def _own_names(known: Any) -> list[str]:
+    return [tag for tag in known if namespace_of(tag) not in (XS, XML, XSI, VERSIONING)]

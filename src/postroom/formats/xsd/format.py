@@ -17,6 +17,8 @@ from postroom.formats.xsd.names import VERSIONING, local_name
 from postroom.formats.xsd.plan import ElementPlan, Plans
 
 _TRIES = 30
+# libxml2 finds the path of each of a thousand errors by counting siblings; while it reads, it does not.
+_LARGE = 50_000
 _VERSIONS = {"": "", "1": "1.0", "1.0": "1.0", "1.1": "1.1"}
 
 
@@ -29,6 +31,7 @@ class XmlSchema:
         self.native = self._native(parts)
         self.components = self._components(parts)
         self._parser = reading.parser()
+        self._streaming = reading.parser(schema=self.native) if self.native is not None else None
         self.plans = Plans(self.components)
         self.root = _root(self.components, root)
 
@@ -52,22 +55,25 @@ class XmlSchema:
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
+        large = self.version == "1.0" and self.native is not None and len(payload) > _LARGE
         try:
-            root = reading.read(payload, self._parser)
+            root = reading.read(payload, self._streaming if large else self._parser)
+        except reading.XmlInvalid as error:
+            return None, violations.from_stream(error.log)
         except reading.XmlRefused as error:
             found = f"{error.sentence} ({error.place})" if error.place else error.sentence
             return None, [Violation("", "payload_not_xml", "XML", found)]
         try:
-            found_wrong = self.violations(root)
+            found_wrong = self._wrong_root(root) if large else self.violations(root)
             return (None, found_wrong) if found_wrong else (self.plan.decode(root), [])
         except RecursionError:
             return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
 
     def violations(self, root: Any) -> list[Violation]:
         """What does not fit, of a payload that was read."""
-        if root.tag != self.root.name:
-            at, expected = violations.path_of(root), f"<{local_name(self.root.name)}>"
-            return [Violation(at, "payload_xsd_root", _with_namespace(expected, self.root.name), f"<{root.tag}>")]
+        misplaced = self._wrong_root(root)
+        if misplaced:
+            return misplaced
         if self.native is not None:
             try:
                 if self.native.validate(root):
@@ -78,6 +84,12 @@ class XmlSchema:
                 return violations.from_native(root, self.native.error_log)
             return []
         return violations.from_python(root, self.components.iter_errors(root))
+
+    def _wrong_root(self, root: Any) -> list[Violation]:
+        if root.tag == self.root.name:
+            return []
+        expected = _with_namespace(f"<{local_name(self.root.name)}>", self.root.name)
+        return [Violation(violations.path_of(root), "payload_xsd_root", expected, f"<{root.tag}>")]
 
     def encode(self, value: Any) -> bytes:
         """The value as an XML document in UTF-8."""

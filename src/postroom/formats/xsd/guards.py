@@ -11,7 +11,9 @@ from postroom.formats.xsd import patterns
 from postroom.formats.xsd.documents import Part
 from postroom.formats.xsd.names import local_name, xs
 
-MOST_PARTICLES = 1_000
+MOST_PARTICLES = 400
+MOST_MEMBERS = 1_000
+MOST_VALUES = 10_000
 MOST_DERIVATIONS = 60
 # Where a pattern that could take exponential time waits for the linear matcher; see validators.py.
 KEPT_PATTERN = "{urn:postroom:pattern}value"
@@ -32,8 +34,13 @@ def guard(parts: Iterable[Part]) -> None:
         sizes: dict[str, float] = {}
         for definition in part.root.iter(xs("complexType")):
             _limited(_size(definition, groups, sizes), definition)
+    members: dict[str, float] = {}
     for name in types:
         _chain(name, types)
+        _members(name, types, members)
+    for part in parts:
+        for definition in part.root.iter(xs("restriction")):
+            _few_values(definition)
     for name in attributes:
         _nesting(name, attributes)
 
@@ -109,6 +116,28 @@ def _chain(name: str, types: dict[str, Any]) -> None:
                 place=f"{types[start].sourceline}:1",
             )
         name = _base(types[name])
+
+
+def _members(name: str, types: dict[str, Any], sizes: dict[str, float]) -> float:
+    """How many types a union has when its unions are put in."""
+    if name not in types:
+        return 1
+    if name not in sizes:
+        sizes[name] = 1
+        named = [one for union in types[name].iter(xs("union")) for one in (union.get("memberTypes") or "").split()]
+        bases = [_base(types[name])] if not named else []
+        sizes[name] = 1 + sum(_members(one.rpartition(":")[2], types, sizes) for one in [*named, *bases] if one)
+    if sizes[name] > MOST_MEMBERS:
+        raise SchemaRefused(
+            f"the union {name!r} has more than {MOST_MEMBERS} members with its unions put in.",
+            place=f"{types[name].sourceline}:1",
+        )
+    return sizes[name]
+
+
+def _few_values(definition: Any) -> None:
+    if sum(1 for child in definition if child.tag == xs("enumeration")) > MOST_VALUES:
+        raise SchemaRefused(f"a type lists more than {MOST_VALUES} values.", place=f"{definition.sourceline}:1")
 
 
 def _base(definition: Any) -> str:

@@ -186,7 +186,7 @@ class Inventor:
 
     def _weigh(self, declaration: Any) -> None:
         """How many elements each type needs at least; without end for a type that needs itself."""
-        kinds = _reachable(declaration, self.plans)
+        kinds = reachable(declaration.type, self.plans)
         self._costs = dict.fromkeys(kinds, math.inf)
         for _ in range(len(kinds) + 1):
             before = dict(self._costs)
@@ -202,9 +202,10 @@ class Inventor:
                 return
 
 
-def _reachable(declaration: Any, plans: Plans) -> dict[int, Any]:
+def reachable(start: Any, plans: Plans) -> dict[int, Any]:
+    """The complex types inside a type, itself included, by identity."""
     kinds: dict[int, Any] = {}
-    waiting = [declaration.type]
+    waiting = [start]
     while waiting:
         kind = waiting.pop()
         if kind.is_simple() or id(kind) in kinds:

@@ -46,7 +46,7 @@ MESSAGES = tuple(
             "{0} long",
         ),
         (r"has a length of '(\d+)'; this differs from the allowed length of '(\d+)'", "length", "{1} long", "{0} long"),
-        (r"The value (.*) is not an element of the set \{(.*)\}", "enumeration", "one of {1}", "{0}"),
+        (r"The value (.*) is not an element of the set \{(.*?)(?:\}|$)", "enumeration", "one of {1}", "{0}"),
         (r"The value (.*) is not accepted by the pattern '(.*)'", "pattern", "text like {1}", "{0}"),
         (
             r"The value (.*) has more digits than are allowed \('(\d+)'\)",

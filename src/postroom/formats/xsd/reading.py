@@ -23,8 +23,17 @@ class _Nothing(etree.Resolver):  # type: ignore[misc]  # lxml has no types
         raise OSError("nothing is read from elsewhere")
 
 
-def parser(resolver: Any = None) -> Any:
-    """A parser that reads only the bytes it is given; a resolver may serve other documents from memory."""
+class XmlInvalid(Exception):
+    """XML that its schema does not allow; `log` is what libxml2 said."""
+
+    def __init__(self, log: Any) -> None:
+        super().__init__("the payload does not fit its schema")
+        self.log = log
+
+
+def parser(resolver: Any = None, schema: Any = None) -> Any:
+    """A parser that reads only the bytes it is given; a resolver may serve other documents from memory, and a schema
+    is checked on the way."""
     made = etree.XMLParser(
         no_network=True,
         resolve_entities=False,
@@ -33,6 +42,7 @@ def parser(resolver: Any = None) -> Any:
         remove_comments=True,
         remove_pis=True,
         collect_ids=False,
+        schema=schema,
     )
     made.resolvers.add(resolver or _Nothing())
     return made
@@ -45,6 +55,9 @@ def read(payload: bytes, using: Any) -> Any:
     try:
         root = etree.fromstring(payload, using)
     except etree.XMLSyntaxError as error:
+        found = [entry for entry in error.error_log if entry.domain_name == "SCHEMASV"]
+        if found and len(found) == len(error.error_log):
+            raise XmlInvalid(found) from None
         line, column = error.position
         raise XmlRefused(_sentence(error), f"{line}:{column}") from None
     except (ValueError, LookupError, AssertionError, OSError) as error:

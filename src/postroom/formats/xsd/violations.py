@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
+from xmlschema.validators import XsdPatternFacets
 
 from postroom.formats.schema import Violation
+from postroom.formats.xsd.guards import KEPT_PATTERN
 from postroom.formats.xsd.messages import MESSAGES
 from postroom.formats.xsd.names import local_name
 
@@ -19,8 +21,9 @@ _LONGEST = 200
 def from_native(root: Any, log: Any) -> list[Violation]:
     """The violations in libxml2's log."""
     found: dict[Violation, None] = {}
+    prefixes = {name: uri for node in root.iter() for name, uri in node.nsmap.items() if name}
     for entry in log:
-        element = _element(root, entry.path)
+        element = _element(root, entry.path, prefixes)
         at = path_of(element) if element is not None else ""
         attribute = re.match(r"Element '.*?', attribute '(.*?)': ", entry.message)
         if attribute and "is not allowed" not in entry.message:
@@ -31,9 +34,17 @@ def from_native(root: Any, log: Any) -> list[Violation]:
     return list(found)
 
 
+def from_stream(log: Any) -> list[Violation]:
+    """The violations that were found while a large payload was read; libxml2 does not say where they are then."""
+    return list(dict.fromkeys(_taken_apart("", entry, None) for entry in list(log)[:MOST]))
+
+
 def _taken_apart(at: str, entry: Any, element: Any) -> Violation:
-    tag = "" if element is None else f"<{local_name(element.tag)}>"
-    message = re.sub(r"^Element '[^']*'(, attribute '[^']*')?: (\[facet '\w+'\] )?", "", entry.message).strip()
+    named = re.match(r"Element '(.*?)'", entry.message)
+    tag = f"<{local_name(element.tag)}>" if element is not None else f"<{local_name(named[1])}>" if named else "it"
+    # Long values first: what follows them tells what the message is about.
+    short = re.sub(r"'([^']{80})[^']+'", r"'\1…'", entry.message)[:2_000]
+    message = re.sub(r"^Element '[^']*'(, attribute '[^']*')?: (\[facet '\w+'\] )?", "", short).strip()
     for pattern, rule, expected, found in MESSAGES:
         match = pattern.search(message)
         if match:
@@ -79,6 +90,8 @@ def _python_violation(at: str, element: Any, reason: str, validator: Any, error:
     stray = re.match(r"Unexpected child with tag '(.*?)'", reason)
     if stray:
         return Violation(at, "payload_xsd_content", f"without a child {local_name(stray[1])}", "with one")
+    if isinstance(validator, XsdPatternFacets):
+        reason = "text like " + " or ".join(str(one.get(KEPT_PATTERN) or one.get("value")) for one in validator)
     value = getattr(error, "obj", None)
     shown = value if isinstance(value, str) else f"<{local_name(element.tag)}>"
     return Violation(at, f"payload_xsd_{_rule(validator)}", _shorten(_plain(reason)) or "valid", _shorten(shown))
@@ -108,11 +121,10 @@ def path_of(element: Any) -> str:
     return "/" + "/".join(reversed(steps))
 
 
-def _element(root: Any, path: str | None) -> Any:
+def _element(root: Any, path: str | None, prefixes: dict[str, str]) -> Any:
     if not path:
         return root
     try:
-        prefixes = {name: uri for node in root.iter() for name, uri in node.nsmap.items() if name}
         found = root.getroottree().xpath(re.sub(r"/?@.*$", "", path), namespaces=prefixes or None)
     except etree.XPathError:
         return root
