@@ -241,3 +241,16 @@ def test_patterns_mean_what_they_mean_in_javascript(pattern: str, fits: str, fai
 @given(payload=st.binary(max_size=60))
 def test_no_bytes_make_it_raise(payload: bytes) -> None:
     schema({"type": "object"}).judge(payload)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(value=_JSON)
+def test_judging_gives_back_what_was_encoded(value: Any) -> None:
+    parsed = schema({})
+    assert parsed.judge(parsed.encode(value)) == (value, [])

@@ -172,6 +172,17 @@ def test_violations_are_few_and_short() -> None:
     assert len(violation.found) <= 200
 
 
+def test_inventing_gives_up_in_time() -> None:
+    wide = {"allOf": [{"minItems": 5_000, "description": str(number)} for number in range(100)]}
+    with pytest.raises(SchemaRefused, match="no fitting data"):
+        schema({"type": "array", **wide, "items": {"type": "array", **wide}}).sample(random.Random(1))
+
+
+def test_a_thousand_dangling_references_are_not_all_looked_for() -> None:
+    with pytest.raises(SchemaRefused, match="leads to nothing in the catalog|leads nowhere"):
+        schema({"properties": {str(number): {"$ref": f"nobody-{number}"} for number in range(3_000)}})
+
+
 class Chain:
     """Documents that each refer to the next, without end."""
 

@@ -14,6 +14,7 @@ from postroom.formats.texts import json_of
 from postroom.model.pointers import pointer
 
 _MOST_DOCUMENTS = 200
+_MOST_MISSES = 1_000
 
 
 class Documents:
@@ -74,12 +75,15 @@ class Documents:
     def _gather(self) -> None:
         """Read every document that is referred to, breadth first."""
         queue: list[tuple[Any, str, str]] = [(self.root, self.address, "")]
+        asked: set[str] = set()
         for document, base, place in queue:
             for reference, address in self._addresses.add(document, base):
                 target = joined(address, reference).partition("#")[0]
-                if self._addresses.knows(target) or _is_meta_schema(target) or any(t == target for _, t, _ in queue):
+                if self._addresses.knows(target) or _is_meta_schema(target) or target in asked:
                     continue
-                found = self._find(reference.partition("#")[0], target, place)
+                asked.add(target)
+                # Data may look like references; what looks so a thousand times in vain is not looked for any more.
+                found = None if len(self._missing) > _MOST_MISSES else self._find(reference, target, place)
                 if found is None:
                     self._missing.append((reference, target))
                     continue
@@ -91,14 +95,14 @@ class Documents:
         """A document that names its draft: without a name that means something here it follows the root's."""
         if not isinstance(document, dict):
             return document
-        stated = document.get("$schema")
-        if dialect(stated) is not None or (isinstance(stated, str) and self._looked_up(stated, "") is not None):
+        stated = document.get("$schema", "")
+        if not isinstance(stated, str) or dialect(stated) is not None or self._looked_up(stated, "") is not None:
             return document
         return {**document, "$schema": self.draft.uri}
 
     def _find(self, reference: str, target: str, place: str) -> Found | None:
         """A document by its address, as the author wrote it, or by the `$id` of a neighbour."""
-        for wanted in dict.fromkeys((reference, target)):
+        for wanted in dict.fromkeys((reference.partition("#")[0], target)):
             found = self._looked_up(wanted, place) if wanted and not wanted.startswith(CATALOG) else None
             if found is not None:
                 return found

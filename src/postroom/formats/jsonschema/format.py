@@ -22,7 +22,7 @@ from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
 from postroom.formats.jsonschema.fast import fast_decoder
 from postroom.formats.jsonschema.unreadable import TOO_DEEP, deeper, may_be_deep, unreadable
-from postroom.formats.jsonschema.validators import Compiler, is_panic
+from postroom.formats.jsonschema.validators import Compiler, is_panic, panics_as
 from postroom.formats.jsonschema.violations import first_line, shorten_json, violation
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
@@ -100,7 +100,11 @@ class JsonSchema:
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""
-        return samples.sample(self._documents, self._start, rng, self._is_valid)
+        return samples.sample(self._documents, self._start, rng, self._fits)
+
+    def _fits(self, value: Any) -> bool:
+        with panics_as(ValueError("the validator gave up")):
+            return bool(self._is_valid(value))
 
     def _violations(self, value: Any) -> list[Violation]:
         if not self._first_only:

@@ -16,7 +16,7 @@ from postroom.formats.jsonschema.addresses import Located
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.sample_texts import TextMaker
 from postroom.formats.jsonschema.shapes import Node
-from postroom.formats.jsonschema.wishes import Gatherer, Wishes
+from postroom.formats.jsonschema.wishes import Gatherer, TooMuch, Wishes
 
 _TRIES = 40
 _DEEPEST = 8
@@ -27,35 +27,33 @@ _REMEDY = "Give your own with --data."
 
 def sample(documents: Documents, start: Located, rng: random.Random, is_valid: Callable[[Any], bool]) -> Any:
     """A value the validator accepts, within a bounded number of tries."""
-    texts = TextMaker(rng)
+    texts, gatherer = TextMaker(rng), Gatherer(documents, rng)
     for attempt in range(_TRIES):
         # Members that may be left out are left out more and more: fewer of them, fewer contradictions.
-        inventor = _Inventor(documents, rng, texts, generosity=max(0.0, 0.8 - attempt / 25))
+        inventor = _Inventor(gatherer, texts, generosity=max(0.0, 0.8 - attempt / 25))
         try:
             value = inventor.value((start,), 0)
             if is_valid(value):
                 return value
-        except (_TooMuch, RecursionError, ValueError):
-            continue
+        except (TooMuch, RecursionError, ValueError):
+            # Another choice may end sooner.
+            if gatherer.exhausted:
+                break
     raise SchemaRefused("no fitting data could be invented for this schema.", remedy=_REMEDY)
 
 
-class _TooMuch(Exception):
-    """A value that gets too large or too deep; another choice may end sooner."""
-
-
 class _Inventor:
-    def __init__(self, documents: Documents, rng: random.Random, texts: TextMaker, generosity: float) -> None:
-        self.rng = rng
+    def __init__(self, gatherer: Gatherer, texts: TextMaker, generosity: float) -> None:
+        self.gatherer = gatherer
+        self.rng = gatherer.rng
         self.texts = texts
         self.generosity = generosity
-        self.gatherer = Gatherer(documents, rng)
         self.made = 0
 
     def value(self, node: Node, depth: int) -> Any:
         self.made += 1
         if depth > _FATHOMLESS or self.made > _MOST_VALUES:
-            raise _TooMuch
+            raise TooMuch
         wishes = self.gatherer.wishes(node)
         if wishes.values is not None:
             return self.rng.choice(_of_kinds(wishes.values, wishes.kinds) or [None])

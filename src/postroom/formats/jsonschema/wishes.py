@@ -11,6 +11,7 @@ from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.shapes import Node, is_number
 
 _MOST_SCHEMAS = 500
+_MOST_WORK = 150_000
 _HINTS = (
     (
         "object",
@@ -49,16 +50,27 @@ class Wishes:
     impossible: bool = False
 
 
+class TooMuch(Exception):
+    """A value that gets too large or too deep, or a schema that takes too long to invent one for."""
+
+
 class Gatherer:
-    """Gathers wishes, choosing among alternatives by chance."""
+    """Gathers wishes, choosing among alternatives by chance; its work is bounded over all tries."""
 
     def __init__(self, documents: Documents, rng: random.Random) -> None:
         self.documents = documents
         self.rng = rng
+        self.work = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no more wishes are gathered."""
+        return self.work > _MOST_WORK
 
     def wishes(self, node: Node, present: tuple[str, ...] = ()) -> Wishes:
         """All wishes of a node; `present` are members whose dependent schemas hold too."""
         found = Wishes()
+        self.work += 3  # what a value costs besides its schemas
         seen: set[int] = set()
         stack = list(reversed(node))
         while stack and len(seen) < _MOST_SCHEMAS:
@@ -68,6 +80,9 @@ class Gatherer:
             if not isinstance(schema, dict) or id(schema) in seen:
                 continue
             seen.add(id(schema))
+            self.work += 1
+            if self.exhausted:
+                raise TooMuch
             alone = "$ref" in schema and self.documents.draft.ignores_siblings
             if not alone:
                 self._add(found, schema, base)
