@@ -35,6 +35,42 @@ CORPUS = """\
 `tests/http/test_corpus.py` replays exchanges that were recorded from the reference server. All cases pass, except those
 listed here, where we follow the specification; the test fails, too, when one of them starts to pass."""
 
+ROOM = """\
+## Where the text leaves room
+
+Here two sentences of the specification disagree, or one leaves open what a server does. We do as the reference server.
+
+| id | sentences | reading |
+|---|---|---|"""
+READINGS = (
+    (
+        "REG-021, REG-056",
+        'of every attribute "an empty string is a valid value"; `name` "MUST be non-empty"',
+        "an empty `name` is taken",
+    ),
+    (
+        "MOD-029, MOD-031, MOD-060, MOD-064",
+        "rc3 compared strings ignoring case unless told otherwise; rc4 dropped the aspect and gives no rule",
+        "`enum`, `equals` and `matchversions` ignore case",
+    ),
+    (
+        "MOD-078",
+        'with some version modes `singleversionroot` "MUST be set to `true`"; by whom is open',
+        "the registry sets it",
+    ),
+    ("MOD-085", 'a key of `typemap` "MAY include at most one `*`"; no error is named', "several are taken"),
+    (
+        "FLAG-057",
+        '`request` is an error when no Version "was created"; the title of the error says "wasn\'t processed"',
+        "a POST that updates one Version names it",
+    ),
+    (
+        "VER-005",
+        'ids go on "from the highest previously generated value"; servers "MAY have their own algorithm"',
+        "a Version that takes the place of an `xref` is not counted",
+    ),
+)
+
 Tests = Mapping[str, list[str]]
 
 
@@ -143,7 +179,7 @@ def open_rows(group: Group, tests: Tests) -> list[Requirement]:
 
 def page(groups: Sequence[Group], tests: Tests, exceptions: Mapping[str, Mapping[str, str]]) -> str:
     """The whole page."""
-    parts = [NOTE, OPENING, _summary(groups, tests), _open(groups, tests), CORPUS, _exceptions(exceptions)]
+    parts = [NOTE, OPENING, _summary(groups, tests), _open(groups, tests), CORPUS, _exceptions(exceptions), _readings()]
     parts += [_group(group, tests) for group in groups]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -176,6 +212,10 @@ def _exceptions(exceptions: Mapping[str, Mapping[str, str]]) -> str:
     if unfinished:
         lines += ["", f"Not done yet: {', '.join(f'`{case}`' for case in unfinished)}."]
     return "\n".join(lines)
+
+
+def _readings() -> str:
+    return "\n".join([ROOM, *(f"| {' | '.join(row)} |" for row in READINGS)])
 
 
 def _group(group: Group, tests: Tests) -> str:

@@ -50,3 +50,14 @@ def test_model_attributes_and_groups_arrive_together(service: str) -> None:
     assert list(shown["messagegroups"]) == ["kept"]
     assert shown["kitchens"]["north"]["description"] == "cold"
     assert "heat" not in shown["kitchens"]["north"], "a group that is loaded again is replaced"
+
+
+@pytest.mark.feature("META-004")
+def test_who_loads_is_no_administrator(service: str, tmp_path: Path) -> None:
+    message = {"meta": {"readonly": True}, "description": "locked"}
+    for target in (service, f"sqlite:///{tmp_path}/other.db"):
+        document = {"messagegroups": {"doors": {"messages": {"open": message}}}}
+        write_target(document, target, Settings())
+        write_target(document, target, Settings())  # it is not locked: `readonly` is the server's own, and ignored
+    shown = httpx.get(f"{service}/messagegroups/doors/messages/open/meta").json()
+    assert shown["readonly"] is False
