@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from postroom.documents.lint.findings import Remark
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.properties import Property
+from postroom.documents.lint.properties import EVENT_TYPES, Property
 from postroom.documents.lint.subjects import Document, Message
 from postroom.messages.property_types import NOW, is_now
 from postroom.messages.templates import has_placeholder
@@ -42,8 +42,10 @@ def attribute_name(message: Message) -> Iterator[Remark]:
 def attribute_misspelt(message: Message) -> Iterator[Remark]:
     """An extension attribute that looks like one of the attributes that all events have."""
     for one in _attributes(message):
+        if one.name in EVENT_TYPES or one.name in (*ALWAYS_REQUIRED, *CORE_ATTRIBUTES):
+            continue
         close = difflib.get_close_matches(one.name.lower(), CORE_ATTRIBUTES, n=1, cutoff=0.85)
-        if close and one.name not in CORE_ATTRIBUTES:
+        if close:
             sentence = f"{one.name} is taken for an extension attribute."
             yield Remark(one.pointer, sentence, f"Did you mean {close[0]}?")
 

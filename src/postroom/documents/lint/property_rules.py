@@ -29,7 +29,7 @@ TYPES = (
     "urireference",
     "uritemplate",
 )
-MEMBERS = ("name", "description", "type", "value", "required", "specurl")
+MEMBERS = frozenset({"name", "description", "type", "value", "required", "specurl"})
 # Types that the options of AMQP have besides those of all properties (MSG-084, MSG-095).
 AMQP_TYPES = ("ulong", "uuid", "uinteger")
 # MSG-051: which types may hold placeholders, by where the property stands.
@@ -58,11 +58,10 @@ def property_bare(message: Message) -> Iterator[Remark]:
 def member_misspelt(message: Message) -> Iterator[Remark]:
     """Members of a property that nobody reads and that look like one that is read."""
     for one in message.properties:
-        for name in () if one.bare else one.written:
-            close = difflib.get_close_matches(str(name).lower(), MEMBERS, n=1, cutoff=0.75)
-            if name not in MEMBERS and close and close[0] not in one.written:
-                place = one.pointer + pointer((name,))
-                yield Remark(place, f"{name} is not read.", f"Did you mean {close[0]}?")
+        for name in () if one.bare else one.written.keys() - MEMBERS:
+            close = difflib.get_close_matches(name.lower(), sorted(MEMBERS), n=1, cutoff=0.75)
+            if close and close[0] not in one.written:
+                yield Remark(one.pointer + pointer((name,)), f"{name} is not read.", f"Did you mean {close[0]}?")
 
 
 def description_empty(message: Message) -> Iterator[Remark]:
