@@ -245,7 +245,7 @@ def test_a_no_names_both_places(writer: Any, reader: Any, shown: str | None, wri
     ("writer", "reader", "sentence"),
     [
         ({}, {"required": ["vin"]}, "The reader requires vin, which may be missing."),
-        (ORDER, CLOSED, "The reader allows no x."),
+        (ORDER, CLOSED, "The reader allows no extra."),
         ({}, {"additionalProperties": False}, "The reader allows nothing there, but it may be {}."),
         ({"type": "null"}, {"type": "string"}, "The reader expects string, but it may be null."),
         (

@@ -119,7 +119,7 @@ def _hold(verdict: Verdict, writer: PayloadSchema, reader: PayloadSchema, payloa
 
 
 @pytest.mark.feature("SCH-025")
-@settings(max_examples=120, **_QUIET)
+@settings(max_examples=60, **_QUIET)
 @given(
     writer=_SCHEMAS,
     part=_PARTS,
@@ -147,7 +147,7 @@ def test_no_payload_contradicts_an_answer(
     _hold(readable(*sources), *sides, payloads)
 
 
-@settings(max_examples=60, **_QUIET)
+@settings(max_examples=25, **_QUIET)
 @given(document=_SCHEMAS, draft=_DRAFTS)
 def test_a_schema_reads_itself(document: dict[str, Any], draft: str) -> None:
     first = SchemaDocument(document=document, version=draft)
@@ -157,7 +157,7 @@ def test_a_schema_reads_itself(document: dict[str, Any], draft: str) -> None:
     assert readable(second, first).answer == "compatible"
 
 
-@settings(max_examples=40, **_QUIET)
+@settings(max_examples=25, **_QUIET)
 @given(members=st.dictionaries(_NAMES, _PARTS, max_size=3), added=_PARTS, draft=_DRAFTS)
 def test_a_closed_object_may_get_another_member(members: dict[str, Any], added: Any, draft: str) -> None:
     closed = {"properties": members, "additionalProperties": False, "definitions": {"money": _MONEY}}
@@ -166,7 +166,7 @@ def test_a_closed_object_may_get_another_member(members: dict[str, Any], added: 
     assert readable(*sources).answer == "compatible"
 
 
-@settings(max_examples=40, **_QUIET)
+@settings(max_examples=25, **_QUIET)
 @given(document=_SCHEMAS, name=_NAMES, draft=_DRAFTS)
 def test_fewer_conditions_take_more(document: dict[str, Any], name: str, draft: str) -> None:
     stricter = {**document, "required": [name], "minProperties": 1, "maxLength": 2}

@@ -14,10 +14,11 @@ import jsonschema_rs
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.jsonschema.candidates import Inventor, mixtures, simpler
+from postroom.formats.jsonschema.candidates import Inventor
 from postroom.formats.jsonschema.containment import Prover
 from postroom.formats.jsonschema.differences import entanglement, places
 from postroom.formats.jsonschema.likeness import Likeness
+from postroom.formats.jsonschema.mutations import mixtures, simpler
 from postroom.formats.jsonschema.normalforms import Node, NormalForm, TooLarge
 from postroom.formats.jsonschema.world import OutOfWork, World
 from postroom.formats.schema import PayloadSchema, SchemaDocument, Verdict, Violation
@@ -61,6 +62,7 @@ class _Comparison:
                 self.written = form
             else:
                 self.read = form
+        self.like = Likeness((self.written.root, self.read.root), defs)
 
     def verdict(self) -> Verdict:
         """Look for a proof and for a payload that contradicts it."""
@@ -114,7 +116,7 @@ class _Comparison:
         world = World(self.written.defs, _PROOF_WORK)
         prover = Prover(
             world,
-            Likeness((self.written.root, self.read.root), self.written.defs),
+            self.like,
             opaque=bool(self.written.opaque or self.read.opaque),
             exact_integers=self.written.exact_integers or self.read.exact_integers,
         )
@@ -148,7 +150,7 @@ class _Comparison:
         world = World(self.written.defs, _SEARCH_WORK)
         found: list[Any] = []
         try:
-            for value in Inventor(world).values((self.written.root,), (self.read.root,)):
+            for value in Inventor(world, self.like).values((self.written.root,), (self.read.root,)):
                 found.append(value)
                 yield value
         except (OutOfWork, RecursionError, ValueError):
