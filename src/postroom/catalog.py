@@ -18,7 +18,7 @@ from postroom.messages.explaining import explain_match
 from postroom.messages.making import Maker
 from postroom.messages.outcome import Match
 from postroom.messages.tree import Tree, local_path, members
-from postroom.protocols.records import Record, line_of, render_record
+from postroom.protocols.records import Record, line_of, parse_record, render_record
 from postroom.settings import Settings, load_settings
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class Catalog:
         """
         named = {self._find(name).xid: handler for name, handler in handlers.items()}
         dispatch = Dispatcher(self.engine, named, otherwise)
-        return lambda record: dispatch(line_of(record))
+        return lambda record: dispatch(record if isinstance(record, Record) else parse_record(line_of(record)))
 
     def message(self, xid: str) -> MessageTemplate:
         """The definition with that xid (or id, where only one has it), as a template."""

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from postroom.catalog import Catalog
-from postroom.errors import MessageUnknown
+from postroom.errors import MessageUnknown, RecordRefused
 from postroom.messages.dispatching import Delivery
 from postroom.messages.outcome import Match
+from postroom.protocols.records import Record
 
 EVENT = {"specversion": "1.0", "id": "1", "source": "/ovens/7", "type": "reading", "data": {"heat": 5}}
 
@@ -40,14 +41,19 @@ def test_each_definition_has_its_handler(catalog: Catalog) -> None:
 def test_the_rest_is_not_lost(catalog: Catalog) -> None:
     rest: list[str] = []
 
-    def otherwise(match: Match, record: bytes) -> None:
+    def otherwise(match: Match, record: Record) -> None:
         rest.append(match.outcome)
-        assert record
+        assert record.payload
 
     dispatch = catalog.dispatcher({"reading": lambda _: 1}, otherwise)
-    for sent in ({**EVENT, "type": "alarm"}, {**EVENT, "data": {"heat": "hot"}}, b"{", {**EVENT, "type": "other"}):
+    for sent in ({**EVENT, "type": "alarm"}, {**EVENT, "data": {"heat": "hot"}}, [1], {**EVENT, "type": "other"}):
         dispatch(sent)
     assert rest == ["landed", "invalid", "malformed", "unmatched"]
+
+
+def test_what_is_no_record_is_an_error(catalog: Catalog) -> None:
+    with pytest.raises(RecordRefused):
+        catalog.dispatcher({"reading": lambda _: 1})(b"{")
 
 
 def test_a_handler_for_nothing_is_an_error(catalog: Catalog) -> None:

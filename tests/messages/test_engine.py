@@ -116,4 +116,4 @@ def test_landed_rows_have_attributes_metadata_and_shaped_data() -> None:
     (result,) = made.engine.sort_line(json.dumps(record).encode())
     assert result.attributes["id"] == "1"
     assert result.metadata == {"topic": "t", "headers_x": "1"}
-    assert result.data == {"sensor": "a", "value": None}
+    assert result.data == {"sensor": "a"}

@@ -6,12 +6,14 @@ import json
 import random
 from typing import Any
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog import Catalog
 from postroom.messages.making import AUTO
+from postroom.messages.outcome import Sorted
 from postroom.messages.plans import _surely_timestamp
 from postroom.messages.property_types import checker
 from postroom.protocols.records import render_record
@@ -84,18 +86,31 @@ data = st.one_of(
 )
 
 
+def comparable(result: Sorted) -> Sorted:
+    """A member that is absent and one that is null are the same in a table."""
+    return msgspec.structs.replace(result, data=without_nulls(result.data))
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def agreed(line: bytes) -> None:
     for catalog in (CATALOG, PLAIN, DERIVED):
         exact = catalog.engine.sort_exactly(line)
-        assert catalog.engine.sort_line(line) == exact
+        assert [comparable(result) for result in catalog.engine.sort_line(line)] == [comparable(r) for r in exact]
         assert catalog.engine.match_line(line) == [result.match for result in exact]
 
 
+@settings(deadline=None)  # the first events of a type compile its schema
 @given(attributes, data, st.booleans())
 def test_bare_events(event: dict[str, Any], value: Any, encoded: bool) -> None:
     agreed(json.dumps({**event, **({"data_base64": "e30="} if encoded else {"data": value})}).encode())
 
 
+@settings(deadline=None)
 @given(
     attributes, data, st.sampled_from(["KAFKA", "kafka", "MQTT/5.0", "HTTP", "AMQP/1.0", "NATS", "Pigeon"]),
     st.booleans(), st.sampled_from(["t.oslo", "t/oslo"]), st.sampled_from(["m7", None]),

@@ -106,14 +106,17 @@ def _(column: MapOf) -> Filler:
 
 @_filler.register
 def _(column: StructOf) -> Filler:
-    members = [(field.name, field.source, filler(field.type)) for field in column.fields]
+    members = [(field.name, field.source, _filler(field.type)) for field in column.fields]
 
     def fill_struct(value: Any) -> dict[str, Any]:
         _require(value, dict, "an object")
         filled = {}
         for name, source, fill in members:
+            member = value.get(source)
+            if member is None:  # absent or null: an empty column either way
+                continue
             try:
-                filled[name] = fill(value.get(source))
+                filled[name] = fill(member)
             except ColumnMismatch as mismatch:
                 raise mismatch.below(source) from None
         return filled

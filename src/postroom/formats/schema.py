@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -45,6 +45,16 @@ class PayloadSchema(Protocol):
 
     def sample(self, rng: random.Random) -> Any:
         """Invent a value that fits the schema."""
+        ...
+
+
+@runtime_checkable
+class QuickSchema(Protocol):
+    """A payload schema that has a short way from JSON to columns."""
+
+    def fill(self, payload: bytes) -> tuple[Any, bool]:
+        """A valid payload in the shape of its columns, absent members left out, and True; (None, False) when only
+        `judge` can tell."""
         ...
 
 

@@ -11,10 +11,15 @@ from postroom.errors import MessageUnknown
 from postroom.messages.definition import Definition
 from postroom.messages.engine import Engine
 from postroom.messages.outcome import Match
+from postroom.protocols.cloudevents import Malformed, Message, unwrap
+from postroom.protocols.records import Record
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """A message in the hands of a consumer: its envelope, what its templates bound, and its payload, decoded."""
+    """A message in the hands of a consumer: its envelope, what its templates bound, and its payload, decoded.
+
+    `data` is the payload as its schema reads it, or its bytes where there is no schema.
+    """
 
     definition: Definition
     attributes: dict[str, Any]
@@ -24,7 +29,7 @@ class Delivery(msgspec.Struct, frozen=True):
 
 
 Handler = Callable[[Delivery], Any]
-Otherwise = Callable[[Match, bytes], Any]
+Otherwise = Callable[[Match, Record], Any]
 
 
 class Dispatcher:
@@ -39,16 +44,21 @@ class Dispatcher:
         self._handlers = dict(handlers)
         self._otherwise = otherwise
 
-    def __call__(self, line: bytes) -> list[Any]:
+    def __call__(self, record: Record) -> list[Any]:
         """Deal with the messages of one record; what the functions answered."""
-        answers = []
-        for result in self._engine.sort_line(line):
-            handler = self._handlers.get(result.match.message or "") if result.match.outcome == "landed" else None
-            if handler is not None and result.definition is not None:
-                delivery = Delivery(
-                    result.definition, result.attributes, result.match.variables, result.metadata, result.data
-                )
-                answers.append(handler(delivery))
-            else:
-                answers.append(None if self._otherwise is None else self._otherwise(result.match, line))
-        return answers
+        return [self._deal(message, record) for message in unwrap(record)]
+
+    def _deal(self, message: Message | Malformed, record: Record) -> Any:
+        result = self._engine.judged(message)
+        handler = self._handlers.get(result.match.message or "") if result.match.outcome == "landed" else None
+        if handler is None or result.definition is None or isinstance(message, Malformed):
+            return None if self._otherwise is None else self._otherwise(result.match, record)
+        return handler(
+            Delivery(
+                result.definition,
+                result.attributes,
+                result.match.variables,
+                message.metadata,
+                self._engine.payload(result.definition, message),
+            )
+        )

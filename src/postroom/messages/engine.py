@@ -8,7 +8,7 @@ from typing import Any
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.columns import BINARY, STRING, ColumnType
 from postroom.formats.filling import ColumnMismatch, Filler, filler
-from postroom.formats.schema import PayloadSchema, Violation
+from postroom.formats.schema import PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.messages.constraints import shorten
 from postroom.messages.definition import CompiledCatalog, Definition
@@ -65,10 +65,16 @@ class Engine:
 
     def sort(self, record: Record) -> list[Sorted]:
         """Sort the messages of one record: one, or those of a CloudEvents batch."""
-        return [
-            _malformed(message) if isinstance(message, Malformed) else self.sort_message(message)
-            for message in unwrap(record)
-        ]
+        return [self.judged(message) for message in unwrap(record)]
+
+    def judged(self, message: Message | Malformed) -> Sorted:
+        """Sort what came out of a record, a message or not."""
+        return _malformed(message) if isinstance(message, Malformed) else self.sort_message(message)
+
+    def payload(self, definition: Definition, message: Message) -> Any:
+        """The payload of a message that landed, as its schema reads it; its bytes where there is no schema."""
+        schema = self.schema(definition)
+        return message.body if schema is None else schema.judge(message.body, _type_of(definition, message))[0]
 
     def sort_message(self, message: Message) -> Sorted:
         """Find the definition of a message, then judge its payload."""
@@ -111,6 +117,14 @@ class Engine:
         schema = self.schema(definition)
         if schema is None:
             return None
+        if isinstance(schema, QuickSchema):
+            quick = schema.fill
+
+            def fill_quickly(body: Any) -> tuple[Any, bool] | None:
+                found = quick(body.encode() if type(body) is str else bytes(body))
+                return found if found[1] else None
+
+            return fill_quickly
         fill = self._filler(definition, schema)
 
         def decode(body: Any) -> tuple[Any, bool] | None:
@@ -168,7 +182,7 @@ class Engine:
     ) -> tuple[Any, list[Violation]]:
         if schema is None:
             return _unchecked(self.data_column(definition), message.body)
-        value, violations = schema.judge(message.body, message.contenttype or definition.contenttype)
+        value, violations = schema.judge(message.body, _type_of(definition, message))
         if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
             value, violations = schema.judge(schema.encode(_without_nulls(value)))
         if violations:
@@ -187,6 +201,10 @@ def _match(landed: Landed) -> Match:
 def _sorted(landed: Landed) -> Sorted:
     attributes = attributes_of(landed.event)
     return Sorted(_match(landed), landed.definition, attributes, landed.metadata, landed.data, landed.checked)
+
+
+def _type_of(definition: Definition, message: Message) -> str:
+    return message.contenttype or definition.contenttype
 
 
 def _unchecked(column: ColumnType, body: bytes) -> tuple[Any, list[Violation]]:

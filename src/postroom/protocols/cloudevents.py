@@ -87,11 +87,8 @@ def _batch(record: Record) -> list[Message | Malformed]:
 def _structured(record: Record, text: bytes) -> Message | Malformed:
     try:
         members = _envelope_decoder.decode(text)
-        attributes = {
-            name: msgspec.json.decode(value)
-            for name, value in members.items()
-            if name not in _BODY and value != b"null"
-        }
+        decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
+        attributes = {name: value for name, value in decoded if value is not None}
         body, contenttype = _structured_body(members, attributes)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Malformed("/payload", "event_broken", "a CloudEvent in JSON", str(error))
