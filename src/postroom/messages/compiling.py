@@ -66,7 +66,7 @@ def compile_definition(tree: Tree, place: Place, fetch: Fetch | None = None) -> 
         envelope_constraints=_declared(_envelope(message, is_event) if envelope else (), chain),
         protocol_constraints=_declared(_protocol(message), chain),
         contenttype=_content_type(message, schema.format if schema else ""),
-        mode=_text(message.get("envelopeoptions") or {}, "mode"),
+        mode=_text(message.get("envelopeoptions") or {}, "mode").lower(),
         schema=schema,
         bases=bases,
     )
