@@ -55,13 +55,13 @@ class Documents:
         while stack:
             node, base, at = stack.pop()
             if isinstance(node, list):
-                stack.extend((item, base, f"{at}/{index}") for index, item in enumerate(node))
+                stack.extend((item, base, f"{at}/{index}") for index, item in reversed(list(enumerate(node))))
             elif isinstance(node, dict):
                 _, base = self.enter(node, base)
                 for name in REFERENCES:
                     if isinstance(node.get(name), str) and self.follow(node[name], base) is None:
                         return f"{at}/{name}", node[name]
-                stack.extend((item, base, at + pointer([key])) for key, item in node.items())
+                stack.extend((item, base, at + pointer([key])) for key, item in reversed(node.items()))
         return None
 
     def _dangling_outside(self, error: Exception) -> SchemaRefused:

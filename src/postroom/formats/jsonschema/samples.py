@@ -30,7 +30,8 @@ def sample(documents: Documents, start: Located, rng: random.Random, is_valid: C
     texts, gatherer = TextMaker(rng), Gatherer(documents, rng)
     for attempt in range(_TRIES):
         # Members that may be left out are left out more and more: fewer of them, fewer contradictions.
-        inventor = _Inventor(gatherer, texts, generosity=max(0.0, 0.8 - attempt / 25))
+        inventor = _Inventor(gatherer, texts, generosity=max(0.0, 0.8 - attempt / 15))
+        gatherer.start()
         try:
             value = inventor.value((start,), 0)
             if is_valid(value):
@@ -92,7 +93,7 @@ class _Inventor:
 
     def _names(self, wishes: Wishes, depth: int) -> list[str]:
         possible = [name for name, member in wishes.members.items() if all(schema is not False for schema, _ in member)]
-        generosity = self.generosity if depth < _DEEPEST else 0
+        generosity = self.generosity * (1 - depth / _DEEPEST / 2) if depth < _DEEPEST else 0
         wanted = dict(wishes.required)
         optional = [name for name in possible if name not in wanted]
         room = wishes.sizes.get("maxProperties", len(possible) + len(wanted)) - len(wanted)

@@ -95,5 +95,7 @@ class Compiler:
                 f"this is not a JSON Schema: {first_line(error.message)}.", place=pointer(error.instance_path)
             ) from None
         place, reference = self._documents.dangling() or ("", "")
+        if reference and "not present in a registry" in error.message:
+            raise SchemaRefused(f"the reference {reference!r} leads to nothing in the catalog.", place=place) from None
         named = f"the reference {reference!r} leads nowhere" if reference else "a reference leads nowhere"
         raise SchemaRefused(f"{named}: {shown(first_line(error.message))}.", place=place) from None

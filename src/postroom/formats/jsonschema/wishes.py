@@ -12,6 +12,7 @@ from postroom.formats.jsonschema.shapes import Node, is_number
 
 _MOST_SCHEMAS = 500
 _MOST_WORK = 150_000
+_MOST_WORK_AT_ONCE = 10_000
 _HINTS = (
     (
         "object",
@@ -61,11 +62,16 @@ class Gatherer:
         self.documents = documents
         self.rng = rng
         self.work = 0
+        self._stop = _MOST_WORK_AT_ONCE
+
+    def start(self) -> None:
+        """Begin a new value; one that is taking too long leaves work for the next tries."""
+        self._stop = min(self.work + _MOST_WORK_AT_ONCE, _MOST_WORK)
 
     @property
     def exhausted(self) -> bool:
         """Whether no more wishes are gathered."""
-        return self.work > _MOST_WORK
+        return self.work >= _MOST_WORK
 
     def wishes(self, node: Node, present: tuple[str, ...] = ()) -> Wishes:
         """All wishes of a node; `present` are members whose dependent schemas hold too."""
@@ -81,7 +87,7 @@ class Gatherer:
                 continue
             seen.add(id(schema))
             self.work += 1
-            if self.exhausted:
+            if self.work > self._stop:
                 raise TooMuch
             alone = "$ref" in schema and self.documents.draft.ignores_siblings
             if not alone:
