@@ -19,6 +19,8 @@ from postroom.formats.xsd.plan import ElementPlan, Plans
 _TRIES = 30
 # libxml2 finds the path of each of a thousand errors by counting siblings; while it reads, it does not.
 _LARGE = 50_000
+# lxml lists attributes in quadratic time.
+_MOST_ATTRIBUTES = 1_000
 _VERSIONS = {"": "", "1": "1.0", "1.0": "1.0", "1.1": "1.1"}
 
 
@@ -55,19 +57,36 @@ class XmlSchema:
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
-        large = self.version == "1.0" and self.native is not None and len(payload) > _LARGE
         try:
-            root = reading.read(payload, self._streaming if large else self._parser)
-        except reading.XmlInvalid as error:
-            return None, violations.from_stream(error.log)
+            root, wrong = self._read(payload)
+            return (None, wrong) if wrong else (self.plan.decode(root), [])
         except reading.XmlRefused as error:
             found = f"{error.sentence} ({error.place})" if error.place else error.sentence
             return None, [Violation("", "payload_not_xml", "XML", found)]
-        try:
-            found_wrong = self._wrong_root(root) if large else self.violations(root)
-            return (None, found_wrong) if found_wrong else (self.plan.decode(root), [])
         except RecursionError:
             return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
+
+    def _read(self, payload: bytes) -> tuple[Any, list[Violation]]:
+        if len(payload) > _LARGE:
+            return self._read_large(payload)
+        root = reading.read(payload, self._parser)
+        return root, self.violations(root)
+
+    def _read_large(self, payload: bytes) -> tuple[Any, list[Violation]]:
+        checked = self._streaming is not None
+        try:
+            root = reading.read(payload, self._streaming if checked else self._parser, checked)
+        except reading.XmlInvalid as error:
+            if self.version == "1.0":
+                return None, violations.from_stream(error.log)
+            root, checked = reading.read(payload, self._parser), False
+        if any(len(element.attrib) > _MOST_ATTRIBUTES for element in root.iter()):
+            expected = f"an element with at most {_MOST_ATTRIBUTES} attributes"
+            return root, [Violation("", "payload_xsd_too_many_attributes", expected, "one with more")]
+        misplaced = self._wrong_root(root)
+        if misplaced or checked:
+            return root, misplaced
+        return root, violations.from_python(root, self.components.iter_errors(root))
 
     def violations(self, root: Any) -> list[Violation]:
         """What does not fit, of a payload that was read."""

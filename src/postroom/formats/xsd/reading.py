@@ -48,19 +48,20 @@ def parser(resolver: Any = None, schema: Any = None) -> Any:
     return made
 
 
-def read(payload: bytes, using: Any) -> Any:
-    """The root element of a document."""
+def read(payload: bytes, using: Any, checks: bool = False) -> Any:
+    """The root element of a document; `checks` says that the parser has a schema."""
     if len(payload) > MOST_BYTES:
         raise XmlRefused(f"it has {len(payload)} bytes; at most {MOST_BYTES} are read")
     try:
         root = etree.fromstring(payload, using)
     except etree.XMLSyntaxError as error:
-        found = [entry for entry in error.error_log if entry.domain_name == "SCHEMASV"]
-        if found and len(found) == len(error.error_log):
+        # Not the error's own log: it may hold what other documents of the process had.
+        found = [entry for entry in using.error_log if entry.domain_name == "SCHEMASV"] if checks else []
+        if found:
             raise XmlInvalid(found) from None
         line, column = error.position
         raise XmlRefused(_sentence(error), f"{line}:{column}") from None
-    except (ValueError, LookupError, AssertionError, OSError) as error:
+    except (etree.LxmlError, ValueError, LookupError, AssertionError, OSError) as error:
         raise XmlRefused(_sentence(error)) from None
     if root is None:
         raise XmlRefused("it holds no element")

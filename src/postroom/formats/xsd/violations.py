@@ -61,7 +61,7 @@ def _taken_apart(at: str, entry: Any, element: Any) -> Violation:
 
 def _plain(text: str) -> str:
     names = re.sub(r"##other\{[^}]*\}\*", "an element of another namespace", text)
-    plain = re.sub(r"\{[^{}']*\}(?=[\w*])", "", names).strip().rstrip(".")
+    plain = re.sub(r"\{[^{}'\s]*[:/][^{}'\s]*\}(?=[\w*])", "", names).strip().rstrip(".")
     return plain[1:-1] if len(plain) > 2 and plain[0] == plain[-1] == "'" and "', '" not in plain else plain
 
 
