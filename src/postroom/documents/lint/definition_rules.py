@@ -64,7 +64,7 @@ def _value_of(constraint: Constraint, definition: Definition, message: Message) 
     """In binary mode an attribute travels as a header, so both constrain one value."""
     wire = message.wire
     is_attribute = constraint.at.startswith("/envelopemetadata/")
-    if definition.mode != "binary" or not message.is_event or not wire.headers:
+    if definition.mode.lower() != "binary" or not message.is_event or not wire.headers:
         return (*constraint.path, "") if is_attribute else constraint.path
     if is_attribute and constraint.path[0] != "datacontenttype":
         return (wire.headers, (wire.prefixes[0] + constraint.path[0]).lower())

@@ -199,7 +199,7 @@ def contenttype_malformed(message: Message) -> Iterator[Remark]:
 def contenttypes_differ(message: Message) -> Iterator[Remark]:
     """All places that state the content type agree."""
     # C-22: in structured mode the protocol carries the envelope's type and the attribute the payload's.
-    if text(section(message.effective, "envelopeoptions"), "mode") == "structured":
+    if text(section(message.effective, "envelopeoptions"), "mode").lower() == "structured":
         return
     stated = list(_content_types(message))
     for place, value in stated[1:]:
