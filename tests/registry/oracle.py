@@ -159,7 +159,7 @@ def is_labels(value: Any) -> bool:
 
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
-    "name": lambda value: is_text(value) and value != "",
+    "name": is_text,
     "description": is_text,
     "labels": is_labels,
 }

@@ -26,7 +26,7 @@ RESOURCES = ["r1", "r2"]
 VERSIONS = ["v1", "v2", "1", "2"]
 PLURALS = ["files", "files", "pages", "pages", "notes"]
 PAST = ["2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"]
-WRONG = [("name", 5), ("name", ""), ("labels", {"Not A Key": "x"}), ("labels", {"a": 1}), ("oven", 1), ("oven", None)]
+WRONG = [("name", 5), ("name", []), ("labels", {"Not A Key": "x"}), ("labels", {"a": 1}), ("oven", 1), ("oven", None)]
 WRONG_VERSION = [*WRONG, ("size", -1), ("size", "1"), ("color", "blue")]
 WRONG_ELSEWHERE = [("owner", 1), ("defaultversionsticky", "yes"), ("rank", 1.5)]
 
