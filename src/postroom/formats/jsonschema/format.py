@@ -21,7 +21,7 @@ from postroom.formats.jsonschema.comparing import readable
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
 from postroom.formats.jsonschema.fast import fast_decoder
-from postroom.formats.jsonschema.unreadable import TOO_DEEP, deeper, may_be_deep, unreadable
+from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler, is_panic, panics_as
 from postroom.formats.jsonschema.violations import first_line, shorten_json, violation
 from postroom.formats.schema import SchemaDocument, Violation
@@ -55,7 +55,7 @@ class JsonSchema:
         try:
             # Not orjson: it turns integers beyond 64 bits into floats, and free-form parts must keep every digit.
             value = _decode(payload)
-            if may_be_deep(payload) and deeper(value):
+            if len(payload) > SHALLOW and may_be_deep(payload) and deeper(value):
                 return None, [TOO_DEEP]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return None, [unreadable(payload, error)]
@@ -71,7 +71,7 @@ class JsonSchema:
 
         The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
         """
-        if self._fast is None or may_be_deep(payload):
+        if self._fast is None or (len(payload) > SHALLOW and may_be_deep(payload)):
             return None, False
         try:
             return self._fast(payload), True

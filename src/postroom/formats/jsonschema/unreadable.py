@@ -10,6 +10,8 @@ from postroom.formats.schema import Violation
 
 # Whoever reads a value later does so by recursion, from a deeper place than ours.
 DEEPEST = 400
+# So short that it cannot be deep; asked before every payload is looked through.
+SHALLOW = 2 * DEEPEST
 TOO_DEEP = Violation("", "payload_too_deep", f"JSON of at most {DEEPEST} levels", "JSON nested deeper")
 _MARKS = (
     (codecs.BOM_UTF8, "text with a byte order mark, which JSON forbids"),
@@ -30,7 +32,7 @@ def unreadable(payload: bytes, error: Exception) -> Violation:
 
 def may_be_deep(payload: bytes) -> bool:
     """Whether there are enough brackets at all, which few payloads have and is quickly seen."""
-    return len(payload) > 2 * DEEPEST and payload.count(b"{") + payload.count(b"[") > DEEPEST
+    return payload.count(b"{") + payload.count(b"[") > DEEPEST
 
 
 def deeper(value: Any) -> bool:
