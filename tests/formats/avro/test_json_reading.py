@@ -165,3 +165,13 @@ def test_unions_that_cannot_be_told_apart_end() -> None:
     payload = b'{"n":' * 80 + b'"neither"' + b"}" * 80
     _, violations = parse_schema("Avro", first).judge(payload, "application/json")
     assert [violation.code for violation in violations] == ["payload_union"]
+
+
+def test_wide_records_take_no_quadratic_time() -> None:
+    fields = [{"name": f"f{index}", "type": ["null", "int"], "default": None} for index in range(20_000)]
+    schema = parse_schema("Avro", {**KNOB, "fields": fields})
+    value, violations = schema.judge(b"{}", "application/json")
+    assert (len(value), violations) == (20_000, [])
+    others = json.dumps({f"g{index}": index for index in range(20_000)}).encode()
+    _, violations = schema.judge(others, "application/json")
+    assert [violation.code for violation in violations] == ["payload_additional_properties"]

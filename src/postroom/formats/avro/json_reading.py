@@ -35,7 +35,7 @@ from postroom.formats.avro.writing import write
 from postroom.formats.schema import Violation
 
 _MOST_VIOLATIONS = 20
-_STEPS = 20_000
+_STEPS = 200_000
 _STEPS_PER_BYTE = 4
 _DECIMALS = ("decimal", "big-decimal")
 # Digits alone are bytes, as Avro's encoding has it; only what can hardly be bytes is a number.
@@ -49,6 +49,10 @@ class _Misfits(Exception):
     def __init__(self, found: list[Misfit]) -> None:
         super().__init__(found)
         self.found = found
+
+
+class _Missing(Exception):
+    pass
 
 
 class _Tangled(Exception):
@@ -123,12 +127,11 @@ class _Reader:
                 values[field.name] = self._member(field, value, exactly, depth + kind.is_recursive)
             except (Misfit, _Misfits) as error:
                 found += _below(error, field.name)
-        missing = [field.name for field in kind.fields if field.name not in values and field.name not in value]
-        found = [misfit for misfit in found if misfit.steps[-1] not in missing]
-        found += [Misfit("payload_required", name, "missing") for name in missing]
-        extra = [str(name) for name in value if name not in values and not _names(kind, name)]
+            except _Missing:
+                found.append(Misfit("payload_required", field.name, "missing"))
+        extra = [str(name) for name in value if name not in kind.names]
         if extra:
-            found.append(Misfit("payload_additional_properties", ", ".join(extra)[:200], shown(value)))
+            found.append(Misfit("payload_additional_properties", ", ".join(extra[:20])[:200], shown(value)))
         if found:
             raise _Misfits(found[:_MOST_VIOLATIONS])
         return values
@@ -140,7 +143,7 @@ class _Reader:
             return self.value(field.type, field.default, False, depth)
         if isinstance(field.type, Union) and any(branch.kind == "null" for branch in field.type.branches):
             return None
-        raise Misfit("payload_required", field.name, "missing")
+        raise _Missing
 
     def _array(self, kind: Array, value: Any, exactly: bool, depth: int) -> Any:
         _require(isinstance(value, list), "a list", value)
@@ -193,10 +196,6 @@ def _below(error: Misfit | _Misfits, step: str | int) -> list[Misfit]:
     for misfit in found:
         misfit.steps.append(step)
     return found
-
-
-def _names(kind: Record, name: Any) -> bool:
-    return any(field.name == name for field in kind.fields)
 
 
 def _tagged(kind: Union, value: Any) -> AvroType | None:

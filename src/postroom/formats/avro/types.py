@@ -119,6 +119,11 @@ class Record:
     is_complete: bool = field(default=False, repr=False)
     kind: str = "record"
 
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the fields; to be asked for once the record is complete."""
+        return frozenset(field.name for field in self.fields)
+
 
 Named = Fixed | Enum | Record
 AvroType = Primitive | Fixed | Enum | Array | Map | Union | Record

@@ -98,8 +98,7 @@ def _write_union(kind: Union, value: Any, exactly: bool) -> bytes:
 
 def _write_record(kind: Record, value: Any, exactly: bool) -> bytes:
     _require(isinstance(value, dict), f"the record {kind.name}", value)
-    known = {field.name for field in kind.fields}
-    unknown = [name for name in value if name not in known]
+    unknown = [name for name in value if name not in kind.names]
     if unknown:
         raise Misfit("payload_additional_properties", ", ".join(map(str, unknown))[:200], shown(value))
     written = bytearray()
