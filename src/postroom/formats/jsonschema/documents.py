@@ -9,6 +9,7 @@ import jsonschema_rs
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema.addresses import CATALOG, HOME, REFERENCES, Addresses, Located, joined, shown
 from postroom.formats.jsonschema.drafts import Draft, dialect
+from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.schema import Found, Library
 from postroom.formats.texts import json_of
 from postroom.model.pointers import pointer
@@ -45,7 +46,8 @@ class Documents:
     def registry(self) -> jsonschema_rs.Registry:
         """The documents as jsonschema-rs wants them; SchemaRefused names a reference that leads nowhere."""
         try:
-            return jsonschema_rs.Registry(list(self._addresses.roots.items()), retriever=_retrieve_nothing)
+            with panics_as(SchemaRefused("the validator cannot make sense of the references of this schema.")):
+                return jsonschema_rs.Registry(list(self._addresses.roots.items()), retriever=_retrieve_nothing)
         except (jsonschema_rs.ReferencingError, ValueError) as error:
             raise self._dangling_outside(error) from None
 

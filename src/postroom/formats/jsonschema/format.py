@@ -21,8 +21,9 @@ from postroom.formats.jsonschema.comparing import readable
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
 from postroom.formats.jsonschema.fast import fast_decoder
+from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
-from postroom.formats.jsonschema.validators import Compiler, is_panic, panics_as
+from postroom.formats.jsonschema.validators import Compiler
 from postroom.formats.jsonschema.violations import first_line, shorten_json, violation
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import jsonschema_rs
@@ -12,6 +10,7 @@ import jsonschema_rs
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema.addresses import CATALOG, HOME, shown
 from postroom.formats.jsonschema.documents import Documents
+from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.violations import first_line
 from postroom.model.pointers import pointer
 
@@ -23,22 +22,6 @@ _BACKTRACKS = re.compile(r"\(\?<?[=!]|\\[1-9]")
 # cannot decide within the limit counts as not matching.
 _LINEAR = jsonschema_rs.RegexOptions()
 _BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_BACKTRACKS)
-
-
-def is_panic(error: BaseException) -> bool:
-    """Whether the Rust code of the validator gave up; Python has no class of its own for that."""
-    return type(error).__name__ == "PanicException"
-
-
-@contextmanager
-def panics_as(refusal: Exception) -> Iterator[None]:
-    """Turn a panic of the validator's Rust code, which Python sees as a BaseException, into a plain refusal."""
-    try:
-        yield
-    except BaseException as error:
-        if not is_panic(error):
-            raise
-        raise refusal from None
 
 
 class Compiler:
