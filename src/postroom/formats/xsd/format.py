@@ -31,6 +31,8 @@ class XmlSchema:
         self.version = version
         # 1.1 takes all that 1.0 takes, so the quick validator may accept for it; only a refusal needs a second look.
         self.native = self._native(parts)
+        # Elsewhere a refusal by libxml2 is one.
+        self._doubted = version == "1.1" or guards.counts_inside_repeats(parts)
         self.components = self._components(parts)
         self._parser = reading.parser()
         self._streaming = reading.parser(schema=self.native) if self.native is not None else None
@@ -77,7 +79,7 @@ class XmlSchema:
         try:
             root = reading.read(payload, self._streaming if checked else self._parser, checked)
         except reading.XmlInvalid as error:
-            if self.version == "1.0":
+            if not self._doubted:
                 return None, violations.from_stream(error.log)
             root, checked = reading.read(payload, self._parser), False
         if any(len(element.attrib) > _MOST_ATTRIBUTES for element in root.iter()):
@@ -99,7 +101,7 @@ class XmlSchema:
                     return []
             except etree.XMLSchemaError as error:
                 return [Violation("", "payload_xsd_too_complex", "checked in bounded time", str(error))]
-            if self.version == "1.0" or not self.components.is_valid(root):
+            if not self._doubted or not self.components.is_valid(root):
                 return violations.from_native(root, self.native.error_log)
             return []
         return violations.from_python(root, self.components.iter_errors(root))

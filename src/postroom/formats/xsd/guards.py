@@ -18,6 +18,7 @@ MOST_DERIVATIONS = 60
 # Where a pattern that could take exponential time waits for the linear matcher; see validators.py.
 KEPT_PATTERN = "{urn:postroom:pattern}value"
 
+_GROUPS = frozenset(xs(name) for name in ("sequence", "choice", "all", "group"))
 _PARTICLES = frozenset(xs(name) for name in ("element", "any"))
 _INNER_TYPES = frozenset(xs(name) for name in ("complexType", "simpleType"))
 
@@ -58,6 +59,16 @@ def set_patterns_aside(parts: Iterable[Part]) -> bool:
             facet.set("value", r"[\s\S]*" if takes_nothing else r"[\s\S]+")
             found = True
     return found
+
+
+def counts_inside_repeats(parts: Iterable[Part]) -> bool:
+    """Whether numbers of elements may have to be counted inside groups that repeat, where libxml2 loses count."""
+    nodes = [node for part in parts for node in part.root.iter() if node.get("maxOccurs") or node.get("minOccurs")]
+    repeated = any(node.get("maxOccurs", "1") not in ("0", "1") for node in nodes if node.tag in _GROUPS)
+    return repeated and any(
+        node.get("maxOccurs", "1") not in ("0", "1", "unbounded") or node.get("minOccurs", "1") not in ("0", "1")
+        for node in nodes
+    )
 
 
 def _named(parts: list[Part], kind: str) -> dict[str, Any]:
