@@ -1,13 +1,18 @@
 """Documents and payloads that mean harm: bounded work, a reason, and nothing escapes."""
 
+import contextlib
+import copy
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.jsonstructure.format import check, readable
-from postroom.formats.schema import SchemaDocument
+from postroom.formats.jsonstructure.format import check, parse, readable
+from postroom.formats.schema import Found, SchemaDocument
 from tests.formats.jsonstructure.schemas import DEFINITIONS, document, structure
 
 
@@ -144,3 +149,95 @@ def test_comparing_graphs_that_multiply_ends() -> None:
     writer, reader = document(root, graph("int8")), document(root, graph("int32"))
     found = readable(SchemaDocument(document=writer), SchemaDocument(document=reader))
     assert found.answer in ("undecided", "compatible")
+
+
+EVERYTHING = document(
+    {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "maxLength": 5, "pattern": "x*", "format": "email", "enum": ["x"], "unit": "m"},
+            "b": {
+                "type": "array",
+                "items": {"type": "int64", "minimum": "1"},
+                "contains": {"const": "5"},
+                "minItems": 1,
+            },
+            "c": {"type": "map", "values": {"type": "decimal", "precision": 5}, "keyNames": {"type": "string"}},
+            "d": {"type": "tuple", "properties": {"x": {"type": "uuid"}}, "tuple": ["x"]},
+            "e": {"type": ["string", {"$ref": "#/definitions/Node"}, "null"], "enum": ["x"]},
+            "f": {"type": {"$ref": "#/definitions/AnyVehicle"}},
+            "g": {"type": "int32", "not": {"properties": {"a": {"const": 1}}, "required": ["a"]}},
+            "h": {"type": "int32", "if": {"type": "int8"}, "then": {"enum": [1]}, "else": {"type": "int16"}},
+        },
+        "required": [["a"], ["b", "c"]],
+        "additionalProperties": {"type": "binary", "contentEncoding": "base16"},
+        "dependentRequired": {"a": ["b"]},
+        "patternProperties": {"^x": {"type": "date"}},
+        "propertyNames": {"type": "string", "minLength": 1},
+        "has": {"type": "any"},
+        "allOf": [{"required": ["a"]}],
+        "$offers": {"Extra": ["#/definitions/Extra"]},
+        "$uses": ["JSONStructureValidation"],
+    },
+    {
+        **DEFINITIONS,
+        "Extra": {
+            "type": "object",
+            "abstract": True,
+            "$extends": ["#/definitions/Truck"],
+            "properties": {"z": {"type": "any"}},
+        },
+        "Imported": {"$import": "https://example.com/other"},
+    },
+)
+
+
+class Echo:
+    """A library that answers every question with one document."""
+
+    def __init__(self, document: Any) -> None:
+        self.document = document
+
+    def find(self, reference: str, place: str = "") -> Found | None:
+        return Found(reference, self.document)
+
+    def neighbours(self) -> Iterator[Found]:
+        return iter([Found("x", self.document)])
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container of a document with each of its keys."""
+    for key in value if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from places(value[key])
+
+
+JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "x", "#", "#/definitions", "#/definitions/Node", "https://e.com", [], {}]
+JUNK += [[[]], ["x", 1], {"x": 1}, {"type": "object"}, {"type": ["x"]}, {"$ref": "#"}, {"type": {"$ref": "#"}}, 10**400]
+
+
+def test_the_document_of_everything_is_sound() -> None:
+    other = {**document({"type": "string"}), "definitions": {"Thing": {"type": "string"}}}
+    check(SchemaDocument(document=EVERYTHING, library=Echo(other)))
+
+
+@given(number=st.integers(0, 10_000), junk=st.sampled_from(JUNK), elsewhere=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_mutilated_documents_are_read_or_refused(number: int, junk: Any, elsewhere: bool) -> None:
+    broken = copy.deepcopy(EVERYTHING)
+    if elsewhere:
+        del broken["definitions"]["Imported"]
+    found = list(places(broken))
+    container, key = found[number % len(found)]
+    container[key] = junk
+    sound = {**document({"type": "string"}), "definitions": {"Thing": {"type": "string"}}}
+    source = SchemaDocument(document=broken, library=Echo(sound))
+    if elsewhere:
+        imports = {**document({"type": "string"}), "$import": "https://example.com/other"}
+        source = SchemaDocument(document=imports, library=Echo(broken))
+    for action in (check, lambda one: parse(one).judge(b'{"a": "x"}'), lambda one: parse(one).columns()):
+        with contextlib.suppress(SchemaRefused):
+            action(source)
+    with contextlib.suppress(SchemaRefused):
+        readable(source, SchemaDocument(document=EVERYTHING, library=Echo(sound)))

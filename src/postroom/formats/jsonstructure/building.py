@@ -193,13 +193,19 @@ class Builder:
 
     def _open(self, schema: dict[str, Any], at: str, depth: int) -> Shape:
         if any(name in schema for name in ("properties", "required", "additionalProperties")):
+            found = self._heirs.declared(schema, at)
             members = {
-                name: self.schema(member, at + pointer(["properties", name]), depth + 1, condition=True)
-                for name, member in schema.get("properties", {}).items()
+                name: self.schema(member, place, depth + 1, condition=True)
+                for name, (member, place) in found.schemas.items()
             }
-            required = frozenset(name for name in schema.get("required", ()) if isinstance(name, str))
             extra = self._extra(schema, at, depth)
-            return Record(at=at, members=members, required=required, extra=True if extra is None else extra)
+            return Record(
+                at=at,
+                members=members,
+                required=frozenset(found.required),
+                alternatives=tuple(found.alternatives),
+                extra=True if extra is None else extra,
+            )
         return Anything(at=at, values=check_values(schema, None, {}, at))
 
     def _kind(self, schema: dict[str, Any], kind: Any, at: str, depth: int) -> Shape:

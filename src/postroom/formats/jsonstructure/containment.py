@@ -28,6 +28,7 @@ from postroom.formats.jsonstructure.shapes import (
 )
 
 _MOST_STEPS = 20_000
+_MOST_ITEMS = 1000
 _CONTAINS = ("contains", "minContains", "maxContains")
 Pairs = frozenset[tuple[int, int]]
 
@@ -111,7 +112,7 @@ class Comparison:
         least = writer.rules.get("minItems", 0)
 
         def around(value: Any) -> Any:
-            if writer.unique or least <= 1:
+            if writer.unique or not 1 < least <= _MOST_ITEMS:
                 return [value]
             return [value] * least
 
@@ -119,7 +120,7 @@ class Comparison:
         if writer.rules.get("maxItems") == 0:
             found = []
         if reader.unique and not writer.unique and writer.rules.get("maxItems", 2) > 1:
-            twice = [[value] * max(least, 2) for value in self.invent(writer.items)]
+            twice = [[value] * min(max(least, 2), _MOST_ITEMS) for value in self.invent(writer.items)]
             found += gap("the writer allows equal items", writer, reader, twice)
         found += self._counts(writer, reader, "minItems", "maxItems")
         if reader.contains is not None and not same_rules(writer, reader, _CONTAINS):
@@ -131,9 +132,11 @@ class Comparison:
         fewest, limit = reader.rules.get(low, 0), reader.rules.get(high)
         found: list[Gap] = []
         items = self.invent(writer.items) or [None]
-        if least < fewest:
+        if least < fewest and least <= _MOST_ITEMS:
             found += gap("the writer allows fewer items", writer, reader, [_distinct(items, least)])
-        if limit is not None and (most is None or most > limit) and limit < 1000:
+        elif least < fewest:
+            found += gap("the writer allows fewer items", writer, reader)
+        if limit is not None and (most is None or most > limit) and limit < _MOST_ITEMS:
             values = [[items[0]] * (limit + 1), _distinct(items, limit + 1)]
             found += gap("the writer allows more items", writer, reader, values)
         elif limit is not None and (most is None or most > limit):

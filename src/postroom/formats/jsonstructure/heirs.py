@@ -41,14 +41,14 @@ class Heirs:
         """All members of a type that stands at a place."""
         found = Members()
         self._inherit(schema, at, found, (at,))
-        own = self._own(schema, at)
+        own = self.declared(schema, at)
         for name in own.schemas.keys() & found.schemas.keys():
             raise SchemaRefused(
                 f"{name!r} is inherited and cannot be declared again.", place=at + pointer(["properties", name])
             )
         _merge(found, own)
         for addin, place in self._addins.get(at, ()):
-            _merge(found, self._own(addin, place))
+            _merge(found, self.declared(addin, place))
         _check_required(found, at)
         return found
 
@@ -66,8 +66,8 @@ class Heirs:
         base, place = self.bases(schema, at)[0]
         if base.get("abstract") is not True:
             raise SchemaRefused("an inline choice extends an abstract type.", place=f"{at}/$extends")
-        declared = base.get("properties", {}).get(selector)
-        if isinstance(declared, dict) and declared.get("type") != "string":
+        declared = self.declared(base, place).schemas.get(selector)
+        if declared is not None and (not isinstance(declared[0], dict) or declared[0].get("type") != "string"):
             raise SchemaRefused("the selector is a member of type string.", place=f"{at}/selector")
         for name, choice in choices.items():
             stated = choice.get("type") if isinstance(choice, dict) else None
@@ -94,9 +94,10 @@ class Heirs:
             if base.get("type") != schema.get("type", "object") and schema.get("type") != "choice":
                 raise SchemaRefused(f"a type extends one of its own kind; {place} is not.", place=f"{at}/$extends")
             self._inherit(base, place, found, (*trail, place))
-            _merge(found, self._own(base, place))
+            _merge(found, self.declared(base, place))
 
-    def _own(self, schema: dict[str, Any], at: str) -> Members:
+    def declared(self, schema: dict[str, Any], at: str) -> Members:
+        """The members that a schema declares itself."""
         properties = schema.get("properties", {})
         if not isinstance(properties, dict):
             raise SchemaRefused("properties is a map from names to schemas.", place=f"{at}/properties")

@@ -28,7 +28,7 @@ class _Importer:
     def complete(self, document: dict[str, Any], place: str, trail: tuple[str, ...]) -> dict[str, Any]:
         definitions = document.get("definitions", {})
         if not isinstance(definitions, dict):
-            return document
+            raise SchemaRefused("definitions is a map of types and namespaces.", place="/definitions")
         # At the root as in the root namespace: both mean the same.
         stated = {name: document[name] for name in IMPORTS if name in document}
         merged = self._namespace({**stated, **definitions}, ("definitions",), place, trail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ _LISTS = frozenset(("array", "set"))
 _OBJECT = frozenset(("object",))
 _MAP = frozenset(("map",))
 
+_MOST_DIGITS = 308
 _COMPRESSIONS = ("gzip", "deflate", "zlib", "brotli")
 
 
@@ -34,7 +36,7 @@ class Keyword(msgspec.Struct, frozen=True):
 def number_of(value: Any) -> int | float | decimal.Decimal | None:
     """The number that a bound means: a JSON number, or its text for the types that travel as text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
+        return value if abs(value) <= sys.float_info.max else None
     if not isinstance(value, str) or len(value) > 200:
         return None
     try:
@@ -42,12 +44,12 @@ def number_of(value: Any) -> int | float | decimal.Decimal | None:
     except decimal.InvalidOperation:
         return None
     # An exponent of a billion is a trap, not a bound.
-    return found if found.is_finite() and abs(found.adjusted()) < 400 else None
+    return found if found.is_finite() and abs(found.adjusted()) < _MOST_DIGITS else None
 
 
 def is_count(value: Any) -> bool:
-    """Whether a value is an integer that counts something."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    """Whether a value is an integer that counts something a machine could hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 def _is_number(value: Any) -> bool:

@@ -27,7 +27,7 @@ from postroom.formats.schema import Violation
 
 _TRIES = 60
 _DEEPEST = 6
-_MOST_PARTS = 20_000
+_MOST_PARTS = 5000
 
 Judge = Callable[[Any], tuple[Any, list[Violation]]]
 
@@ -113,6 +113,8 @@ class Inventor:
         return made
 
     def _count(self, least: int, most: int | None, item: Shape, depth: int) -> int:
+        if least > _MOST_PARTS:
+            raise SchemaRefused("the values of this schema are too large to be invented.", place=item.at)
         wanted = least + (self._rng.randint(0, 2) if depth < _DEEPEST and self._heights.of(item) < math.inf else 0)
         return wanted if most is None else max(least, min(wanted, most))
 

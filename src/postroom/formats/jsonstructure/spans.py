@@ -14,6 +14,8 @@ from postroom.formats.jsonstructure.shapes import Primitive
 
 _MOST_LISTED = 10_000
 _MOST_COUNTED = 1000
+_LONGEST = 5000
+_LENGTHS = (("minLength", 0), ("maxLength", _LONGEST))
 _ENDLESS = Fraction(10) ** 400
 _UNSIGNED = ("uint64", "uint128")
 # A low and a high end, and whether each end itself is left out.
@@ -165,7 +167,7 @@ def edges(shape: Primitive) -> list[Any]:
     if shape.name == "decimal":
         return _decimal_edges(shape)
     if shape.name == "string":
-        least, most = shape.rules.get("minLength", 0), min(shape.rules.get("maxLength", 5000), 5000)
+        least, most = (min(shape.rules.get(name, limit), _LONGEST) for name, limit in _LENGTHS)
         return ["", "x" * least, "x" * most, "?! ~"]
     return _EDGES.get(shape.name, [])
 
@@ -180,6 +182,8 @@ def _float_edges(shape: Primitive) -> Iterator[float]:
 
 def _decimal_edges(shape: Primitive) -> list[str]:
     total, before, behind = digits(shape.rules)
+    # Longer numbers differ in the same way, and need not be written out.
+    total, before, behind = (min(count, _LONGEST) for count in (total, before, behind))
     whole = "9" * max(min(before, total), 0) or "0"
     fraction = "9" * min(behind, total)
     both = "9" * max(total - behind, 0) or "0"
