@@ -28,7 +28,8 @@ REASON = re.compile(r'(?:Reason|_reason|Malformed|Violation)\((?:[^()"]*"[^"]*",
 def test_every_reason_code_of_ours_has_a_sentence() -> None:
     used = {code for path in SOURCES.rglob("*.py") for code in REASON.findall(path.read_text())}
     assert {"constant_mismatch", "empty_batch", "fits_as_well", "column_misfit", "event_broken"} <= used
-    assert used - set(SENTENCES) == set()
+    # Rules of payload schemas, of which there are many, share one sentence.
+    assert {code for code in used if not code.startswith("payload_")} - set(SENTENCES) == set()
 
 
 def test_rules_of_the_schema_share_one_sentence() -> None:

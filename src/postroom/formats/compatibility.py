@@ -25,8 +25,10 @@ def is_transitive(mode: str) -> bool:
 
 
 def compatible(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
-    """Whether a document may follow its ancestors, nearest first: the first no, else the first doubt, else yes."""
+    """Whether a document may follow its ancestors, nearest first: the first no, else the first doubt, else a yes with
+    the first remark on it."""
     doubt: Verdict | None = None
+    remark: Verdict | None = None
     for ancestor in older if is_transitive(mode) else older[:1]:
         for direction in _DIRECTIONS[mode.lower().removesuffix(_TRANSITIVE)]:
             pair = (ancestor, newer) if direction == BACKWARD else (newer, ancestor)
@@ -35,4 +37,6 @@ def compatible(older: Sequence[Any], newer: Any, mode: str, readable: Readable) 
                 return verdict
             if verdict.answer == "undecided":
                 doubt = doubt or verdict
-    return doubt or COMPATIBLE
+            elif verdict.reason:
+                remark = remark or verdict
+    return doubt or remark or COMPATIBLE

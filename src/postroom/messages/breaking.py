@@ -6,10 +6,9 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from postroom.errors import MakeRefused
+from postroom.errors import MakeRefused, SchemaRefused
 from postroom.messages.constraints import Check
 from postroom.messages.making import AUTO, Draft, Maker
 from postroom.messages.outcome import Reason
@@ -75,21 +74,26 @@ def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
     schema = maker.engine.schema(maker.definition)
     if schema is None:
         return
-    try:
-        members = msgspec.json.decode(draft.body)
-    except msgspec.DecodeError:
+    contenttype = maker.definition.contenttype
+    value, violations = schema.judge(draft.body, contenttype)
+    if violations:
         return
     if draft.mode == "binary" and draft.protocol:
         yield replace(draft, body=draft.body[: len(draft.body) // 2])
-    if not isinstance(members, dict):
-        return
-    for name in members:
-        without = {key: value for key, value in members.items() if key != name}
-        for changed in (without, *({**members, name: wrong} for wrong in _WRONG_VALUES)):
-            body = schema.encode(changed)
-            if len(schema.judge(body)[1]) == 1:
-                yield replace(draft, body=body)
-                break
+    for changed in _changed(value):
+        try:
+            body = schema.encode(changed, contenttype)
+        except SchemaRefused:  # a value that the format cannot even write
+            continue
+        if len(schema.judge(body, contenttype)[1]) == 1:
+            yield replace(draft, body=body)
+
+
+def _changed(value: Any) -> Iterator[Any]:
+    """The value with one member left out or wrong."""
+    for name in value if isinstance(value, dict) else ():
+        yield {key: member for key, member in value.items() if key != name}
+        yield from ({**value, name: wrong} for wrong in _WRONG_VALUES)
 
 
 def _wrong(check: Check, value: Any) -> Any:

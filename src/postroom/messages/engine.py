@@ -184,7 +184,7 @@ class Engine:
             return _unchecked(self.data_column(definition), message.body)
         value, violations = schema.judge(message.body, _type_of(definition, message))
         if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
-            value, violations = schema.judge(schema.encode(_without_nulls(value)))
+            value, violations = _judge_without_nulls(schema, value, _type_of(definition, message), violations)
         if violations:
             return None, violations
         try:
@@ -214,6 +214,15 @@ def _unchecked(column: ColumnType, body: bytes) -> tuple[Any, list[Violation]]:
         return body.decode(), []
     except UnicodeDecodeError:
         return None, [Violation("", "payload_not_text", "UTF-8 text", shorten(body))]
+
+
+def _judge_without_nulls(
+    schema: PayloadSchema, value: Any, contenttype: str, violations: list[Violation]
+) -> tuple[Any, list[Violation]]:
+    try:
+        return schema.judge(schema.encode(_without_nulls(value), contenttype), contenttype)
+    except SchemaRefused:  # a value that the format cannot even write
+        return value, violations
 
 
 def _without_nulls(value: Any) -> Any:

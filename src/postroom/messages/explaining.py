@@ -18,6 +18,8 @@ SENTENCES = {
     "payload_required": "{at} must have the member {expected!r}",
     "payload_additional_properties": "{at} must not have {expected}",
     "payload_not_json": "the payload is not JSON: {found}",
+    "payload_not_protobuf": "the payload is not Protobuf: {found}",
+    "payload_not_xml": "the payload is not XML: {found}",
     "column_mismatch": "{at} must be {expected} to fit its column but is {found!r}",
     "fits_as_well": "it fits as well, and nothing decides",
     "no_definition": "nothing in the catalog describes it ({at} is {found!r})",
@@ -27,7 +29,7 @@ SENTENCES = {
     "batch_broken": "it is not a batch of CloudEvents: {found}",
     "empty_batch": "it is a batch without events",
     "column_misfit": "its table cannot hold it: {found}",
-    "payload_not_text": "the payload is not UTF-8 text",
+    "payload_not_text": "{at} is not UTF-8 text",
     "specversion_unknown": "specversion must be {expected!r} but is {found!r}",
 }
 

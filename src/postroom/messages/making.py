@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from postroom.errors import MakeRefused, SchemaRefused
+from postroom.formats.schema import PayloadSchema
 from postroom.messages.constraints import Check
 from postroom.messages.definition import Constraint, Definition
 from postroom.messages.engine import Engine, payload_reason
 from postroom.messages.explaining import explain_reason
 from postroom.messages.property_types import is_now
-from postroom.protocols.cloudevents import ENVELOPE, header_text, wrap
+from postroom.protocols.cloudevents import ENVELOPE, header_text, is_json, wrap
 from postroom.protocols.records import Record
 from postroom.protocols.table import canonical_protocol, wire_named
 from postroom.protocols.wire import Wire
@@ -160,18 +161,39 @@ class Maker:
             data = self._invented(schema, rng)
         if schema is None:
             return data if isinstance(data, bytes) else header_text(data).encode()
-        body = data if isinstance(data, bytes) else schema.encode(data)
-        _, violations = schema.judge(body)
+        contenttype = self.definition.contenttype
+        body = data if isinstance(data, bytes) else self._encoded(schema, data, contenttype)
+        _, violations = schema.judge(body, contenttype)
+        if violations and isinstance(data, bytes) and not is_json(contenttype):
+            # People write down in JSON what a payload in a binary format, or in XML, is to say.
+            value = _read_json(data)
+            if value is not None:
+                body = self._encoded(schema, value, contenttype)
+                _, violations = schema.judge(body, contenttype)
         if violations:
             reasons = [explain_reason(payload_reason(self.definition, violation)) for violation in violations[:5]]
             raise MakeRefused(f"the data does not fit: {'; '.join(reasons)}.", place=self.definition.xid)
         return body
+
+    def _encoded(self, schema: PayloadSchema, data: Any, contenttype: str) -> bytes:
+        try:
+            return schema.encode(data, contenttype)
+        except SchemaRefused as error:
+            place = f"{self.definition.xid}{error.place}"
+            raise MakeRefused(error.sentence, place=place, remedy=error.remedy) from None
 
     def _invented(self, schema: Any, rng: random.Random) -> Any:
         try:
             return schema.sample(rng)
         except SchemaRefused as error:
             raise MakeRefused(error.sentence, place=self.definition.xid, remedy=error.remedy) from None
+
+
+def _read_json(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _typed(kind: str, value: Any) -> Any:

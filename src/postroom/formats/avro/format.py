@@ -8,7 +8,17 @@ import re
 from typing import Any
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.avro import canonical, columns, comparing, framing, json_reading, reading, samples, writing
+from postroom.formats.avro import (
+    canonical,
+    columns,
+    comparing,
+    framing,
+    json_reading,
+    json_writing,
+    reading,
+    samples,
+    writing,
+)
 from postroom.formats.avro.misfits import Misfit
 from postroom.formats.avro.names import is_name
 from postroom.formats.avro.neighbours import Neighbours
@@ -44,14 +54,18 @@ class Avro:
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload: Avro's JSON encoding if the content type is one of JSON, else binary."""
-        if contenttype and _MEDIA_TYPE_OF_JSON.match(contenttype):
+        if contenttype and _is_json(contenttype):
             return json_reading.read_json(self.type, payload)
         return framing.judge_binary(self._read, lambda: self._fingerprint, payload)
 
-    def encode(self, value: Any) -> bytes:
-        """The value in the plain binary encoding; SchemaRefused when it does not fit."""
+    def encode(self, value: Any, contenttype: str = "") -> bytes:
+        """The value in the plain binary encoding, or in Avro's JSON if the content type is one of JSON.
+
+        SchemaRefused when it does not fit.
+        """
+        write = json_writing.write_json if _is_json(contenttype) else writing.write
         try:
-            return writing.write(self.type, value)
+            return write(self.type, value)
         except Misfit as misfit:
             raise SchemaRefused(f"the data does not fit its schema: {misfit}.") from None
         except RecursionError:
@@ -79,6 +93,10 @@ def check(source: SchemaDocument) -> None:
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     """Whether payloads of the writer's schema resolve with the reader's."""
     return comparing.compare(_type(writer), _type(reader))
+
+
+def _is_json(contenttype: str) -> bool:
+    return _MEDIA_TYPE_OF_JSON.match(contenttype) is not None
 
 
 def _type(source: SchemaDocument) -> AvroType:

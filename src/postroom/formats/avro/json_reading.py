@@ -29,7 +29,7 @@ from postroom.formats.avro.types import (
     Union,
     branch_name,
     nullable,
-    simple_name,
+    tagged_branch,
 )
 from postroom.formats.avro.writing import write
 from postroom.formats.schema import Violation
@@ -64,7 +64,7 @@ class _TooDeep(Exception):
 
 
 def read_json(kind: AvroType, payload: bytes) -> tuple[Any, list[Violation]]:
-    """The value in a JSON payload, or what does not fit."""
+    """The value in a JSON payload, or the payload and what does not fit."""
     try:
         document = msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -74,7 +74,8 @@ def read_json(kind: AvroType, payload: bytes) -> tuple[Any, list[Violation]]:
     try:
         return _Reader(_STEPS + _STEPS_PER_BYTE * len(payload)).value(kind, document, False, 0), []
     except (Misfit, _Misfits) as error:
-        return None, [misfit.violation() for misfit in _all(error)[:_MOST_VIOLATIONS]]
+        # With the document as it came, which may fit once nulls are taken for absent.
+        return document, [misfit.violation() for misfit in _all(error)[:_MOST_VIOLATIONS]]
     except (RecursionError, _TooDeep):
         return None, [_TOO_DEEP]
     except _Tangled:
@@ -173,7 +174,7 @@ class _Reader:
                 return None
             raise Misfit("null_not_allowed", _branches(kind), "null")
         why: Misfit | _Misfits | None = None
-        tagged = _tagged(kind, value)
+        tagged = tagged_branch(kind, value)
         if tagged is not None:
             try:
                 return self.value(tagged, next(iter(value.values())), exactly, depth)
@@ -196,17 +197,6 @@ def _below(error: Misfit | _Misfits, step: str | int) -> list[Misfit]:
     for misfit in found:
         misfit.steps.append(step)
     return found
-
-
-def _tagged(kind: Union, value: Any) -> AvroType | None:
-    """The branch that a value in Avro's own encoding names."""
-    if not isinstance(value, dict) or len(value) != 1:
-        return None
-    name = next(iter(value))
-    for branch in kind.branches:
-        if branch.kind != "null" and name == branch_name(branch):
-            return branch
-    return next((branch for branch in kind.branches if name == simple_name(branch_name(branch)) != "null"), None)
 
 
 def _leaf(kind: Primitive | Fixed, value: Any, exactly: bool) -> Any:

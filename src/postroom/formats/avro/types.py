@@ -150,3 +150,14 @@ def nullable(union: Union) -> AvroType | None:
     """The one type beside null that a union has; None for any other union."""
     real = [branch for branch in union.branches if branch.kind != "null"]
     return real[0] if len(real) == 1 else None
+
+
+def tagged_branch(kind: Union, value: Any) -> AvroType | None:
+    """The branch that a value names, as Avro's JSON encoding has it: an object whose only member is the value."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    name = next(iter(value))
+    for branch in kind.branches:
+        if branch.kind != "null" and name == branch_name(branch):
+            return branch
+    return next((branch for branch in kind.branches if name == simple_name(branch_name(branch)) != "null"), None)

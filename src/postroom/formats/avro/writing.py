@@ -26,6 +26,7 @@ from postroom.formats.avro.types import (
     Union,
     branch_name,
     nullable,
+    tagged_branch,
 )
 from postroom.formats.avro.varints import write_long
 
@@ -91,6 +92,9 @@ def _write_union(kind: Union, value: Any, exactly: bool) -> bytes:
                 return write_long(index) + _write(branch, value, strictly)
             except Misfit as misfit:
                 why = misfit if branch is only else why
+    tagged = None if exactly else tagged_branch(kind, value)
+    if tagged is not None:
+        return write_long(kind.branches.index(tagged)) + _write(tagged, next(iter(value.values())), False)
     if why is not None and value is not None:
         raise why
     raise Misfit("payload_union", f"one of {', '.join(map(branch_name, kind.branches))}", shown(value))

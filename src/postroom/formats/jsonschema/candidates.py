@@ -124,7 +124,8 @@ class Inventor:
     def _invented(self, given: Nodes, reader: Nodes, hints: Nodes, depth: int) -> Iterator[Any]:
         streams: list[Iterator[Any]] = []
         stated = self._all_hints(given)
-        for case in islice(self._cases(given), _MOST_CASES):
+        known = set(map(self._like.of, hints))
+        for case in islice(self._cases(given, known), _MOST_CASES):
             facts = facts_of(case)
             if facts.values is not None:
                 streams.append(iter(facts.values))
@@ -133,19 +134,20 @@ class Inventor:
         streams.append(value for node in (*stated, *hints) for value in node.get("enum", ()))
         return _in_turns(streams)
 
-    def _cases(self, given: Nodes) -> Iterator[Nodes]:
+    def _cases(self, given: Nodes, known: set[int]) -> Iterator[Nodes]:
+        """The writer's alternatives, those first that the reader's side does not know."""
         for node in given:
             for keyword in ("anyOf", "oneOf"):
-                for branch in node.get(keyword, ()):
+                for branch in sorted(node.get(keyword, ()), key=lambda part: self._like.of(part) in known):
                     rest = tuple(self.world.without(n, keyword) if n is node else n for n in given)
-                    yield from self._cases(self.world.flat((*rest, branch)))
+                    yield from self._cases(self.world.flat((*rest, branch)), known)
                 if keyword in node:
                     return
             if "if" in node:
                 rest = tuple(self.world.without(n, "if", "then", "else") if n is node else n for n in given)
                 yes = [node["if"], *([node["then"]] if "then" in node else [])]
-                yield from self._cases(self.world.flat((*rest, *yes)))
-                yield from self._cases(self.world.flat((*rest, *([node["else"]] if "else" in node else []))))
+                yield from self._cases(self.world.flat((*rest, *yes)), known)
+                yield from self._cases(self.world.flat((*rest, *([node["else"]] if "else" in node else []))), known)
                 return
         yield given
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
@@ -32,7 +33,8 @@ _SAMPLES = 5
 _MOST_CANONICAL_NODES = 800
 _MOST_CANONICAL_CASES = 300
 _SHOWN = 2000
-_SIMPLER = 300
+_SIMPLER = 100
+_MOST_BYTES = 2_000_000
 
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
@@ -50,6 +52,7 @@ class _Comparison:
         self.sides = _parsed(writer), _parsed(reader)
         self.obstacle = ""
         self.cases = 1
+        self.bytes = _MOST_BYTES
         defs: dict[str, Node] = {}
         for side, prefix, source in (("writer's", "w", writer), ("reader's", "r", reader)):
             try:
@@ -68,8 +71,11 @@ class _Comparison:
         """Look for a proof and for a payload that contradicts it."""
         proven, failed = self._proof()
         for value in self._candidates():
-            if self._contradiction(value) is not None:
+            if self._contradiction(value):
+                self.bytes = _MOST_BYTES
                 return self._no(self._simplest(value))
+            if self.bytes < 0:
+                break
         if proven:
             return Verdict(answer="compatible")
         reason = (
@@ -80,24 +86,22 @@ class _Comparison:
             reason += f"; not followed: {', '.join(hidden[:3])}"
         return Verdict(answer="undecided", reason=f"{reason}.", writer_at=failed[0], reader_at=failed[1])
 
-    def _contradiction(self, value: Any) -> bytes | None:
+    def _contradiction(self, value: Any) -> bool:
         writer, reader = self.sides
         try:
             payload = writer.encode(value)
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
-            return None
-        return payload if not writer.judge(payload)[1] and reader.judge(payload)[1] else None
+            return False
+        self.bytes -= len(payload)
+        return not writer.judge(payload)[1] and bool(reader.judge(payload)[1])
 
     def _simplest(self, value: Any) -> Any:
-        tries = _SIMPLER
-        while tries > 0:
-            for less in simpler(value):
-                tries -= 1
-                if tries <= 0 or self._contradiction(less) is not None:
-                    value = less if tries > 0 else value
-                    break
-            else:
+        for _ in range(_SIMPLER):
+            tries = islice(simpler(value), _SIMPLER)
+            found = next(([less] for less in tries if self.bytes > 0 and self._contradiction(less)), None)
+            if found is None:
                 break
+            (value,) = found
         return value
 
     def _no(self, value: Any) -> Verdict:

@@ -26,7 +26,7 @@ from postroom.formats.jsonschema.normalforms import Node
 from postroom.formats.jsonschema.world import World
 
 _DEEPEST = 40
-_MOST_BRANCHES = 24
+_MOST_BRANCHES = 128
 
 Goal = tuple[tuple[int, ...], int]
 

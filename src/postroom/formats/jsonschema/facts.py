@@ -125,8 +125,8 @@ def _read(node: Node, found: Facts) -> None:
     refused = node.get("not")
     if refused is not None and set(refused) == {"type"}:
         found.kinds -= kinds_of(refused)
-    if "enum" in node and (found.values is None or len(node["enum"]) < len(found.values)):
-        found.values = node["enum"]
+    if "enum" in node:
+        found.values = node["enum"] if found.values is None else _in_both(found.values, node["enum"])
     for keyword, strict in (("minimum", False), ("exclusiveMinimum", True)):
         if keyword in node:
             bound = (exact(node[keyword]), strict)
@@ -147,6 +147,19 @@ def _read(node: Node, found: Facts) -> None:
     found.unique = found.unique or "uniqueItems" in node
     found.exact_integers = found.exact_integers or "integerToken" in node
     found.opaque |= set(node.get("opaque", ()))
+
+
+def _in_both(first: list[Any], second: list[Any]) -> list[Any]:
+    if len(second) < len(first):
+        first, second = second, first
+    others = set(map(_simple, second))
+    # Lists and objects may equal others that are written differently: they stay.
+    return [value for value in first if isinstance(value, list | dict) or _simple(value) in others]
+
+
+def _simple(value: Any) -> Any:
+    kind = kind_of(value)
+    return (kind, exact(value)) if kind in NUMBERS else None if kind in ("array", "object") else (kind, value)
 
 
 def _tighten(found: Facts, nodes: Nodes) -> None:

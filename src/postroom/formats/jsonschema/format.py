@@ -83,7 +83,7 @@ class JsonSchema:
         """Validate a payload by the shortest way, without its value: no violations, or what does not fit."""
         return [] if self.fill(payload)[1] else self.judge(payload, contenttype)[1]
 
-    def encode(self, value: Any) -> bytes:
+    def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON."""
         return msgspec.json.encode(value)
 

@@ -27,7 +27,7 @@ from postroom.formats.jsonstructure.shapes import (
     resolved,
 )
 
-_MOST_STEPS = 20_000
+_MOST_STEPS = 10_000
 _MOST_ITEMS = 1000
 _CONTAINS = ("contains", "minContains", "maxContains")
 Pairs = frozenset[tuple[int, int]]
@@ -44,6 +44,9 @@ class Comparison:
         self.invent = invent
         self._accepts = accepts
         self._steps = 0
+        self._assumptions = 0
+        # The types are kept with their identities, which are only theirs as long as they live.
+        self._proven: dict[tuple[int, int], tuple[Shape, Shape]] = {}
 
     def gaps(self, writer: Shape, reader: Shape, assumed: Pairs = frozenset()) -> list[Gap]:
         """What keeps a type of the writer from being readable with one of the reader."""
@@ -52,9 +55,17 @@ class Comparison:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise TooLarge
-        if pair in assumed or (isinstance(reader, Anything) and reader.values is None):
+        if pair in self._proven or (isinstance(reader, Anything) and reader.values is None):
             return []
-        return self._gaps(writer, reader, assumed | {pair})
+        if pair in assumed:
+            self._assumptions += 1
+            return []
+        before = self._assumptions
+        found = self._gaps(writer, reader, assumed | {pair})
+        if not found and self._assumptions == before:
+            # Proved without any assumption, so it holds wherever the pair comes up again.
+            self._proven[pair] = (writer, reader)
+        return found
 
     def _gaps(self, writer: Shape, reader: Shape, assumed: Pairs) -> list[Gap]:
         if isinstance(writer, Union):

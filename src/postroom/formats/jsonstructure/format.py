@@ -83,7 +83,7 @@ class JsonStructure:
             self._variants[names] = JsonStructure(plain, Builder(plain, addins).root(self._fragment))
         return self._variants[names].judge_value(value, size)
 
-    def encode(self, value: Any) -> bytes:
+    def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON, in the spelling its types ask for."""
         return msgspec.json.encode(json_value(self.root, value, self._checks))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
+from google.protobuf.json_format import MessageToJson, SerializeToJsonError
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -68,14 +69,22 @@ class Protobuf:
             pass
         return self.judge(payload)[1]
 
-    def encode(self, value: Any) -> bytes:
-        """The binary form of a value; SchemaRefused, with a pointer, for one that no message can hold."""
+    def encode(self, value: Any, contenttype: str = "") -> bytes:
+        """The binary form of a value, or Protobuf's JSON if the content type says JSON.
+
+        SchemaRefused, with a pointer, for a value that no message can hold.
+        """
         message, violations = self._written(value)
         if violations:
             first = violations[0]
             raise SchemaRefused(
                 f"the data does not fit: expected {first.expected}, found {first.found}.", place=first.at or "/"
             )
+        if contenttype and _is_json(contenttype):
+            try:
+                return MessageToJson(message, indent=None, descriptor_pool=self._descriptor.file.pool).encode()
+            except (SerializeToJsonError, ValueError, TypeError) as error:
+                raise SchemaRefused(f"the data has no form in JSON: {error}.") from None
         payload: bytes = self._class.SerializePartialToString(message)
         return payload
 

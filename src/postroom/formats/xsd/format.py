@@ -48,9 +48,10 @@ class XmlSchema:
             return None
 
     def _components(self, parts: list[documents.Part]) -> Any:
+        checked = self.version == "1.0"
         if guards.set_patterns_aside(parts):
             self.native = None
-        return validators.components(parts, self.version)
+        return validators.components(parts, self.version, checked)
 
     @functools.cached_property
     def plan(self) -> ElementPlan:
@@ -112,7 +113,7 @@ class XmlSchema:
         expected = _with_namespace(f"<{local_name(self.root.name)}>", self.root.name)
         return [Violation(violations.path_of(root), "payload_xsd_root", expected, f"<{root.tag}>")]
 
-    def encode(self, value: Any) -> bytes:
+    def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as an XML document in UTF-8."""
         return encoding.document(self.plan, value)
 

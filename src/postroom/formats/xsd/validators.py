@@ -15,7 +15,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.xsd import patterns, reading
 from postroom.formats.xsd.documents import Part, text_of
 from postroom.formats.xsd.guards import KEPT_PATTERN
-from postroom.formats.xsd.names import VERSIONING, XS
+from postroom.formats.xsd.names import VERSIONING, XS, xs
 
 
 class _Served(etree.Resolver):  # type: ignore[misc]  # lxml has no types
@@ -45,8 +45,11 @@ def native(parts: list[Part]) -> Any:
         raise SchemaRefused(f"this is not a usable XML Schema 1.0: {sentence.rstrip('.')}.", place=place) from None
 
 
-def components(parts: list[Part], version: str) -> Any:
-    """The schema's components as xmlschema reads them; they validate, too."""
+def components(parts: list[Part], version: str, checked: bool = False) -> Any:
+    """The schema's components as xmlschema reads them; they validate, too.
+
+    A schema that libxml2 has checked is not checked again: that would take five times as long.
+    """
     texts = {part.name: text_of(part) for part in parts}
     kind = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
     try:
@@ -54,6 +57,7 @@ def components(parts: list[Part], version: str) -> Any:
             warnings.simplefilter("ignore")
             schema = kind(
                 texts[parts[0].name],
+                validation="skip" if checked else "strict",
                 allow="none",
                 defuse="always",
                 use_fallback=False,
@@ -66,7 +70,8 @@ def components(parts: list[Part], version: str) -> Any:
         raise SchemaRefused(
             f"this is not a usable XML Schema {version}: {_sentence(error)}.", place=_place(error, parts[0])
         ) from None
-    _match_in_linear_time(schema)
+    if any(KEPT_PATTERN in facet.attrib for part in parts for facet in part.root.iter(xs("pattern"))):
+        _match_in_linear_time(schema)
     return schema
 
 
