@@ -175,3 +175,16 @@ def test_wide_records_take_no_quadratic_time() -> None:
     others = json.dumps({f"g{index}": index for index in range(20_000)}).encode()
     _, violations = schema.judge(others, "application/json")
     assert [violation.code for violation in violations] == ["payload_additional_properties"]
+
+
+def test_a_payload_with_nulls_can_be_written_without_them() -> None:
+    document = {
+        **KNOB,
+        "fields": [{"name": "turn", "type": "int", "default": 5}, {"name": "a", "type": ["null", "int"]}],
+    }
+    schema = parse_schema("Avro", document)
+    value, violations = schema.judge(b'{"turn": null, "a": {"int": 1}}', "application/json")
+    assert [violation.code for violation in violations] == ["null_not_allowed"]
+    del value["turn"]
+    written = schema.encode(value, "application/json")
+    assert schema.judge(written, "application/json") == ({"turn": 5, "a": 1}, [])

@@ -26,6 +26,8 @@ WRITTEN: list[tuple[Any, Any, bytes]] = [
     ("string", "€", b"\x06\xe2\x82\xac"),
     (["null", "string"], None, b"\x00"),
     (["null", "string"], "a", b"\x02\x02a"),
+    (["null", "string"], {"string": "a"}, b"\x02\x02a"),
+    (["null", KNOB], {"Knob": {"turn": 1}}, b"\x02\x02"),
     (["float", "double"], 0.1, b"\x02\x9a\x99\x99\x99\x99\x99\xb9\x3f"),
     (["float", "double"], 0.5, b"\x00\0\0\0\x3f"),
     (["int", "long"], 2**40, b"\x02\x80\x80\x80\x80\x80\x40"),
