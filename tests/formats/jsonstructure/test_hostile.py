@@ -148,7 +148,7 @@ def test_comparing_graphs_that_multiply_ends() -> None:
     root = {"type": {"$ref": "#/definitions/T0"}}
     writer, reader = document(root, graph("int8")), document(root, graph("int32"))
     found = readable(SchemaDocument(document=writer), SchemaDocument(document=reader))
-    assert found.answer in ("undecided", "compatible")
+    assert found.answer == "compatible"
 
 
 EVERYTHING = document(
@@ -223,7 +223,7 @@ def test_the_document_of_everything_is_sound() -> None:
 
 
 @given(number=st.integers(0, 10_000), junk=st.sampled_from(JUNK), elsewhere=st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_mutilated_documents_are_read_or_refused(number: int, junk: Any, elsewhere: bool) -> None:
     broken = copy.deepcopy(EVERYTHING)
     if elsewhere:
