@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from postroom.documents.sources import read_source
 from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown
 from postroom.messages.compiling import compile_catalog
@@ -62,6 +64,8 @@ class Catalog:
         self.refused: list[DefinitionRefused] = []
         if compiled is None:
             compiled, self.refused = compile_catalog(tree, _fetcher(self.settings))
+            if self.settings.assert_formats:
+                compiled = msgspec.structs.replace(compiled, assert_formats=True)
         self.compiled = compiled
         self._definitions = {definition.xid: definition for definition in compiled.definitions}
 
@@ -152,7 +156,9 @@ class Catalog:
         groups = {local_path(reference, self.tree) for reference in references if isinstance(reference, str)}
         groups.add(f"/endpoints/{identifier}")
         chosen = tuple(definition for definition in self.definitions if definition.group in groups)
-        return Catalog(self.tree, settings=self.settings, compiled=CompiledCatalog(chosen, self.compiled.schemas))
+        return Catalog(
+            self.tree, settings=self.settings, compiled=msgspec.structs.replace(self.compiled, definitions=chosen)
+        )
 
 
 def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:

@@ -57,6 +57,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: Annotated[
         float, Meta(gt=0, description="How long a request to another service may take, in seconds.")
     ] = 30.0
+    assert_formats: Annotated[
+        bool, Meta(description="Whether `format` in a JSON Schema (date-time, email, …) is checked or only a remark.")
+    ] = False
     nulls: Annotated[
         Literal["strict", "absent"],
         Meta(description="What a null in an optional payload member means: strict (an error) or absent."),

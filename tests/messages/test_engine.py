@@ -117,3 +117,14 @@ def test_landed_rows_have_attributes_metadata_and_shaped_data() -> None:
     assert result.attributes["id"] == "1"
     assert result.metadata == {"topic": "t", "headers_x": "1"}
     assert result.data == {"sensor": "a"}
+
+
+@pytest.mark.parametrize(("asserted", "outcome"), [(False, "landed"), (True, "invalid")])
+def test_formats_are_remarks_unless_a_setting_makes_them_rules(asserted: bool, outcome: str) -> None:
+    schema = {"type": "object", "properties": {"at": {"type": "string", "format": "date-time"}}}
+    made = catalog(schema)
+    opened = Catalog(made.tree, settings=Settings(assert_formats=asserted))
+    assert opened.match({**EVENT, "data": {"at": "yesterday"}}).outcome == outcome
+    shipped = CompiledCatalog.decode(opened.compiled.encode())
+    (result,) = Engine(shipped).sort_line(json.dumps({**EVENT, "data": {"at": "yesterday"}}).encode())
+    assert result.match.outcome == outcome

@@ -94,13 +94,15 @@ class SchemaDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A schema as its author wrote it.
 
     `document` is a JSON value, text or bytes; `version` is the part of the format's name behind the slash, in lower
-    case; `fragment` picks one type of the document, in the format's own way; "" means the document's own root.
+    case; `fragment` picks one type of the document, in the format's own way; "" means the document's own root;
+    `assert_formats` makes a rule of what JSON Schema leaves as a remark (`format`).
     """
 
     document: Any
     version: str = ""
     fragment: str = ""
     library: Library = EmptyLibrary()
+    assert_formats: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

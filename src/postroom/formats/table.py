@@ -59,10 +59,12 @@ def format_named(name: str) -> FormatName | None:
     return None if found is None else FormatName(found, version.strip().lower().removesuffix(".0"))
 
 
-def parse_schema(name: str, document: Any, fragment: str = "", library: Library | None = None) -> PayloadSchema:
+def parse_schema(
+    name: str, document: Any, fragment: str = "", library: Library | None = None, *, assert_formats: bool = False
+) -> PayloadSchema:
     """Parse a schema document of a named format."""
     module, source = _source(name, document, fragment, library)
-    return module.parse(source)
+    return module.parse(msgspec.structs.replace(source, assert_formats=assert_formats) if assert_formats else source)
 
 
 def check_schema(name: str, document: Any, library: Library | None = None) -> None:

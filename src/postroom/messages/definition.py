@@ -76,6 +76,7 @@ class CompiledCatalog(msgspec.Struct, frozen=True):
 
     definitions: tuple[Definition, ...]
     schemas: dict[str, StoredSchema] = {}
+    assert_formats: bool = False
 
     def encode(self) -> bytes:
         """The bytes that identify the catalog; the same definitions give the same bytes."""

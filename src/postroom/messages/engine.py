@@ -32,6 +32,7 @@ class Engine:
     def __init__(self, catalog: CompiledCatalog, *, nulls: str = "strict", max_record_mb: int = 64) -> None:
         self.definitions = catalog.definitions
         self._documents = Documents(catalog.schemas)
+        self._assert_formats = catalog.assert_formats
         self.index = Index(catalog.definitions)
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
@@ -144,7 +145,7 @@ class Engine:
             return None
         try:
             document, library = self._documents.of(source)
-            return parse_schema(source.format, document, source.fragment, library)
+            return parse_schema(source.format, document, source.fragment, library, assert_formats=self._assert_formats)
         except (SchemaRefused, FormatUnknown) as error:
             log.warning("%s: payloads are not checked: %s", definition.xid, error)
             return None

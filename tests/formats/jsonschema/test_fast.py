@@ -17,7 +17,7 @@ VERSIONS = ("draft-04", "draft-07", "draft/2019-09", "draft/2020-12")
 
 
 def schema(document: Any, version: str = "draft-07", *, assert_formats: bool = False) -> JsonSchema:
-    return parse(SchemaDocument(document=document, version=version), assert_formats=assert_formats)
+    return parse(SchemaDocument(document=document, version=version, assert_formats=assert_formats))
 
 
 def without_nulls(value: Any) -> Any:

@@ -1,6 +1,7 @@
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,7 +139,7 @@ def test_values_for_every_keyword(document: Any) -> None:
 def test_formats_are_invented_so_that_they_could_be_asserted() -> None:
     for name in FORMATS:
         source = SchemaDocument(document={"type": "string", "format": name}, version="draft/2020-12")
-        asserting = parse(source, assert_formats=True)
+        asserting = parse(msgspec.structs.replace(source, assert_formats=True))
         asserting.sample(random.Random(3))
 
 

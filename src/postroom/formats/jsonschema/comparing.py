@@ -35,6 +35,7 @@ _MOST_CANONICAL_CASES = 300
 _SHOWN = 2000
 _SIMPLER = 100
 _MOST_BYTES = 2_000_000
+_MOST_LOOKS = 1_000_000
 
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
@@ -65,6 +66,7 @@ class _Comparison:
                 self.written = form
             else:
                 self.read = form
+        self.quick = World(defs, _MOST_LOOKS)
         self.like = Likeness((self.written.root, self.read.root), defs)
 
     def verdict(self) -> Verdict:
@@ -93,6 +95,9 @@ class _Comparison:
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             return False
         self.bytes -= len(payload)
+        # A quick look first: telling all that is wrong with a payload takes much longer than telling that it is.
+        if not self.quick.accepts((self.written.root,), value):
+            return False
         return not writer.judge(payload)[1] and bool(reader.judge(payload)[1])
 
     def _simplest(self, value: Any) -> Any:

@@ -119,13 +119,13 @@ class JsonSchema:
         raise AssertionError("a value that failed once did not fail again")
 
 
-def parse(source: SchemaDocument, *, assert_formats: bool = False) -> JsonSchema:
+def parse(source: SchemaDocument) -> JsonSchema:
     """The schema, ready for payloads; `format` is asserted only when asked for."""
     document = json_of(source.document)
     if not isinstance(document, dict | bool):
         raise SchemaRefused("a JSON Schema is an object or a boolean.")
     documents = Documents(document, draft_of(document, source.version), source.library)
-    return JsonSchema(documents, source.fragment.removeprefix("#"), assert_formats=assert_formats)
+    return JsonSchema(documents, source.fragment.removeprefix("#"), assert_formats=source.assert_formats)
 
 
 def check(source: SchemaDocument) -> None:
