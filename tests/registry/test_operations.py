@@ -20,10 +20,10 @@ KITCHEN: dict[str, Any] = {
     "name": "somebody else's registry",
     "schemagroups": {
         "ovens": {
-            "format": "JsonSchema/draft-07",
+            "format": "Ovens/1",
             "schemas": {
                 "oven": {"versions": {"1": {"schema": {"type": "object"}}, "2": {"schema": {"type": "array"}}}},
-                "proto": {"format": "JSONSCHEMA/draft-07", "schema": "message Oven {}"},
+                "proto": {"format": "OVENS/1", "schema": "message Oven {}"},
             },
         }
     },
