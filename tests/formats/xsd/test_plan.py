@@ -87,6 +87,12 @@ def test_what_only_the_payload_knows_is_kept_as_xml() -> None:
     assert read.judge(read.encode(value)) == (value, [])
 
 
+def test_relative_namespace_names_do_no_harm() -> None:
+    read = parse_schema("XSD/1.0", order(sequence('<xs:any namespace="##any" processContents="skip"/>')))
+    value, wrong = read.judge(b'<order><x xmlns="relative">t</x></order>')
+    assert (value, wrong) == ({"$any": ['<x xmlns="relative">t</x>']}, [])
+
+
 def test_mixed_content_keeps_its_markup() -> None:
     inside = sequence(item("b", occurs="0..*")) + attribute("lang")
     document = order(inside).replace("<xs:complexType>", '<xs:complexType mixed="true">')

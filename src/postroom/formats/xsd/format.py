@@ -68,6 +68,9 @@ class XmlSchema:
             return None, [Violation("", "payload_not_xml", "XML", found)]
         except RecursionError:
             return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
+        except (etree.LxmlError, ValueError, ArithmeticError) as error:
+            # The validator took a text that its type cannot have; the payload is at fault before we are.
+            return None, [Violation("", "payload_xsd_value", "of values that can be read", str(error)[:200])]
 
     def _read(self, payload: bytes) -> tuple[Any, list[Violation]]:
         if len(payload) > _LARGE:

@@ -247,9 +247,13 @@ def xml_text(element: Any) -> str:
     """An element as XML text that can stand alone, always written the same way."""
     # Canonical XML leaves out prefixes that only values use, as those of xsi:type do.
     typed = {value.partition(":")[0] for value in element.xpath("descendant-or-self::*/@xsi:type", namespaces=_XSI)}
-    text: bytes = etree.tostring(
-        element, method="c14n", exclusive=True, with_tail=False, inclusive_ns_prefixes=sorted(typed) or None
-    )
+    try:
+        text: bytes = etree.tostring(
+            element, method="c14n", exclusive=True, with_tail=False, inclusive_ns_prefixes=sorted(typed) or None
+        )
+    except etree.C14NError:
+        # Canonical XML knows no relative namespace names; XML does.
+        text = etree.tostring(element, encoding="utf-8", with_tail=False)
     return text.decode()
 
 
