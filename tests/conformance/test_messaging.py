@@ -14,7 +14,7 @@ from tests.registry.wire import Wire
 SCHEMA = "/schemagroups/g/schemas/s"
 MESSAGE = "/messagegroups/g/messages/m"
 ENDPOINT = "/endpoints/e"
-AVRO = "Avro/1.11.0"
+OVEN = "Oven/1.11.0"
 CLOUDEVENTS = "CloudEvents/1.0"
 
 
@@ -49,32 +49,32 @@ def test_the_schema_model(wire: Wire) -> None:
     )
     shown = wire.ok("PUT", "/schemagroups/g", {"oven": [1, {"a": None}]})
     assert shown["oven"][0] == 1
-    assert wire.ok("PUT", f"{SCHEMA}$details", {"format": AVRO, "oven": {"deep": True}})["oven"] == {"deep": True}
+    assert wire.ok("PUT", f"{SCHEMA}$details", {"format": OVEN, "oven": {"deep": True}})["oven"] == {"deep": True}
 
 
 @pytest.mark.feature("SCH-003", "SCH-007", "MOD-064")
 def test_a_group_s_format_binds_its_schemas(wire: Wire) -> None:
     wire.ok("PUT", "/schemagroups/mixed", {})
-    wire.ok("PUT", "/schemagroups/mixed/schemas/a$details", {"format": AVRO})
-    wire.ok("PUT", "/schemagroups/mixed/schemas/b$details", {"format": "XSD/1.0"})
-    wire.ok("PUT", "/schemagroups/g", {"format": AVRO})
-    assert wire.refusal("PUT", f"{SCHEMA}$details", {"format": "XSD/1.0"}) == "constraint_failure"
-    wire.ok("PUT", f"{SCHEMA}$details", {"format": AVRO})
-    assert wire.refusal("PATCH", "/schemagroups/mixed", {"format": AVRO}) == "constraint_failure"
+    wire.ok("PUT", "/schemagroups/mixed/schemas/a$details", {"format": OVEN})
+    wire.ok("PUT", "/schemagroups/mixed/schemas/b$details", {"format": "Door/1.0"})
+    wire.ok("PUT", "/schemagroups/g", {"format": OVEN})
+    assert wire.refusal("PUT", f"{SCHEMA}$details", {"format": "Door/1.0"}) == "constraint_failure"
+    wire.ok("PUT", f"{SCHEMA}$details", {"format": OVEN})
+    assert wire.refusal("PATCH", "/schemagroups/mixed", {"format": OVEN}) == "constraint_failure"
 
 
 @pytest.mark.feature("SCH-005", "MOD-031", "MOD-034")
 def test_a_schema_needs_a_format_and_keeps_it(wire: Wire) -> None:
     assert wire.refusal("PUT", f"{SCHEMA}$details", {}) == "required_attribute_missing"
-    wire.ok("PUT", f"{SCHEMA}/versions/1$details", {"format": AVRO})
-    assert wire.refusal("PUT", f"{SCHEMA}/versions/2$details", {"format": "XSD/1.0"}) == "mismatched_version_attribute"
+    wire.ok("PUT", f"{SCHEMA}/versions/1$details", {"format": OVEN})
+    assert wire.refusal("PUT", f"{SCHEMA}/versions/2$details", {"format": "Door/1.0"}) == "mismatched_version_attribute"
 
 
 @pytest.mark.feature("SCH-008", "MOD-058", "MOD-067")
 def test_a_group_may_give_its_schemas_a_format(wire: Wire) -> None:
-    wire.ok("PUT", "/schemagroups/g", {"constraints": {"schemas.format": {"default": AVRO}}})
-    assert wire.ok("PUT", f"{SCHEMA}$details", {})["format"] == AVRO
-    assert wire.ok("PUT", "/schemagroups/g/schemas/t$details", {"format": "XSD/1.0"})["format"] == "XSD/1.0"
+    wire.ok("PUT", "/schemagroups/g", {"constraints": {"schemas.format": {"default": OVEN}}})
+    assert wire.ok("PUT", f"{SCHEMA}$details", {})["format"] == OVEN
+    assert wire.ok("PUT", "/schemagroups/g/schemas/t$details", {"format": "Door/1.0"})["format"] == "Door/1.0"
 
 
 @pytest.mark.feature("SCH-010", "SCH-011")
@@ -121,7 +121,7 @@ def test_envelope_and_protocol_of_a_group_bind_in_any_case(wire: Wire, name: str
     "body",
     [
         {},
-        {"dataschemaformat": AVRO, "dataschema": {"type": "string"}},
+        {"dataschemaformat": OVEN, "dataschema": {"type": "string"}},
         {"envelope": CLOUDEVENTS, "envelopemetadata": {"type": {"value": "oven.heated"}}},
         {"protocol": "MQTT/5.0", "protocoloptions": {"topic_name": "/ovens/{id}"}},
         {"envelope": "Oven/2", "envelopemetadata": {"heat": {"value": 5}}},
@@ -179,9 +179,9 @@ def test_metadata_of_cloudevents(wire: Wire) -> None:
 )
 def test_declarations_of_payloads(wire: Wire, name: str, good: list[Any], bad: list[Any]) -> None:
     for value in good:
-        assert wire.ok("PUT", MESSAGE, {"dataschemaformat": AVRO, name: value})[name] == value
+        assert wire.ok("PUT", MESSAGE, {"dataschemaformat": OVEN, name: value})[name] == value
     for value in bad:
-        assert wire.refusal("PUT", MESSAGE, {"dataschemaformat": AVRO, name: value}) == "invalid_attribute", value
+        assert wire.refusal("PUT", MESSAGE, {"dataschemaformat": OVEN, name: value}) == "invalid_attribute", value
 
 
 # Endpoints
