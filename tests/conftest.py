@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from postroom.catalog import Catalog, open_catalog
+from tests.absence import absent
 
 ROOT = Path(__file__).parent.parent
 DEMO_CATALOG = ROOT / "demo" / "catalog"
@@ -32,13 +33,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(reason.removeprefix("Skipped: "))
 
 
-def _absent(what: str, remedy: str) -> None:
-    text = f"NOT HERE: {what}; {remedy}"
-    if os.environ.get("REQUIRE_SYSTEM_PACKAGES"):
-        pytest.fail(text)
-    pytest.skip(text)
-
-
 @pytest.fixture(scope="session")
 def system_program() -> Callable[[str], str]:
     """Find a program that only the operating system's packages give; CI requires it, elsewhere it is reported."""
@@ -46,8 +40,8 @@ def system_program() -> Callable[[str], str]:
     def find(name: str) -> str:
         found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
         if found is None:
-            _absent(name, f"its tests did not run (apt-get install {name})")
-        return str(found)
+            absent(name, f"its tests did not run (apt-get install {name})")
+        return found
 
     return find
 

@@ -1,0 +1,122 @@
+"""Real brokers on free ports of this machine, each started once per session: import the fixtures into a conftest."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.jars import jars, java
+
+KAFKA = ("org.apache.kafka:kafka_2.13:4.1.1", "org.slf4j:slf4j-simple:1.7.36")
+
+# A broker of a test lives for seconds; starting soon matters more than running fast.
+_JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    "-Xmx512m",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class Broker:
+    """A server in a process of its own; `stop` and `start` again keep its port and its data."""
+
+    def __init__(self, folder: Path, command: Sequence[str], port: int) -> None:
+        self.folder = folder
+        self.port = port
+        self.log = folder / "broker.log"
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self, patience: float = 60) -> None:
+        """Start and wait until the port answers."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, cwd=self.folder, stdout=log, stderr=log)
+        until = time.monotonic() + patience
+        while time.monotonic() < until and self._process.poll() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        self.kill()
+        raise RuntimeError(f"the broker did not start; it said:\n{self.log.read_text(errors='replace')[-4000:]}")
+
+    def stop(self) -> None:
+        """Ask it to end in good order."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+
+def kafka_broker(folder: Path) -> Broker:
+    """Kafka without ZooKeeper: broker and controller in one process. Topics are made when they are first used."""
+    port, controller = free_port(), free_port()
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "1",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+    configuration = folder / "server.properties"
+    configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    run = [java(), *_JAVA_OPTIONS, "-cp", str(jars("kafka", KAFKA) / "*")]
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    formatting = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(configuration)]
+    subprocess.run([*run, *formatting], check=True, capture_output=True)
+    return Broker(folder, [*run, "kafka.Kafka", str(configuration)], port)
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running Kafka; `kafka.address` is for `bootstrap.servers`."""
+    yield from _running(kafka_broker(tmp_path_factory.mktemp("kafka")))
+
+
+def _running(broker: Broker) -> Iterator[Broker]:
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.stop()

@@ -1,0 +1,3 @@
+from tests.brokers import kafka
+
+__all__ = ["kafka"]
