@@ -21,6 +21,7 @@ from postroom.formats.jsonschema.differences import entanglement, places
 from postroom.formats.jsonschema.likeness import Likeness
 from postroom.formats.jsonschema.mutations import mixtures, simpler
 from postroom.formats.jsonschema.normalforms import Node, NormalForm, TooLarge
+from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.world import OutOfWork, World
 from postroom.formats.schema import PayloadSchema, SchemaDocument, Verdict, Violation
 from postroom.formats.table import parse_schema
@@ -36,6 +37,8 @@ _SHOWN = 2000
 _SIMPLER = 100
 _MOST_BYTES = 2_000_000
 _MOST_LOOKS = 1_000_000
+# What ends a proof or a search without an answer.
+_GIVEN_UP = (OutOfWork, RecursionError, ValueError, OverflowError, jsonschema_rs.ReferencingError)
 
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
@@ -96,9 +99,15 @@ class _Comparison:
             return False
         self.bytes -= len(payload)
         # A quick look first: telling all that is wrong with a payload takes much longer than telling that it is.
-        if not self.quick.accepts((self.written.root,), value):
+        if not self._fits_quickly(value):
             return False
         return not writer.judge(payload)[1] and bool(reader.judge(payload)[1])
+
+    def _fits_quickly(self, value: Any) -> bool:
+        try:
+            return self.quick.accepts((self.written.root,), value)
+        except _GIVEN_UP:
+            return True
 
     def _simplest(self, value: Any) -> Any:
         for _ in range(_SIMPLER):
@@ -111,7 +120,10 @@ class _Comparison:
 
     def _no(self, value: Any) -> Verdict:
         payload = self.sides[0].encode(value)
-        writer_at, reader_at = places(self.written, self.read, value)
+        try:
+            writer_at, reader_at = places(self.written, self.read, value)
+        except _GIVEN_UP:
+            writer_at = reader_at = ""
         return Verdict(
             answer="incompatible",
             reason=_sentence(self.sides[1].judge(payload)[1][0]),
@@ -131,7 +143,7 @@ class _Comparison:
         )
         try:
             proven = prover.contained(self.written.root, self.read.root)
-        except (OutOfWork, RecursionError, ValueError):
+        except _GIVEN_UP:
             proven = False
         if proven or self._covers():
             return True, ("", "")
@@ -149,9 +161,10 @@ class _Comparison:
         if is_large or any(form.opaque or form.exact_integers for form in forms):
             return False
         try:
-            writer, reader = (_canonical(form) for form in forms)
-            return bool(reader.covers(writer) == jsonschema_rs.canonical.Containment.YES)
-        except (ValueError, jsonschema_rs.ReferencingError):
+            with panics_as(ValueError("the library gave up")):
+                writer, reader = (_canonical(form) for form in forms)
+                return bool(reader.covers(writer) == jsonschema_rs.canonical.Containment.YES)
+        except _GIVEN_UP:
             return False
 
     def _candidates(self) -> Iterator[Any]:
@@ -162,7 +175,7 @@ class _Comparison:
             for value in Inventor(world, self.like).values((self.written.root,), (self.read.root,)):
                 found.append(value)
                 yield value
-        except (OutOfWork, RecursionError, ValueError):
+        except _GIVEN_UP:
             pass
         # Where our own inventions fail, the inventor of sample data may know better.
         for _ in range(_SAMPLES if not found else 0):

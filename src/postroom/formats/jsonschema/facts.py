@@ -19,7 +19,6 @@ NUMBERS = frozenset({"integer", "fraction"})
 # The types of values; a number is an integer or a fraction, so that `number` without `integer` can be said.
 KINDS = NUMBERS | {"null", "boolean", "string", "array", "object"}
 
-NOTHING: Node = {"not": {}}
 ANYTHING: Node = {}
 
 

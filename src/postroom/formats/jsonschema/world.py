@@ -9,6 +9,7 @@ import jsonschema_rs
 
 from postroom.formats.jsonschema.facts import ANYTHING, Nodes
 from postroom.formats.jsonschema.normalforms import Node
+from postroom.formats.jsonschema.panics import panics_as
 
 _DEFS = "#/$defs/"
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
@@ -147,11 +148,13 @@ class World:
             self.spend(1 + len(self.defs) // 10)
             self._kept.append(nodes)
             self._validators[key] = _validator({"allOf": list(nodes), "$defs": self.defs})
-        return self._validators[key].is_valid(value)
+        with panics_as(ValueError("the validator gave up")):
+            return self._validators[key].is_valid(value)
 
     def errors(self, node: Node, value: Any) -> list[Any]:
         """In which ways a value does not fit a subschema."""
-        return list(_validator({"allOf": [node], "$defs": self.defs}).iter_errors(value))
+        with panics_as(ValueError("the validator gave up")):
+            return list(_validator({"allOf": [node], "$defs": self.defs}).iter_errors(value))
 
 
 def _is_object(nodes: Iterable[Node]) -> bool:
@@ -189,11 +192,12 @@ def _formats(node: Any) -> Iterable[str]:
 
 
 def _validator(document: Node) -> jsonschema_rs.Validator:
-    return jsonschema_rs.Draft202012Validator(
-        document,
-        pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000),
-        validate_formats=True,
-        formats={name: _content_format(name) for name in _formats(document)},
-        keywords={"integerToken": _IntegerToken},
-        offline=True,
-    )
+    with panics_as(ValueError("the validator gave up")):
+        return jsonschema_rs.Draft202012Validator(
+            document,
+            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000),
+            validate_formats=True,
+            formats={name: _content_format(name) for name in _formats(document)},
+            keywords={"integerToken": _IntegerToken},
+            offline=True,
+        )
