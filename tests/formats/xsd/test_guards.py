@@ -3,6 +3,7 @@
 import pytest
 
 from postroom.errors import SchemaRefused
+from postroom.formats.columns import JSON_TEXT, StructOf
 from postroom.formats.table import parse_schema, readable
 from tests.formats.xsd.schemas import choice, every, item, order, schema, sequence, simple
 
@@ -65,6 +66,16 @@ def test_payloads_nested_in_themselves_end_at_the_limit() -> None:
     read = parse_schema("XSD/1.0", schema(f'<xs:element name="a">{inside}</xs:element>'))
     assert read.judge(b"<a>" * 250 + b"</a>" * 250)[1] == []
     assert read.judge(b"<a>" * 300 + b"</a>" * 300)[1][0].code == "payload_not_xml"
+
+
+def test_types_that_double_have_no_exponential_columns() -> None:
+    body = '<xs:complexType name="t{}"><xs:sequence>{}</xs:sequence></xs:complexType>'
+    pair = '<xs:element name="a" type="t{0}"/><xs:element name="b" type="t{0}"/>'
+    types = "".join(body.format(number, pair.format(number + 1)) for number in range(30))
+    document = schema(f'<xs:element name="order" type="t0"/>{types}' + body.format(30, ""))
+    found = parse_schema("XSD/1.0", document).columns()
+    assert isinstance(found, StructOf)
+    assert [field.type for field in found.fields] == [JSON_TEXT, JSON_TEXT]
 
 
 def test_comparing_large_models_ends() -> None:

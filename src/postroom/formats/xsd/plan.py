@@ -23,6 +23,7 @@ from postroom.formats.xsd.simple import Codec, codec
 
 TEXT, ANY, ANY_ATTRIBUTES, IS_NIL = "value", "$any", "$anyattributes", "@xsi:nil"
 _DEEPEST = 40
+_WIDEST = 2_000
 _IN_XSI = f"{{{XSI}}}"
 _XSI = {"xsi": XSI}
 
@@ -92,6 +93,7 @@ class TypePlan:
         self.attributes = self._attributes()
         self.model: Model = models.model_of(kind)
         self._children: dict[str, Child] | None = None
+        self._width: float | None = None
         self._defaults = {
             found.key: found.codec.decode(found.default)
             for found in self.attributes.values()
@@ -175,9 +177,18 @@ class TypePlan:
             else:
                 value[entry.key] = entry.plan.decode(child)
 
+    def width(self) -> float:
+        """How many columns the type has with all types inside it, so that none has exponentially many."""
+        if self._width is None:
+            self._width = 1.0  # where it holds itself
+            inside = [child.plan.type for child in self.children.values()]
+            below = sum(1.0 if kind is None else kind.width() for kind in inside)
+            self._width = max(len(self.attributes) + below, 1.0)
+        return self._width
+
     def column(self, above: tuple[int, ...] = ()) -> ColumnType:
         """The struct of this type; JSON text where it holds itself, is very deep or has no members."""
-        if id(self) in above or len(above) > _DEEPEST:
+        if id(self) in above or len(above) > _DEEPEST or (above and self.width() > _WIDEST):
             return JSON_TEXT
         members: list[tuple[str, ColumnType, str]] = [
             (found.key, found.codec.column, description(found.declaration)) for found in self.attributes.values()

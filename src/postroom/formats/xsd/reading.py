@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lxml import etree
@@ -72,4 +73,8 @@ def read(payload: bytes, using: Any, checks: bool = False) -> Any:
 
 def _sentence(error: Exception) -> str:
     text = str(getattr(error, "msg", None) or error).splitlines()
-    return text[0].partition(", line ")[0].rstrip(".") if text else type(error).__name__
+    if not text:
+        return type(error).__name__
+    # Some messages come wrapped: line 1: b'what is wrong'
+    wrapped = re.match(r"line \d+: b'(.*)'", text[0])
+    return (wrapped[1] if wrapped else text[0]).partition(", line ")[0].rstrip(".")
