@@ -51,7 +51,8 @@ def _fetch(name: str, coordinates: Sequence[str], folder: Path) -> None:
     (ivy,) = Path(str(files("pyspark"))).glob("jars/ivy-*.jar")
     pattern = f"{part}/[artifact]-[revision](-[classifier]).[ext]"
     command = [java(), "-jar", str(ivy), "-cache", str(folder.parent / "ivy"), "-ivy", str(wanted)]
-    done = subprocess.run([*command, "-retrieve", pattern, "-types", "jar", "bundle"], capture_output=True, text=True)
+    command += ["-retrieve", pattern, "-types", "jar", "bundle"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stdout + done.stderr).strip().splitlines()
         absent(f"the Java libraries of {name}", f"Ivy did not get them: {said[-1] if said else 'without a word'}")
