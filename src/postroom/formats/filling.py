@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
@@ -73,7 +74,21 @@ def _(column: Decimal) -> Filler:
 
 @_filler.register
 def _(column: JsonText) -> Filler:
-    return lambda value: msgspec.json.encode(value).decode()
+    return json_text
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON; the numbers that JSON does not have become text, for msgspec would make nulls of them."""
+    text = msgspec.json.encode(value)
+    return msgspec.json.encode(_finite(value)).decode() if b"null" in text else text.decode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {name: _finite(member) for name, member in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
 @_filler.register

@@ -135,8 +135,13 @@ def test_versions_have_many_spellings(version: str, draft: str) -> None:
     assert found.name == draft
 
 
-@pytest.mark.parametrize("version", ["draft-03", "draft-05", "draft/2099-01", "latest", "draft-"])
-def test_an_unknown_version_is_named(version: str) -> None:
+@pytest.mark.parametrize("version", ["draft-08", "draft/2099-01", "latest", "draft-"])
+def test_a_version_we_do_not_know_yet_is_read_as_the_newest(version: str) -> None:
+    assert draft_named(version) == draft_named("draft/2020-12")
+
+
+@pytest.mark.parametrize("version", ["draft-03", "draft-05"])
+def test_a_version_that_is_too_old_is_named(version: str) -> None:
     with pytest.raises(FormatUnknown, match="We read draft-04"):
         schema({"type": "integer"}, version)
 

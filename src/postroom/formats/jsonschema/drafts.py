@@ -40,6 +40,7 @@ DRAFTS = (
 _NEWEST = DRAFTS[-1]
 _BY_NUMBER = {draft.name.removeprefix("draft")[1:].lstrip("0"): draft for draft in DRAFTS}
 _TOO_OLD = re.compile(r"json-schema\.org/draft-0[0-35]/")
+_OLD_NUMBERS = ("0", "1", "2", "3", "5")
 _SPELLING = re.compile(r"(?:draft)?[-/_ ]?v?0*(\d[\d-]*)")
 
 
@@ -52,11 +53,11 @@ _BY_URI = {_bare(draft.uri): draft for draft in DRAFTS}
 
 def draft_named(version: str) -> Draft | None:
     """The draft that a version means, however it is spelled (`draft-07`, `Draft7`, `07`, `draft-2020-12`); the newest
-    for none at all; None for one we do not know."""
-    if not version:
-        return _NEWEST
+    for none at all and for one that we do not know yet; None for one that is too old."""
     found = _SPELLING.fullmatch(version.strip().lower())
-    return None if found is None else _BY_NUMBER.get(found[1])
+    if found is None:
+        return _NEWEST
+    return None if found[1] in _OLD_NUMBERS else _BY_NUMBER.get(found[1], _NEWEST)
 
 
 def dialect(uri: Any) -> Draft | None:
