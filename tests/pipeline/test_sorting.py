@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from postroom.catalog import Catalog
-from postroom.errors import DocumentBroken, FileMissing, LakeRefused, PostroomError
+from postroom.errors import FileMissing, LakeRefused
 from postroom.pipeline import LedgerEntry, sort
 from postroom.pipeline.commit import plan_manifest
 from postroom.pipeline.lake import create_lake, open_lake
@@ -126,26 +127,23 @@ def test_a_planned_batch_that_never_ran_runs_with_its_own_plan(
     assert rows(tmp_path / "lake", "shop/order.placed") == 7
 
 
-@pytest.mark.parametrize(
-    ("prepare", "error"),
-    [
-        (lambda folder: folder / "nowhere.jsonl", FileMissing),
-        (lambda folder: _damaged(folder / "damaged.jsonl.gz"), DocumentBroken),
-    ],
-)
-def test_bad_input_is_one_sentence_and_nothing_lands(
-    spark: Any, catalog: Catalog, tmp_path: Path, prepare: Any, error: type[PostroomError]
-) -> None:
-    with pytest.raises(error) as raised:
-        sort(spark, prepare(tmp_path), catalog, tmp_path / "lake")
+def test_what_lies_around_damage_lands(spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path) -> None:
+    _damaged(records.parent / "damaged.jsonl.gz", [fleet.order(n) for n in range(1000)])
+    entry = sort(spark, records.parent, catalog, tmp_path / "lake")
+    assert entry.landed["/messagegroups/shop/messages/order.placed"] > 6
+    letters = DeltaTable(tmp_path / "lake" / "_dead_letters").to_pyarrow_table().column("record").to_pylist()
+    assert sum(b"is damaged" in letter for letter in letters) == 1
+
+
+def test_a_source_that_is_not_there_is_one_sentence(spark: Any, catalog: Catalog, tmp_path: Path) -> None:
+    with pytest.raises(FileMissing, match="no such file") as raised:
+        sort(spark, tmp_path / "nowhere.jsonl", catalog, tmp_path / "lake")
     assert "\n" not in str(raised.value)
-    lake = open_lake(tmp_path / "lake")
-    assert list(lake.places()) == []
-    assert list(lake.root.rglob("*.parquet")) == []
 
 
-def _damaged(path: Path) -> Path:
-    path.write_bytes(gzip.compress(b'{"specversion": "1.0"}\n' * 1000)[:-20])
+def _damaged(path: Path, records: list[Any]) -> Path:
+    packed = gzip.compress("".join(json.dumps(record) + "\n" for record in records).encode())
+    path.write_bytes(packed[:-20])
     return path
 
 

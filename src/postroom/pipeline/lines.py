@@ -1,21 +1,21 @@
 """Lines of record files on a worker: a byte range of a file gives the lines that begin in it.
 
 A line is known by its file and the byte at which it begins, which does not depend on how the file was cut into ranges.
-In a gzip file the byte counts in the unpacked content.
+In a packed file the byte counts in the unpacked content; in a Parquet file it is the number of the row.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
-import zlib
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 
 from postroom.errors import DocumentBroken
+from postroom.pipeline.columns import record_lines
+from postroom.pipeline.packing import damage_of, open_records
+from postroom.pipeline.parquet import is_parquet, read_rows
 
 CHUNK = 4 * 1024 * 1024
 
@@ -46,11 +46,15 @@ def digest_of(source: str) -> str:
 
 def read_range(path: str, start: int, length: int) -> Iterator[Line]:
     """The lines that begin in a range of bytes; blank lines hold nothing and are passed over."""
-    try:
-        with _open(path) as file:
-            yield from _read(file, path, start, start + length)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DocumentBroken(f"this gzip file is damaged: {error}.", place=path) from None
+    position = start
+    with open_records(path) as file:
+        for line in _read(file, path, start, start + length):
+            position = line.position + len(line.record) + 1
+            yield line
+        damage = damage_of(file)
+    if damage:
+        # What came before is good and lands; the rest is one dead letter that says why.
+        yield Line(path, position, f"the rest of this file is damaged: {damage}".encode())
 
 
 def _read(file: IO[bytes], path: str, start: int, end: int) -> Iterator[Line]:
@@ -76,18 +80,22 @@ def _first_line(file: IO[bytes], start: int) -> int:
     return start - 1 + len(file.readline())
 
 
-def _open(path: str) -> IO[bytes]:
-    if path.endswith(".gz"):
-        return io.BufferedReader(gzip.open(path, "rb"))
-    return open(path, "rb")  # noqa: PTH123  (the caller's `with` closes it)
-
-
 def _range_lines(batch: pa.RecordBatch) -> Iterator[Line]:
     for row in batch.select(["path", "start", "length"]).to_pylist():
-        yield from read_range(row["path"], row["start"], row["length"])
+        if is_parquet(row["path"]):
+            yield from _parquet_lines(row["path"], row["start"], row["length"])
+        else:
+            yield from read_range(row["path"], row["start"], row["length"])
+
+
+def _parquet_lines(path: str, start: int, length: int) -> Iterator[Line]:
+    try:
+        yield from lines_of(read_rows(path, start, length))
+    except DocumentBroken as error:
+        yield Line(path, start, str(error).encode())
 
 
 def _value_lines(batch: pa.RecordBatch) -> Iterator[Line]:
-    columns: list[list[Any]] = [batch.column(name).to_pylist() for name in ("source", "position", "value")]
-    for source, position, value in zip(*columns, strict=True):
-        yield Line(source, position, value.encode() if isinstance(value, str) else bytes(value or b""))
+    places = (batch.column(name).to_pylist() for name in ("source", "position"))
+    for source, position, record in zip(*places, record_lines(batch), strict=True):
+        yield Line(source, position, record)

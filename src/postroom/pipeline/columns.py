@@ -1,0 +1,98 @@
+"""Records that came as columns: the columns of the contract, or those of Spark's Kafka connector, as lines of JSON.
+
+This runs in Spark's Python workers and therefore loads nothing of the server.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+KAFKA = frozenset({"topic", "partition", "offset", "value"})
+RECORD = ("protocol", "metadata", "payload", "payload_base64")
+KAFKA_RECORD = ("topic", "partition", "offset", "key", "value", "headers")
+
+_encode = msgspec.json.Encoder().encode
+
+
+def holds_records(names: set[str]) -> bool:
+    """Whether columns with these names hold records."""
+    return names >= KAFKA or "protocol" in names or "value" in names
+
+
+def record_columns(names: set[str]) -> tuple[str, ...]:
+    """Those of the columns that make the records."""
+    if names >= KAFKA:
+        return tuple(name for name in KAFKA_RECORD if name in names)
+    if "protocol" in names:
+        return tuple(name for name in RECORD if name in names)
+    return ("value",)
+
+
+def record_lines(batch: pa.RecordBatch) -> list[bytes]:
+    """The records of a batch, each as a line of JSON; a column `value` alone holds such lines already."""
+    columns = record_columns(set(batch.schema.names))
+    rows = batch.select(list(columns)).to_pylist(maps_as_pydicts="lossy")
+    return [_reader(columns)(row) for row in rows]
+
+
+def _reader(columns: tuple[str, ...]) -> Callable[[dict[str, Any]], bytes]:
+    if "offset" in columns:
+        return _kafka_line
+    return _record_line if "protocol" in columns else lambda row: _bytes(row["value"])
+
+
+def _kafka_line(row: dict[str, Any]) -> bytes:
+    metadata = {"topic": row["topic"], "partition": row["partition"]}
+    if row.get("key") is not None:
+        metadata |= _text_or_base64("key", row["key"])
+    if row.get("headers"):
+        metadata["headers"] = [{"name": h["key"], "value": _text(h["value"])} for h in row["headers"]]
+    return _encode({"protocol": "KAFKA", "metadata": metadata, **_text_or_base64("payload", row["value"])})
+
+
+def _record_line(row: dict[str, Any]) -> bytes:
+    record: dict[str, Any] = {"protocol": row["protocol"]} if row["protocol"] is not None else {}
+    metadata = row.get("metadata")
+    if isinstance(metadata, str):
+        # JSON text goes in as it is; what is no JSON makes a line that is no record, which is the truth.
+        record["metadata"] = msgspec.Raw(metadata.encode())
+    elif metadata is not None:
+        record["metadata"] = _present(metadata)
+    if row.get("payload") is not None:
+        record |= _text_or_base64("payload", row["payload"])
+    if row.get("payload_base64") is not None:
+        record["payload_base64"] = row["payload_base64"]
+    if not record.keys() - {"payload"} and "payload" in record:
+        return _bytes(row["payload"])
+    return _encode(record)
+
+
+def _present(value: Any) -> Any:
+    """A struct has all its members in every row: those that are null were not there."""
+    if isinstance(value, dict):
+        return {name: _present(member) for name, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [_present(item) for item in value]
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def _text_or_base64(name: str, value: bytes | str | None) -> dict[str, str]:
+    if value is None:
+        return {}
+    try:
+        return {name: value if isinstance(value, str) else value.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(_bytes(value)).decode()}
+
+
+def _text(value: bytes | str | None) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value or ""
+
+
+def _bytes(value: bytes | str | None) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value or b"")
