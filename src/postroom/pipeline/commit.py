@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.evolution import Incompatible, new_columns
@@ -46,16 +46,17 @@ def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[Written]) 
         if not put_manifest(lake, manifest):
             discard(lake, written)
             manifest = read_manifest(lake, job.run, job.batch) or manifest
-        return _apply(lake, manifest)
+        return apply_locked(lake, manifest)
 
 
 def apply_manifest(lake: Lake, manifest: Manifest) -> LedgerEntry:
     """Finish a batch that has a manifest, whatever part of it is in the tables already."""
     with lake.lock():
-        return _apply(lake, manifest)
+        return apply_locked(lake, manifest)
 
 
-def _apply(lake: Lake, manifest: Manifest) -> LedgerEntry:
+def apply_locked(lake: Lake, manifest: Manifest) -> LedgerEntry:
+    """The same for who holds the lake's lock already."""
     with ThreadPoolExecutor(PARALLEL_COMMITS) as pool:
         # list() brings an error of any table here, before the ledger says that all is well.
         list(pool.map(lambda table: commit_table(lake, manifest, table), manifest.tables))
@@ -188,7 +189,8 @@ def _append(path: str, manifest: Manifest, table: TableCommit) -> None:
 
 def _actions(table: TableCommit) -> list[Any]:
     now = int(time() * 1000)
-    return [
+    removed: list[Any] = [RemoveAction(file.path, True, now, file.size, {}) for file in table.removed]
+    return removed + [
         AddAction(file.path, file.size, {}, now, True, msgspec.json.encode({"numRecords": file.rows}).decode())
         for file in table.files
     ]

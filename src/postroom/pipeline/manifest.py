@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class TableCommit(msgspec.Struct, frozen=True):
-    """What a batch adds to one table; `schema` is Delta's own JSON."""
+    """What a batch adds to one table, and which files it takes out; `schema` is Delta's own JSON."""
 
     folder: str
     schema: str
@@ -39,10 +39,11 @@ class TableCommit(msgspec.Struct, frozen=True):
     definition: str = ""
     version: str = ""
     description: str = ""
+    removed: tuple[AddedFile, ...] = ()
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """One batch, ready to be applied any number of times."""
+    """One batch, ready to be applied any number of times; a replay also says how many letters it took up again."""
 
     run: str
     batch: int
@@ -54,6 +55,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     dead: dict[str, int]
     tables: tuple[TableCommit, ...]
     changes: tuple[Change, ...]
+    kind: str = "sort"
+    replayed: int = 0
 
 
 def manifest_path(lake: Lake, run: str, batch: int) -> Path:
