@@ -7,26 +7,35 @@ from pathlib import Path
 from postroom.catalog import Catalog, open_catalog
 from postroom.documents.reading import document_files
 
+# Labelled invalid, and landed by us: docs/explanation/matching.md ("Where others judge differently") has the reason.
+TAKEN_BY_US = {
+    ("cap-alerts.jsonl", "org.oasis.cap.alerts.CapZone"): 8,
+    ("datex2.jsonl", "org.datex2.measured.MeasurementSite"): 6,
+    ("datex2.jsonl", "org.datex2.measured.TrafficMeasurement"): 6,
+    ("datex2.jsonl", "org.datex2.situation.SituationRecord"): 6,
+}
 
-def test_every_recorded_message_finds_its_definition(shared: Path) -> None:
+
+def test_every_recorded_message_finds_its_definition_and_its_outcome(shared: Path) -> None:
     catalogs: dict[str, Catalog] = {}
-    counts: Counter[str] = Counter()
-    wrong = []
+    taken: Counter[tuple[str, str]] = Counter()
+    wrong, right = [], 0
     for file in sorted((shared / "events").rglob("*.jsonl")):
         for line in file.open():
             event = json.loads(line)
-            name = event["catalog"]
+            name, expected = event["catalog"], event["expect"]
             if name not in catalogs:
                 catalogs[name] = open_catalog(str(shared / "catalogs" / name))
-            match, expected = catalogs[name].match(event["record"]), event["expect"]
-            # Payloads in formats we do not read yet land unchecked, so only their definition is compared.
-            unchecked = match.outcome == "landed" and expected.get("payload_valid") is False
-            if match.message == expected["message"] and (match.outcome == expected["outcome"] or unchecked):
-                counts["unchecked" if unchecked else "right"] += 1
+            match = catalogs[name].match(event["record"])
+            if (match.outcome, match.message) == (expected["outcome"], expected["message"]):
+                right += 1
+            elif (match.outcome, match.message) == ("landed", expected["message"]):
+                taken[file.name, expected["type"]] += 1
             else:
                 wrong.append((file.name, expected, match))
     assert wrong == []
-    assert counts["right"] > 4000
+    assert taken == TAKEN_BY_US
+    assert right > 4500
 
 
 def test_every_catalog_of_the_present_shape_opens(shared: Path) -> None:
