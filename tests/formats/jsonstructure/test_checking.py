@@ -269,7 +269,7 @@ def test_a_document_is_found_by_its_id() -> None:
 
 
 def test_only_definitions_are_imported_when_asked_so() -> None:
-    with pytest.raises(ReferenceMissing):
+    with pytest.raises(SchemaRefused, match="nothing stands at"):
         check(SchemaDocument(document=imported("$importdefs"), library=Shelf(people=PEOPLE)))
 
 
@@ -277,6 +277,12 @@ def test_a_dangling_import_is_named() -> None:
     with pytest.raises(ReferenceMissing, match="'https://example.com/people' is not in the catalog") as refused:
         check(SchemaDocument(document=imported("$import")))
     assert refused.value.place == "/definitions/People/$import"
+
+
+def test_a_dangling_import_at_the_root_is_named_there() -> None:
+    with pytest.raises(ReferenceMissing) as refused:
+        check(SchemaDocument(document={**HEAD, "$import": "https://example.com/people", "type": "string"}))
+    assert refused.value.place == "/$import"
 
 
 def test_imports_in_a_circle_are_refused() -> None:

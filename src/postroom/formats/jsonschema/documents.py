@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from postroom.errors import SchemaRefused
+from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.jsonschema.addresses import CATALOG, HOME, REFERENCES, Addresses, Located, joined, shown
 from postroom.formats.jsonschema.drafts import Draft, dialect
 from postroom.formats.jsonschema.panics import panics_as
@@ -70,7 +70,7 @@ class Documents:
         for reference, target in self._missing:
             if target in str(error):
                 place = next(iter(self.dangling() or ("",)))
-                return SchemaRefused(f"the reference {reference!r} leads to nothing in the catalog.", place=place)
+                return ReferenceMissing(f"the reference {reference!r} leads to nothing in the catalog.", place=place)
         text = shown(str(error).splitlines()[0].rstrip(".")) if str(error) else "no reason given"
         return SchemaRefused(f"a reference leads nowhere: {text}.")
 

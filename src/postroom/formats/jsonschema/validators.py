@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 
-from postroom.errors import SchemaRefused
+from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.jsonschema.addresses import CATALOG, HOME, shown
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.panics import panics_as
@@ -79,6 +79,10 @@ class Compiler:
             ) from None
         place, reference = self._documents.dangling() or ("", "")
         if reference and "not present in a registry" in error.message:
-            raise SchemaRefused(f"the reference {reference!r} leads to nothing in the catalog.", place=place) from None
+            raise ReferenceMissing(
+                f"the reference {reference!r} leads to nothing in the catalog.", place=place
+            ) from None
         named = f"the reference {reference!r} leads nowhere" if reference else "a reference leads nowhere"
-        raise SchemaRefused(f"{named}: {shown(first_line(error.message))}.", place=place) from None
+        # Inside of its own document it is a mistake of the document; into another one it may yet lead somewhere.
+        kind = SchemaRefused if not reference or reference.startswith("#") else ReferenceMissing
+        raise kind(f"{named}: {shown(first_line(error.message))}.", place=place) from None

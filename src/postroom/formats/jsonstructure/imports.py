@@ -23,15 +23,15 @@ def with_imports(document: dict[str, Any], library: Library) -> dict[str, Any]:
 class _Importer:
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._imported = 0
+        self._count = 0
 
     def complete(self, document: dict[str, Any], place: str, trail: tuple[str, ...]) -> dict[str, Any]:
         definitions = document.get("definitions", {})
         if not isinstance(definitions, dict):
             raise SchemaRefused("definitions is a map of types and namespaces.", place="/definitions")
+        way = ("definitions",)
         # At the root as in the root namespace: both mean the same.
-        stated = {name: document[name] for name in IMPORTS if name in document}
-        merged = self._namespace({**stated, **definitions}, ("definitions",), place, trail)
+        merged = self._imports(document, way, "", place, trail) | self._namespace(definitions, way, place, trail)
         rest = {name: value for name, value in document.items() if name not in IMPORTS}
         return {**rest, "definitions": merged} if merged or "definitions" in document else rest
 
@@ -40,10 +40,7 @@ class _Importer:
     ) -> dict[str, Any]:
         if len(way) > _DEEPEST:
             raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(way[:8]))
-        merged: dict[str, Any] = {}
-        for keyword in IMPORTS:
-            if keyword in namespace:
-                merged.update(self._imported_types(keyword, namespace[keyword], way, place, trail))
+        merged = self._imports(namespace, way, pointer(way), place, trail)
         for name, value in namespace.items():
             if name in IMPORTS:
                 continue
@@ -51,14 +48,24 @@ class _Importer:
             merged[name] = self._namespace(value, (*way, name), place, trail) if is_namespace else value
         return merged
 
-    def _imported_types(
-        self, keyword: str, reference: Any, way: tuple[str, ...], place: str, trail: tuple[str, ...]
+    def _imports(
+        self, stating: dict[str, Any], way: tuple[str, ...], at: str, place: str, trail: tuple[str, ...]
     ) -> dict[str, Any]:
-        at = pointer((*way, keyword))
+        found: dict[str, Any] = {}
+        for keyword in IMPORTS:
+            if keyword in stating:
+                found |= _moved_types(
+                    self._imported(stating[keyword], keyword, f"{at}/{keyword}", place, trail),
+                    way,
+                    with_root=keyword == "$import",
+                )
+        return found
+
+    def _imported(self, reference: Any, keyword: str, at: str, place: str, trail: tuple[str, ...]) -> dict[str, Any]:
         if not isinstance(reference, str):
             raise SchemaRefused(f"{keyword} is the URI of a schema document.", place=at)
-        self._imported += 1
-        if self._imported > _MOST_IMPORTS:
+        self._count += 1
+        if self._count > _MOST_IMPORTS:
             raise SchemaRefused(f"more than {_MOST_IMPORTS} documents are imported.", place=at)
         found = self._find(reference, place)
         if found is None:
@@ -68,8 +75,7 @@ class _Importer:
         document = json_of(found.document)
         if not isinstance(document, dict):
             raise SchemaRefused(f"the imported document {reference[:200]!r} is no JSON Structure document.", place=at)
-        complete = self.complete(document, found.place, (*trail, found.place))
-        return _moved_types(complete, way, with_root=keyword == "$import")
+        return self.complete(document, found.place, (*trail, found.place))
 
     def _find(self, reference: str, place: str) -> Found | None:
         found = self._library.find(reference, place)

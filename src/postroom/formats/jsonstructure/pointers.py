@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from postroom.errors import ReferenceMissing, SchemaRefused
+from postroom.errors import SchemaRefused
 
 
 def steps(reference: Any, place: str) -> list[str]:
@@ -24,10 +24,10 @@ def steps(reference: Any, place: str) -> list[str]:
 
 
 def follow(document: dict[str, Any], way: list[str], place: str) -> dict[str, Any]:
-    """What the steps lead to; ReferenceMissing when that is nothing or no object."""
+    """What the steps lead to; SchemaRefused when that is nothing or no object."""
     found: Any = document
     for step in way:
         found = found.get(step) if isinstance(found, dict) else None
     if not isinstance(found, dict):
-        raise ReferenceMissing(f"nothing stands at #/{'/'.join(way)} of the document.", place=place)
+        raise SchemaRefused(f"nothing stands at #/{'/'.join(way)} of the document.", place=place)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from postroom.errors import SchemaRefused
+from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.protobuf import protoc
 from postroom.formats.schema import Found, Library, SchemaDocument
 from postroom.formats.texts import text_of
@@ -72,7 +72,7 @@ class _Gathering:
             raise SchemaRefused(f"the import {name[:200]!r} is not the name of a schema.")
         found = self.library.find(name, place)
         if found is None:
-            raise SchemaRefused(
+            raise ReferenceMissing(
                 f"the import {name!r} leads to no document.", remedy="Put the imported schema into the same group."
             )
         return found

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from lxml import etree
 
-from postroom.errors import SchemaRefused
+from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.schema import Found, Library, SchemaDocument
 from postroom.formats.xsd import reading
 from postroom.formats.xsd.names import XML, XS, local_name, namespace_of, xs
@@ -92,7 +92,7 @@ class _Collector:
         if target is not None:
             reference.set("schemaLocation", target.name)
         elif location:
-            raise SchemaRefused(
+            raise ReferenceMissing(
                 f"the {local_name(reference.tag)} of {location!r} leads nowhere: the catalog has no such document.",
                 place=f"{reference.sourceline}:1",
             )
