@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
+from postroom.errors import LakeRefused
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import LEDGER
 from postroom.pipeline.manifest import Change, Manifest
@@ -29,12 +30,17 @@ SCHEMA = pa.schema(
         ("changes", pa.list_(_CHANGE)),
         ("started", _MOMENT),
         ("committed", _MOMENT),
+        ("kind", pa.string()),
+        ("replayed", pa.int64()),
     ]
 )
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one batch: messages read, landed per message definition, dead per outcome."""
+    """What became of one batch: messages read, landed per message definition, dead per outcome.
+
+    The entry of a replay counts the letters that it took up again under `replayed`; they were read by another batch.
+    """
 
     run: str
     batch: int
@@ -46,6 +52,8 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     started: datetime
     committed: datetime
+    kind: str = "sort"
+    replayed: int = 0
 
 
 def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
@@ -66,24 +74,44 @@ def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
         changes=manifest.changes,
         started=manifest.started,
         committed=datetime.now(UTC),
+        kind=manifest.kind,
+        replayed=manifest.replayed,
     )
+    _check(lake, entry)
     rows = pa.Table.from_pylist([_row(entry)], schema=SCHEMA)
-    write_deltalake(path, rows, mode="append", commit_properties=commit_properties(manifest.run, manifest.batch))
+    properties = commit_properties(manifest.run, manifest.batch)
+    write_deltalake(path, rows, mode="append", schema_mode="merge", commit_properties=properties)
     return entry
 
 
 def find_entry(lake: Lake, run: str, batch: int) -> LedgerEntry | None:
     """The entry of a batch, or None when it is not completely in the lake."""
-    return next((entry for entry in read_ledger(lake) if entry.run == run and entry.batch == batch), None)
+    # The statistics of the files tell which of them can have it: a long ledger is not read as a whole.
+    return next(iter(_entries(lake, [("run", "=", run), ("batch", "=", batch)])), None)
 
 
 def read_ledger(lake: Lake) -> list[LedgerEntry]:
     """All entries, oldest first."""
+    return sorted(_entries(lake), key=lambda entry: (entry.committed, entry.batch))
+
+
+def _entries(lake: Lake, filters: list[tuple[str, str, Any]] | None = None) -> list[LedgerEntry]:
     if not lake.has(LEDGER):
         return []
-    rows = DeltaTable(lake.path(LEDGER)).to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
-    entries = [msgspec.convert(row, LedgerEntry) for row in rows]
-    return sorted(entries, key=lambda entry: (entry.committed, entry.batch))
+    rows = DeltaTable(lake.path(LEDGER)).to_pyarrow_table(filters=filters).to_pylist(maps_as_pydicts="strict")
+    # A ledger that an earlier version began has no values in the newer columns.
+    return [msgspec.convert({k: v for k, v in row.items() if v is not None}, LedgerEntry) for row in rows]
+
+
+def _check(lake: Lake, entry: LedgerEntry) -> None:
+    """The last look before a batch counts as done; its manifest stays, so that nothing is lost by stopping here."""
+    if entry.read != sum(entry.landed.values()) + sum(entry.dead.values()):
+        raise LakeRefused(
+            f"batch {entry.run}-{entry.batch} read {entry.read:,} messages, but {sum(entry.landed.values()):,} landed "
+            f"and {sum(entry.dead.values()):,} are dead; it was not entered in the ledger.",
+            place=str(lake.root),
+            remedy="Its manifest was changed after it was written: keep the folder _manifests and report this.",
+        )
 
 
 def is_committed(table: str, run: str, batch: int) -> bool:
