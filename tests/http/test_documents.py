@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 OVEN = "/schemagroups/ovens/schemas/oven"
-FORMAT = {"xRegistry-format": "Protobuf/3"}
+FORMAT = {"xRegistry-format": "Oven/3"}
 
 
 @pytest.mark.feature("RES-007", "RES-010", "RES-011", "RES-014", "RES-015", "RES-019", "RES-020", "RES-021", "HTTP-029")
@@ -32,7 +32,7 @@ def test_headers_patch_and_the_content_type_goes_when_it_is_not_given(client: ht
     client.put(OVEN, content=b"one", headers={**FORMAT, "Content-Type": "text/plain", "xRegistry-name": "Oven"})
     client.put(OVEN, content=b"two", headers={"xRegistry-description": "second"})
     details = client.get(f"{OVEN}$details").json()
-    assert (details["name"], details["description"], details["format"]) == ("Oven", "second", "Protobuf/3")
+    assert (details["name"], details["description"], details["format"]) == ("Oven", "second", "Oven/3")
     assert "contenttype" not in details
     client.put(OVEN, content=b"two", headers={"xRegistry-name": "null"})
     assert "name" not in client.get(f"{OVEN}$details").json()

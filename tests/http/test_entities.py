@@ -39,7 +39,7 @@ def test_entities_are_made_changed_and_deleted(client: httpx.Client) -> None:
 @pytest.mark.feature("HTTP-019", "HTTP-014", "REG-080", "REG-083", "GRP-006", "GRP-007", "GRP-008", "EXP-007")
 def test_a_whole_document_is_one_write(client: httpx.Client) -> None:
     tree = {
-        "schemagroups": {"ovens": {"schemas": {"oven": {"format": "Avro/1.11", "schema": {"type": "record"}}}}},
+        "schemagroups": {"ovens": {"schemas": {"oven": {"format": "Oven/1", "schema": {"type": "record"}}}}},
         "messagegroups": {"ovens": {"messages": {"heated": {}, "cooled": {}}}},
     }
     answer = client.post("/?inline=messagegroups.messages", json=tree)
@@ -74,7 +74,7 @@ def test_inline_shows_what_is_asked_for(client: httpx.Client) -> None:
 
 @pytest.mark.feature("FLAG-009", "FLAG-014", "REG-041", "EXP-001", "EXP-003")
 def test_the_document_view_points_into_itself(client: httpx.Client) -> None:
-    client.put("/schemagroups/ovens/schemas/oven", headers={"xRegistry-format": "Avro/1.11"}, content=b"{}")
+    client.put("/schemagroups/ovens/schemas/oven", headers={"xRegistry-format": "Oven/1"}, content=b"{}")
     oven = client.get("/export").json()["schemagroups"]["ovens"]["schemas"]["oven"]
     assert oven["self"] == "#/schemagroups/ovens/schemas/oven"
     assert oven["meta"]["defaultversionurl"] == "#/schemagroups/ovens/schemas/oven/versions/1"
@@ -87,11 +87,11 @@ def test_the_document_view_points_into_itself(client: httpx.Client) -> None:
 def test_versions_have_paths_of_their_own(client: httpx.Client) -> None:
     xid = "/schemagroups/ovens/schemas/oven"
     for number in (1, 2):
-        made = client.post(f"{xid}$details", json={"format": "Avro/1.11"})
+        made = client.post(f"{xid}$details", json={"format": "Oven/1"})
         assert (made.status_code, made.json()["versionid"]) == (201, str(number))
         assert made.headers["location"].endswith(f"{xid}/versions/{number}$details")
     assert set(client.get(f"{xid}/versions").json()) == {"1", "2"}
-    assert client.put(f"{xid}/versions/v3$details", json={"format": "Avro/1.11"}).status_code == 201
+    assert client.put(f"{xid}/versions/v3$details", json={"format": "Oven/1"}).status_code == 201
     assert client.patch(f"{xid}/meta", json={"defaultversionid": "1"}).json()["defaultversionsticky"] is True
     assert client.get(f"{xid}$details").json()["versionid"] == "1"
     assert client.delete(f"{xid}/versions/1").status_code == 204

@@ -9,8 +9,8 @@ import pytest
 
 from postroom.registry.capabilities import initial, read_capabilities
 from postroom.registry.offers import FLAGS, IGNORES
-from postroom.store.rules import RULES
 from postroom.store import open_store
+from postroom.store.rules import RULES
 
 OPEN = {"capabilities": {"mutable": True}, "entities": {"mutable": True}, "model": {"mutable": False}}
 UNSET = {
