@@ -1,4 +1,4 @@
-"""References to other documents that lead nowhere: one error in every format, another one than for a broken document."""
+"""References to other documents that lead nowhere: another error than that of a broken document, in every format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.table import check_schema, parse_schema
 
-XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{}<xs:element name="ride" type="xs:string"/></xs:schema>"""
+XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{}
+<xs:element name="ride" type="xs:string"/></xs:schema>"""
 STRUCTURE = {
     "$schema": "https://json-structure.org/meta/core/v0/#",
     "$id": "https://rides.example/ride",
