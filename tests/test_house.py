@@ -40,6 +40,7 @@ def test_the_contracts_hold(copy: Path) -> None:
     [
         ("messages/templates.py", "import postroom.catalog"),
         ("registry/problems.py", "import postroom.store"),
+        ("registry/problems.py", "import postroom.formats.table"),
         ("pipeline/worker.py", "import postroom.catalog"),
         ("formats/columns.py", "import pyarrow"),
     ],
