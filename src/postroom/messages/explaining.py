@@ -26,6 +26,8 @@ SENTENCES = {
     "record_too_large": "it has {found}; records may have {expected}",
     "record_broken": "{found}",
     "event_broken": "it is not a CloudEvent: {found}",
+    "event_format_unknown": "events are read in JSON ({expected}) and it is one in {found}",
+    "header_broken": "{at} must be {expected} but is {found!r}",
     "batch_broken": "it is not a batch of CloudEvents: {found}",
     "empty_batch": "it is a batch without events",
     "column_misfit": "its table cannot hold it: {found}",

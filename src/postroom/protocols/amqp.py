@@ -45,6 +45,8 @@ AMQP = Wire(
         Option("footer", shape="section"),
     ),
     headers="application-properties",
-    prefixes=("cloudEvents:", "cloudEvents_"),
+    # The binding prefers the underscore: JMS clients cannot name a property with a colon.
+    prefixes=("cloudEvents_", "cloudEvents:"),
     contenttype=("properties", "content-type"),
+    native_values=True,
 )

@@ -5,21 +5,26 @@ from __future__ import annotations
 import base64
 import binascii
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
+from postroom.protocols.headers import encoded
 from postroom.protocols.records import JSON_BATCH, JSON_EVENT, Record
 from postroom.protocols.table import wire_named
-from postroom.protocols.wire import Wire
+from postroom.protocols.wire import HeaderBroken, Wire
 
 ENVELOPE = "CloudEvents/1.0"
-_UNENCODED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
+VERSION = "1.0"
+# What the media types of all event formats start with; alone it means JSON (NATS binding 3).
+EVENT_MEDIA = "application/cloudevents"
+_EVENT = (JSON_EVENT, EVENT_MEDIA)
+_BATCH = (JSON_BATCH, EVENT_MEDIA + "-batch")
 JSON_DATA = "application/json"
 _BODY = frozenset(("data", "data_base64"))
 _IDENTIFYING = ("specversion", "id", "source", "type")
 
 _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_json_check = msgspec.json.Decoder(msgspec.Raw)
 _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -51,21 +56,51 @@ def unwrap(record: Record) -> list[Message | Malformed]:
     wire = wire_named(record.protocol)
     stated = wire.content_type(record.metadata) if record.protocol else record.metadata.get("content_type", "")
     media = media_type(stated)
-    if media == JSON_EVENT:
+    if media.startswith(EVENT_MEDIA):
+        return _announced(record, media, stated)
+    try:
+        binary = wire.event_headers(record.metadata)
+    except HeaderBroken as broken:
+        at = f"/metadata/{wire.headers}/{broken.name}"
+        return [Malformed(at, "header_broken", "percent-encoded UTF-8", broken.value)]
+    if _is_binary_event(wire, binary):
+        return [_binary(record, wire, binary, stated)]
+    if media in ("", JSON_DATA) and _is_event_json(record.payload):
         return [_structured(record, record.payload)]
-    if media == JSON_BATCH:
-        return _batch(record)
-    binary = wire.event_headers(record.metadata)
-    if "specversion" in binary or all(name in binary for name in _IDENTIFYING[1:]):
-        if stated and "datacontenttype" not in binary:
-            binary["datacontenttype"] = stated
-        contenttype = binary.get("datacontenttype", "")
-        return [Message(record.protocol, record.metadata, binary, record.payload, "binary", str(contenttype))]
-    if media in ("", "application/json") and record.payload.lstrip()[:1] == b"{":
-        guessed = _structured(record, record.payload)
-        if isinstance(guessed, Message) and all(name in (guessed.attributes or ()) for name in _IDENTIFYING):
-            return [guessed]
     return [Message(record.protocol, record.metadata, None, record.payload, contenttype=stated)]
+
+
+def _announced(record: Record, media: str, stated: str) -> list[Message | Malformed]:
+    if media in _EVENT:
+        return [_structured(record, record.payload)]
+    if media in _BATCH:
+        return _batch(record)
+    return [Malformed("/metadata", "event_format_unknown", JSON_EVENT, stated)]
+
+
+def _is_binary_event(wire: Wire, binary: dict[str, Any]) -> bool:
+    if all(name in binary for name in _IDENTIFYING[1:]):
+        return True
+    # Where attributes have no prefix, any property may be called specversion.
+    return "specversion" in binary and (bool(wire.prefixes[0]) or binary["specversion"] == VERSION)
+
+
+def _binary(record: Record, wire: Wire, binary: dict[str, Any], stated: str) -> Message:
+    if stated and not (wire.contenttype_attribute and "datacontenttype" in binary):
+        binary["datacontenttype"] = stated
+    contenttype = str(binary.get("datacontenttype", ""))
+    return Message(record.protocol, record.metadata, binary, record.payload, "binary", contenttype)
+
+
+def _is_event_json(payload: bytes) -> bool:
+    """Whether a body that nobody announced is an event all the same."""
+    if payload.lstrip()[:1] != b"{":
+        return False
+    try:
+        members = _envelope_decoder.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return all(bytes(members.get(name, b"null")) != b"null" for name in _IDENTIFYING)
 
 
 def media_type(content_type: str) -> str:
@@ -89,21 +124,27 @@ def _structured(record: Record, text: bytes) -> Message | Malformed:
         members = _envelope_decoder.decode(text)
         decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
         attributes = {name: value for name, value in decoded if value is not None}
+        if _has(members, "data") and _has(members, "data_base64"):
+            return Malformed("/payload", "event_broken", "either data or data_base64", "both")
         body, contenttype = _structured_body(members, attributes)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Malformed("/payload", "event_broken", "a CloudEvent in JSON", str(error))
     except (binascii.Error, ValueError):
         return Malformed("/payload/data_base64", "event_broken", "valid base64", "something else")
-    if attributes.get("specversion") != "1.0":
+    if attributes.get("specversion") != VERSION:
         found = attributes.get("specversion", "none")
-        return Malformed("/payload/specversion", "specversion_unknown", "1.0", str(found))
+        return Malformed("/payload/specversion", "specversion_unknown", VERSION, str(found))
     return Message(record.protocol, record.metadata, attributes, body, "structured", contenttype)
+
+
+def _has(members: dict[str, msgspec.Raw], name: str) -> bool:
+    return name in members and bytes(members[name]) != b"null"
 
 
 def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]) -> tuple[bytes, str]:
     """The bytes of the data, and their content type."""
     stated = str(attributes.get("datacontenttype", ""))
-    if "data_base64" in members:
+    if _has(members, "data_base64"):
         return base64.b64decode(msgspec.json.decode(members["data_base64"], type=str), validate=True), stated
     raw = bytes(members.get("data", b""))
     # JSON data stays as it came; a JSON string is the text of any other content type (CloudEvents JSON format 3.1).
@@ -118,7 +159,13 @@ def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]
 def is_json(content_type: str) -> bool:
     """Whether a content type means JSON: application/json, text/json, anything+json. None means JSON as well."""
     media = media_type(content_type)
-    return media in ("", "application/json", "text/json") or media.endswith("+json")
+    return not media or media.endswith(("/json", "+json"))
+
+
+def is_text(content_type: str) -> bool:
+    """Whether a content type means text: text/anything, XML, YAML, or whatever names its charset."""
+    media = media_type(content_type)
+    return media.startswith("text/") or media.endswith(("xml", "yaml")) or "charset=" in content_type.lower()
 
 
 def wrap(protocol: str, metadata: dict[str, Any], attributes: dict[str, Any], body: bytes, mode: str) -> Record:
@@ -128,13 +175,14 @@ def wrap(protocol: str, metadata: dict[str, Any], attributes: dict[str, Any], bo
     wire = wire_named(protocol)
     if mode == "structured" or not wire.headers:
         return Record(wire.name, _with_content_type(wire, metadata, JSON_EVENT), _event_json(attributes, body))
-    stated = str(attributes.get("datacontenttype", ""))
     headers = [
         {"name": wire.prefixes[0] + name, "value": _header_value(wire, value)}
         for name, value in attributes.items()
-        if name != "datacontenttype"
+        if name != "datacontenttype" or wire.contenttype_attribute
     ]
-    return Record(wire.name, _with_headers(wire, _with_content_type(wire, metadata, stated), headers), body)
+    if not wire.contenttype_attribute:
+        metadata = _with_content_type(wire, metadata, str(attributes.get("datacontenttype", "")))
+    return Record(wire.name, _with_headers(wire, metadata, headers), body)
 
 
 def header_text(value: Any) -> str:
@@ -144,28 +192,38 @@ def header_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _header_value(wire: Wire, value: Any) -> str:
-    # CloudEvents HTTP binding 3.1.3.2: space, double quote, percent and everything beyond printable ASCII.
+def _header_value(wire: Wire, value: Any) -> Any:
+    if wire.native_values and isinstance(value, bool | int):
+        return value
     text = header_text(value)
-    return quote(text, safe=_UNENCODED) if wire.percent_encoded else text
+    return encoded(text) if wire.percent_encoded else text
 
 
 def _event_json(attributes: dict[str, Any], body: bytes) -> bytes:
     event: dict[str, Any] = dict(attributes)
     if body:
-        if is_json(str(attributes.get("datacontenttype", ""))):
-            event["data"] = msgspec.Raw(body)
-        else:
-            try:
-                event["data"] = body.decode()
-            except UnicodeDecodeError:
-                event["data_base64"] = base64.b64encode(body).decode()
+        name, value = _event_data(str(attributes.get("datacontenttype", "")), body)
+        event[name] = value
     return msgspec.json.encode(event)
+
+
+def _event_data(content_type: str, body: bytes) -> tuple[str, Any]:
+    """The member of the event that holds the data: as JSON, as text, or else in base64."""
+    try:
+        if is_json(content_type):
+            return "data", _json_check.decode(body)
+        if is_text(content_type):
+            return "data", body.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # it is not what it is called; base64 carries it all the same
+    return "data_base64", base64.b64encode(body).decode()
 
 
 def _with_content_type(wire: Wire, metadata: dict[str, Any], content_type: str) -> dict[str, Any]:
     path = wire.contenttype
-    if not path or not content_type:
+    stated = media_type(wire.content_type(metadata))
+    # What the definition fixes stays; an event that is labelled as plain JSON is recognised all the same.
+    if not path or not content_type or stated == JSON_DATA or (stated and content_type != JSON_EVENT):
         return dict(metadata)
     if len(path) == 1:
         return {**metadata, path[0]: content_type}

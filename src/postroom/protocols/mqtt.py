@@ -29,5 +29,7 @@ MQTT_5_0 = Wire(
         Option("user_properties", shape="named", aliases=("user-properties",)),
     ),
     headers="user_properties",
+    # Names are unchanged; the CloudEvents SDK for Go writes a prefix all the same.
+    prefixes=("", "ce-"),
     contenttype=("content_type",),
 )

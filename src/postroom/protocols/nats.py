@@ -15,4 +15,5 @@ NATS = Wire(
     contenttype=("headers", "content-type"),
     headers_ignore_case=True,
     percent_encoded=True,
+    contenttype_attribute=True,
 )

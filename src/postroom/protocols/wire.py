@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
-from urllib.parse import unquote
 
 import msgspec
 
+from postroom.protocols.headers import decoded
+
 Shape = Literal["value", "named", "section"]
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class HeaderBroken(ValueError):
+    """A header that carries an attribute and cannot be read."""
+
+    def __init__(self, name: str, value: str) -> None:
+        super().__init__(name, value)
+        self.name = name
+        self.value = value
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -31,7 +45,8 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     """A protocol: its names, its options, and how a CloudEvent travels on it.
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
-    there (the first one is written), `contenttype` the path of the content type; the last three say how headers look.
+    there (the first one is written), `contenttype` the path of the content type. The others say how headers look;
+    `native_values` that they keep numbers and booleans, `contenttype_attribute` that the content type is one of them.
     """
 
     name: str
@@ -43,6 +58,8 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     headers_ignore_case: bool = False
     headers_as_map: bool = False
     percent_encoded: bool = False
+    native_values: bool = False
+    contenttype_attribute: bool = False
 
     def option(self, name: str) -> Option | None:
         """The option of that name, any accepted spelling."""
@@ -76,16 +93,26 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         return found if isinstance(found, str) else ""
 
     def event_headers(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """The headers that carry CloudEvents attributes in binary mode, by attribute name."""
+        """The headers that carry CloudEvents attributes in binary mode, by attribute name; or HeaderBroken."""
         option = self.option(self.headers) if self.headers else None
         if option is None:
             return {}
         attributes: dict[str, Any] = {}
         for name, value in pairs(_member(metadata, option)):
             attribute = attribute_name(name, self.prefixes)
-            if attribute:
-                attributes[attribute] = unquote(value) if self.percent_encoded and isinstance(value, str) else value
+            if attribute and value is not None:
+                attributes[attribute] = self._attribute_value(name, attribute, value)
         return attributes
+
+    def _attribute_value(self, header: str, attribute: str, value: Any) -> Any:
+        if self.percent_encoded and isinstance(value, str):
+            try:
+                return decoded(value)
+            except UnicodeDecodeError:
+                raise HeaderBroken(header, value) from None
+        if self.native_values and attribute == "time" and type(value) is int:
+            return _timestamp(value)
+        return value
 
 
 def pairs(container: Any) -> Iterator[tuple[str, Any]]:
@@ -111,6 +138,15 @@ def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
     """The CloudEvents attribute that a header carries; empty for any other header."""
     name = header.lower()
     for prefix in prefixes:
-        if name.startswith(prefix.lower()):
+        if prefix and name.startswith(prefix.lower()):
             return name[len(prefix) :]
-    return ""
+    return name if "" in prefixes else ""
+
+
+def _timestamp(milliseconds: int) -> Any:
+    """The text of an AMQP timestamp; the number itself where no calendar reaches it."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return milliseconds
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

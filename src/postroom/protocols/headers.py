@@ -1,0 +1,21 @@
+"""Values of HTTP and NATS headers: printable ASCII, the rest percent-encoded (CloudEvents HTTP binding 3.1.3.2)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+_UNENCODED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def encoded(text: str) -> str:
+    """The header value of a text: space, double quote, percent and what is beyond printable ASCII are encoded."""
+    return quote(text, safe=_UNENCODED)
+
+
+def decoded(value: str) -> str:
+    """The text of a header value, which older senders put in quotes; UnicodeDecodeError where it is no UTF-8."""
+    if value[:1] == '"' and value[-1] == '"' and len(value) > 1:
+        value = _ESCAPED.sub(r"\1", value[1:-1])
+    return unquote(value, errors="strict") if "%" in value else value
