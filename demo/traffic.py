@@ -27,6 +27,10 @@ MIX: dict[str, tuple[int, tuple[str, ...]]] = {
     "station.overheated": (3, ("MQTT/5.0",)),
     "station.offline": (3, ("MQTT/5.0",)),
     "station.tampered": (1, ("MQTT/5.0",)),
+    "ride.ended": (4, ("KAFKA",)),
+    "dock.status": (4, ("NATS",)),
+    "repair.reported": (1, ("AMQP/1.0",)),
+    "weather.observed": (2, ("", "HTTP")),
 }
 WRONG_SHARE = 0.05
 # Of the wrong ones: a rule broken, a type nobody defined, a line cut off on its way.
@@ -95,5 +99,8 @@ class Traffic:
             "order": f"O{self.rng.randrange(10**6)}",
             "country": self.rng.choice(("no", "de", "pt")),
             "station": f"S{self.rng.randrange(1, 60):02}",
+            "bicycle": f"B{self.rng.randrange(1000)}",
+            "dock": f"D{self.rng.randrange(1, 40)}",
+            "workshop": self.rng.choice(("north", "south")),
         }
         return {name: known[name] for name in maker.variables}

@@ -118,7 +118,10 @@ class XmlSchema:
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as an XML document in UTF-8."""
-        return encoding.document(self.plan, value)
+        try:
+            return encoding.document(self.plan, value)
+        except (TypeError, AttributeError, KeyError, ValueError) as error:
+            raise SchemaRefused(f"the data does not fit its schema: {error}.") from None
 
     @functools.cached_property
     def _columns(self) -> ColumnType:
