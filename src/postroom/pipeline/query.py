@@ -29,9 +29,9 @@ def run_query(lake: Lake, sql: str) -> Answer:
     import duckdb
 
     try:
-        _only_select(connection, sql)
+        only_select(connection, sql)
         _make_views(connection, lake, sql)
-        _close_doors(connection, lake)
+        close_doors(connection, lake)
         return fetch(connection, sql)
     except duckdb.Error as error:
         raise BadFlag(_sentence(error), remedy=_hint(error)) from None
@@ -69,10 +69,11 @@ def fetch(connection: DuckDBPyConnection, sql: str) -> Answer:
 
 def scan(lake: Lake, folder: str) -> str:
     """The SQL that reads a table of the lake."""
-    return f"delta_scan({_text(str(lake.path(folder)))})"
+    return f"delta_scan({text(str(lake.path(folder)))})"
 
 
-def _only_select(connection: DuckDBPyConnection, sql: str) -> None:
+def only_select(connection: DuckDBPyConnection, sql: str) -> None:
+    """Refuse all but one SELECT."""
     kinds = [statement.type.name for statement in connection.extract_statements(sql)]
     if kinds != ["SELECT"]:
         what = f"this is {' and '.join(kinds)}" if kinds else "there is none"
@@ -91,13 +92,16 @@ def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
 
 def _named(lake: Lake, sql: str) -> list[TablePlace]:
     # Each view opens its table; with thousands of them only those that are spoken of should be.
-    text = sql.lower()
+    spoken = sql.lower()
     places = list(lake.places())
-    return [place for place in places if place.name.lower() in text] or places
+    return [place for place in places if _name(place.name).strip('"').lower() in spoken] or places
 
 
-def _close_doors(connection: DuckDBPyConnection, lake: Lake) -> None:
-    connection.execute(f"SET allowed_directories = [{_text(str(lake.root) + '/')}]")
+def close_doors(connection: DuckDBPyConnection, lake: Lake) -> None:
+    """Let nothing but the lake be reached from now on."""
+    # Names of our own variables must not become tables either.
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute(f"SET allowed_directories = [{text(str(lake.root) + '/')}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -106,7 +110,8 @@ def _name(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def _text(value: str) -> str:
+def text(value: str) -> str:
+    """A text as SQL writes it."""
     return "'" + value.replace("'", "''") + "'"
 
 
