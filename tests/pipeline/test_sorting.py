@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -112,19 +111,6 @@ def test_a_run_that_died_between_manifest_and_tables_is_finished_first(
     entry = sort(spark, records, catalog, lake.root)
     assert [ledger.run for ledger in read_ledger(lake)] == ["dead", entry.run]
     assert rows(lake.root, "shop/order.placed") == 12
-
-
-def test_a_planned_batch_that_never_ran_runs_with_its_own_plan(
-    spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
-) -> None:
-    checkpoint = tmp_path / "checkpoint"
-    sort(spark, records, catalog, tmp_path / "lake", checkpoint=checkpoint)
-    shutil.rmtree(tmp_path / "lake" / "_ledger")
-    fleet.write(records.parent / "later.jsonl", [fleet.order(77)])
-    sort(spark, records.parent, catalog, tmp_path / "lake", checkpoint=checkpoint)
-    entries = {entry.batch: entry.read for entry in read_ledger(open_lake(tmp_path / "lake"))}
-    assert entries == {0: 24, 1: 1}
-    assert rows(tmp_path / "lake", "shop/order.placed") == 7
 
 
 def test_what_lies_around_damage_lands(spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path) -> None:

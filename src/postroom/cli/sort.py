@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from postroom.cli.command import postroom_command, setting, settings_from
-from postroom.cli.output import print_json, print_table, progress
+from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from postroom.pipeline import LedgerEntry
@@ -16,10 +16,25 @@ if TYPE_CHECKING:
 
 @postroom_command(example="postroom sort --catalog demo/catalog --source demo/sample.jsonl --lake lake")
 @click.option("--catalog", required=True, metavar="SRC", help="A file, a folder, http(s)://… or sqlite:///path.db.")
-@click.option("--source", required=True, metavar="SRC", help="Records: a file of JSON Lines (also .gz) or a folder.")
+@click.option(
+    "--source",
+    required=True,
+    metavar="SRC",
+    help="Records: a file (JSON Lines, also .gz and .zst, or Parquet), a folder, or kafka://host:port/topic?option=value.",
+)
 @click.option("--lake", required=True, metavar="DIR", help="Folder of the tables; made if it is not there.")
 @click.option("--endpoint", metavar="XID", help="Only the messages of this endpoint.")
-@click.option("--checkpoint", metavar="DIR", help="Remember here which files were sorted.")
+@click.option("--follow", is_flag=True, help="Go on when all is sorted, and sort what comes; Ctrl-C ends it.")
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    metavar="SECONDS",
+    show_default=True,
+    help="How often --follow looks for new records.",
+)
+@click.option("--checkpoint", metavar="DIR", help="Remember here what was sorted. --follow has one in the lake.")
+@click.option("--partition-by-date", is_flag=True, help="New tables are partitioned by the day of landing.")
 @click.option("--json", "as_json", is_flag=True, help="The ledger entry as JSON instead of tables.")
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
@@ -28,7 +43,10 @@ def command(
     source: str,
     lake: str,
     endpoint: str | None,
+    follow: bool,
+    every: float,
     checkpoint: str | None,
+    partition_by_date: bool,
     as_json: bool,
     nulls: str | None,
     master: str | None,
@@ -37,31 +55,51 @@ def command(
 
     What does not fit is kept with its reasons among the dead letters; nothing is dropped.
 
-    Without --checkpoint every run sorts all its records again. With it, files that an earlier run sorted are passed
-    over, and a run that died is finished first. A file counts as a whole: what is appended to it later is not seen.
+    Without --checkpoint every run sorts all its records again. With it, what an earlier run sorted is passed over, and
+    a run that died is finished first. A file counts as a whole: what is appended to it later is not seen.
+
+    With --follow, changes of the catalog take effect with the next batch.
     """
     from postroom.pipeline.spark import require_spark, spark_session
 
     require_spark()
-    from postroom.catalog import open_catalog
     from postroom.pipeline import sort
     from postroom.pipeline.java import find_java_home
     from postroom.pipeline.lake import create_lake
-    from postroom.pipeline.sources import find_files
+    from postroom.pipeline.progress import Progress
+    from postroom.pipeline.sources import open_source
+    from postroom.pipeline.streaming import stop_on_signals
+    from postroom.pipeline.watching import CatalogWatch
 
     settings = settings_from(nulls=nulls, master=master)
-    opened = open_catalog(catalog, settings=settings)
-    chosen = opened.for_endpoint(endpoint) if endpoint else opened
+    watch = CatalogWatch(catalog, settings, endpoint or "")
     # All again inside sort(): here they say what is wrong before Spark takes seconds to start, or a folder is made.
-    find_files(source)
+    opened = open_source(source)
+    opened.check(follow=follow)
     find_java_home()
     create_lake(lake)
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with (
-        progress("sorting on Spark, which takes some seconds to start", quiet),
-        spark_session(settings.master) as spark,
+        Progress(quiet=quiet) as progress,
+        spark_session(settings.master, ui=follow, packages=opened.packages) as spark,
+        stop_on_signals() as stop,
     ):
-        entry = sort(spark, source, chosen, lake, nulls=settings.nulls, checkpoint=checkpoint)
+        if follow and spark.sparkContext.uiWebUrl and not quiet:
+            click.echo(f"following {opened.name}; Spark's pages are at {spark.sparkContext.uiWebUrl}", err=True)
+        entry = sort(
+            spark,
+            source,
+            watch,
+            lake,
+            nulls=settings.nulls,
+            checkpoint=checkpoint,
+            partition_by_date=partition_by_date,
+            every=every if follow else None,
+            stop=stop,
+            report=progress.report,
+        )
+        if stop.is_set() and not follow:
+            raise KeyboardInterrupt
     if as_json:
         print_json(entry)
     else:
@@ -69,7 +107,7 @@ def command(
 
 
 def print_entry(entry: LedgerEntry) -> None:
-    """What became of a batch, for people."""
+    """What became of a run, for people."""
     if entry.landed:
         print_table("Landed", ("message", "rows"), sorted(entry.landed.items()))
     if entry.dead:

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from postroom.pipeline.ledger import LedgerEntry as LedgerEntry
     from postroom.pipeline.sorting import sort as sort
+    from postroom.pipeline.sorting import sorter as sorter
 
-__all__ = ["LedgerEntry", "sort"]
+__all__ = ["LedgerEntry", "sort", "sorter"]
 
 
 def __getattr__(name: str) -> Any:
     # Spark, Arrow and Delta are optional and slow to import: only who sorts pays for them.
-    if name == "sort":
-        from postroom.pipeline.sorting import sort
+    if name in ("sort", "sorter"):
+        from postroom.pipeline import sorting
 
-        return sort
+        return getattr(sorting, name)
     if name == "LedgerEntry":
         from postroom.pipeline.ledger import LedgerEntry
 

@@ -1,63 +1,73 @@
-"""A checkpoint: the name of a run and what each of its batches reads, written down before the batch begins."""
+"""A checkpoint: where a stream stands, which run it is, and for which lake, source and catalog."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import fcntl
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import msgspec
 
 from postroom.errors import FolderUnwritable, LakeRefused
-from postroom.pipeline.sources import Range
+from postroom.pipeline.lake import Lake
+
+CHECKPOINTS = "_checkpoints"
+FILE = "postroom.json"
+STREAM = "stream"
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What one batch reads, and by which catalog."""
+class Identity(msgspec.Struct, frozen=True):
+    """What a checkpoint belongs to; `catalog` is empty where a program gave one that was open already."""
 
-    batch: int
-    catalog: str
-    ranges: tuple[Range, ...]
+    run: str
+    lake: str
+    source: str
+    catalog: str = ""
 
 
-class Checkpoint:
-    """A folder that makes a run restartable and keeps it from sorting a file twice."""
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A checkpoint in use: the name of the run, and the folder in which Spark writes down what was read."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    folder: Path
+    run: str
+    resumed: bool
+
+    @property
+    def stream(self) -> Path:
+        """Spark's own part."""
+        return self.folder / STREAM
+
+
+@contextmanager
+def open_checkpoint(folder: Path, lake: Lake, source: str, catalog: str = "") -> Iterator[Checkpoint]:
+    """The checkpoint in a folder, made if it is not there; for one process at a time."""
+    wanted = Identity(new_run(), str(lake.root), source, catalog)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("wb")
+    except (FileExistsError, NotADirectoryError):
+        raise LakeRefused("this is a file; a checkpoint is a folder.", place=str(folder)) from None
+    except OSError as error:
+        raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(folder)) from None
+    with lock:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.run = self._run()
-        except FileExistsError:
-            raise LakeRefused("this is a file; a checkpoint is a folder.", place=str(folder)) from None
-        except OSError as error:
-            raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(folder)) from None
-        self.plans = self._read_plans()
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LakeRefused("another process is using this checkpoint.", place=str(folder)) from None
+        found = _read(folder)
+        if found is None:
+            _write(folder, wanted)
+        else:
+            _compare(folder, found, wanted)
+        yield Checkpoint(folder.absolute(), (found or wanted).run, found is not None)
 
-    def new_files(self, files: Iterable[Path]) -> list[Path]:
-        """The files that no batch has read yet."""
-        known = {part.path for plan in self.plans for part in plan.ranges}
-        return [file for file in files if str(file) not in known]
 
-    def add(self, catalog: str, ranges: Iterable[Range]) -> Plan:
-        """Write down the next batch."""
-        plan = Plan(len(self.plans), catalog, tuple(ranges))
-        _write(self._folder / f"batch-{plan.batch:08d}.json", msgspec.json.encode(plan))
-        self.plans.append(plan)
-        return plan
-
-    def _run(self) -> str:
-        path = self._folder / "run"
-        if not path.exists():
-            _write(path, new_run().encode())
-        return path.read_text().strip()
-
-    def _read_plans(self) -> list[Plan]:
-        files = sorted(self._folder.glob("batch-*.json"))
-        try:
-            return [msgspec.json.decode(file.read_bytes(), type=Plan) for file in files]
-        except msgspec.DecodeError as error:
-            raise LakeRefused(f"this checkpoint cannot be read: {error}.", place=str(self._folder)) from None
+def default_checkpoint(lake: Lake, source: str) -> Path:
+    """Where the checkpoint of a source lies when nobody says."""
+    return lake.root / CHECKPOINTS / hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 def new_run() -> str:
@@ -65,7 +75,32 @@ def new_run() -> str:
     return uuid4().hex[:12]
 
 
-def _write(path: Path, data: bytes) -> None:
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_bytes(data)
-    partial.replace(path)
+def _read(folder: Path) -> Identity | None:
+    path = folder / FILE
+    if path.exists():
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Identity)
+        except msgspec.DecodeError as error:
+            raise LakeRefused(f"this checkpoint cannot be read: {error}.", place=str(path)) from None
+    if any(not name.name.startswith(".") for name in folder.iterdir()):
+        raise LakeRefused(
+            "this folder is not empty and not a checkpoint.", place=str(folder), remedy="Name a new or empty folder."
+        )
+    return None
+
+
+def _write(folder: Path, identity: Identity) -> None:
+    partial = folder / f".{FILE}.part"
+    partial.write_bytes(msgspec.json.encode(identity))
+    partial.replace(folder / FILE)
+
+
+def _compare(folder: Path, found: Identity, wanted: Identity) -> None:
+    for name in ("lake", "source", "catalog"):
+        theirs, ours = getattr(found, name), getattr(wanted, name)
+        if theirs and ours and theirs != ours:
+            raise LakeRefused(
+                f"this checkpoint belongs to another {name}: {theirs}, not {ours}.",
+                place=str(folder),
+                remedy="Name a checkpoint of its own.",
+            )

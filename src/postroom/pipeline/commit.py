@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from time import time
 from typing import Any
@@ -11,9 +11,11 @@ import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from deltalake.transaction import AddAction, RemoveAction
 
 from postroom.errors import LakeRefused
+from postroom.messages.definition import Definition
+from postroom.pipeline.creation import LANDED_ON, create_table
 from postroom.pipeline.evolution import Incompatible, new_columns
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import Lake
@@ -29,6 +31,7 @@ from postroom.pipeline.manifest import (
     read_manifest,
     remove_manifest,
 )
+from postroom.pipeline.properties import properties_of, renew_properties
 from postroom.pipeline.worker import Written, WrittenFile
 
 PARALLEL_COMMITS = 8
@@ -42,6 +45,7 @@ def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[Written]) 
         if done is not None:
             discard(lake, written)
             return done
+        check_files(lake, written)
         manifest = plan_manifest(lake, job, source, written)
         if not put_manifest(lake, manifest):
             discard(lake, written)
@@ -80,8 +84,8 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[Written]) -> 
     check_balance(job, read, landed, dead)
     check_balance(job, sum(dead.values()), {DEAD_LETTERS: sum(f.rows for f in files if f.folder == DEAD_LETTERS)}, {})
     schemas = {folder: schema for task in written for folder, schema in task.schemas.items()}
-    described = {definition.xid: definition.description for definition in lake.catalog(job.catalog).definitions}
-    planned = [_plan_table(lake, folder, schemas[folder], files, described) for folder in sorted(schemas)]
+    definitions = {definition.xid: definition for definition in lake.catalog(job.catalog).definitions}
+    planned = [_plan_table(lake, job, folder, schemas[folder], files, definitions) for folder in sorted(schemas)]
     return Manifest(
         run=job.run,
         batch=job.batch,
@@ -97,18 +101,45 @@ def plan_manifest(lake: Lake, job: Job, source: str, written: list[Written]) -> 
 
 
 def _plan_table(
-    lake: Lake, folder: str, arrow_schema: bytes, files: list[WrittenFile], described: dict[str, str]
+    lake: Lake,
+    job: Job,
+    folder: str,
+    arrow_schema: bytes,
+    files: list[WrittenFile],
+    definitions: Mapping[str, Definition],
 ) -> tuple[TableCommit, Change | None]:
     mine = [file for file in files if file.folder == folder]
-    schema = Schema.from_arrow(pa.ipc.read_schema(pa.py_buffer(arrow_schema))).to_json()
+    definition = definitions.get(mine[0].xid)
+    fields = pa.ipc.read_schema(pa.py_buffer(arrow_schema))
+    partition: dict[str, str] = {}
+    if definition is not None and _is_partitioned(lake, folder, job):
+        fields = fields.append(pa.field(LANDED_ON, pa.date32(), metadata={"comment": "Day of `_landed_at`, in UTC."}))
+        partition = {LANDED_ON: job.started.date().isoformat()}
+    schema = Schema.from_arrow(fields).to_json()
     target, change = choose_table(lake, folder, schema, mine[0].xid)
     if target != folder:
         lake.path(target).mkdir(exist_ok=True)
         for file in mine:
             (lake.path(folder) / file.path).rename(lake.path(target) / file.path)
-    added = tuple(AddedFile(file.path, file.size, file.rows) for file in mine)
-    xid = mine[0].xid
-    return TableCommit(target, schema, added, xid, mine[0].version, described.get(xid, "")), change
+    table = TableCommit(
+        target,
+        schema,
+        tuple(AddedFile(file.path, file.size, file.rows) for file in mine),
+        mine[0].xid,
+        mine[0].version,
+        definition.description if definition else "",
+        partition=partition,
+        properties=properties_of(definition, job) if definition else {},
+    )
+    return table, change
+
+
+def _is_partitioned(lake: Lake, folder: str, job: Job) -> bool:
+    """A table stays as it was made; what is asked for now decides about new tables."""
+    present = _generations(lake, folder)
+    if not present:
+        return job.partition_by_date
+    return LANDED_ON in DeltaTable(lake.path(present[0])).metadata().partition_columns
 
 
 def choose_table(lake: Lake, folder: str, schema: str, definition: str) -> tuple[str, Change | None]:
@@ -153,23 +184,11 @@ def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:
         return
     try:
         if not lake.has(table.folder):
-            _create(path, manifest, table)
+            create_table(lake.path(table.folder), manifest, table)
         else:
             _append(path, manifest, table)
     except DeltaError as error:
         raise LakeRefused(f"the table cannot be written: {_first_line(error)}", place=table.folder) from error
-
-
-def _create(path: str, manifest: Manifest, table: TableCommit) -> None:
-    create_table_with_add_actions(
-        path,
-        Schema.from_json(table.schema),
-        _actions(table),
-        # delta-rs refuses properties it does not know when it creates a table; the name is ours to choose.
-        name=table.definition,
-        description=table.description or None,
-        commit_properties=commit_properties(manifest.run, manifest.batch),
-    )
 
 
 def _append(path: str, manifest: Manifest, table: TableCommit) -> None:
@@ -179,9 +198,11 @@ def _append(path: str, manifest: Manifest, table: TableCommit) -> None:
         # A wider schema in the write itself is accepted and then stays invisible (DESIGN).
         delta.alter.add_columns([Field.from_json(field) for field in fields])
         delta = DeltaTable(path)
+    renew_properties(delta, table)
     delta.create_write_transaction(
         _actions(table),
         mode="append",
+        partition_by=list(table.partition) or None,
         schema=delta.schema(),
         commit_properties=commit_properties(manifest.run, manifest.batch),
     )
@@ -191,9 +212,31 @@ def _actions(table: TableCommit) -> list[Any]:
     now = int(time() * 1000)
     removed: list[Any] = [RemoveAction(file.path, True, now, file.size, {}) for file in table.removed]
     return removed + [
-        AddAction(file.path, file.size, {}, now, True, msgspec.json.encode({"numRecords": file.rows}).decode())
-        for file in table.files
+        AddAction(file.path, file.size, dict(table.partition), now, True, _statistics(file)) for file in table.files
     ]
+
+
+def _statistics(file: AddedFile) -> str:
+    return msgspec.json.encode({"numRecords": file.rows}).decode()
+
+
+def check_files(lake: Lake, written: Iterable[Written]) -> None:
+    """Raise when a file of the batch is gone: then a restarted run swept it away, and that run does the batch."""
+    for task in written:
+        for file in task.files:
+            if not (lake.path(file.folder) / file.path).exists():
+                raise LakeRefused("a file of this batch is gone; another process is sorting it.", place=file.folder)
+
+
+def sweep(lake: Lake, run: str, batch: int) -> int:
+    """Remove what a batch that died before its manifest left behind; says how many files that were."""
+    with lake.lock():
+        if read_manifest(lake, run, batch) is not None or find_entry(lake, run, batch) is not None:
+            return 0
+        orphans = list(lake.root.glob(f"**/part-{run}-{batch}-*.parquet"))
+        for orphan in orphans:
+            orphan.unlink(missing_ok=True)
+    return len(orphans)
 
 
 def discard(lake: Lake, written: Iterable[Written]) -> None:

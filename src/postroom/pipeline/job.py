@@ -8,7 +8,7 @@ import msgspec
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What every task of a batch must know."""
+    """What every task of a batch must know, and the commit after them."""
 
     lake: str
     catalog: str
@@ -17,6 +17,7 @@ class Job(msgspec.Struct, frozen=True):
     batch: int
     started: datetime
     max_record_mb: int = 64
+    partition_by_date: bool = False
 
     @property
     def batch_name(self) -> str:

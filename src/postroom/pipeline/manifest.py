@@ -40,6 +40,8 @@ class TableCommit(msgspec.Struct, frozen=True):
     version: str = ""
     description: str = ""
     removed: tuple[AddedFile, ...] = ()
+    partition: dict[str, str] = {}
+    properties: dict[str, str] = {}
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,109 +1,130 @@
-"""Sort records into a lake: one call is one batch, and it is in the lake completely or not at all."""
+"""Sort records into a lake, from Python: all at once, batch by batch, or as part of a stream of your own."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-import postroom.errors
 from postroom.catalog import Catalog
-from postroom.errors import LakeRefused, PostroomError
+from postroom.errors import LakeRefused
 from postroom.messages.definition import CompiledCatalog
-from postroom.pipeline.checkpoint import Checkpoint, new_run
-from postroom.pipeline.commit import apply_manifest, commit_batch
-from postroom.pipeline.job import Job
-from postroom.pipeline.lake import Lake, create_lake
-from postroom.pipeline.ledger import LedgerEntry, find_entry
-from postroom.pipeline.manifest import read_manifest, unfinished
-from postroom.pipeline.sources import Range, cut_ranges, find_files, frame_of_ranges, frame_of_records
-from postroom.settings import Settings
+from postroom.pipeline.batches import Report, Sorter, finish_commits, run_batch
+from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_checkpoint
+from postroom.pipeline.lake import create_lake
+from postroom.pipeline.ledger import LedgerEntry
+from postroom.pipeline.sources import Source, frame_of_records, open_source
+from postroom.pipeline.streaming import run_stream
+from postroom.pipeline.watching import CatalogWatch, watch_catalog
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+AnyCatalog = str | Path | Catalog | CompiledCatalog | CatalogWatch
 
 
 def sort(
     spark: SparkSession,
     records: DataFrame | str | Path,
-    catalog: Catalog | CompiledCatalog,
+    catalog: AnyCatalog,
     lake: str | Path,
     *,
     nulls: str = "",
     checkpoint: str | Path | None = None,
     source: str = "",
+    partition_by_date: bool = False,
+    every: float | None = None,
+    stop: Event | None = None,
+    report: Report | None = None,
 ) -> LedgerEntry:
-    """Sort records (files, a folder, or a DataFrame) by a catalog into one Delta table per message definition.
+    """Sort records (files, a folder, `kafka://…`, or a DataFrame) into one Delta table per message definition.
 
-    Without a checkpoint every call is a new run and sorts all records again. With one, files that earlier calls sorted
-    are passed over, and a call that died is finished first. `nulls` is the catalog's setting unless given.
+    Without a checkpoint every call is a new run and sorts all records again. With one, what earlier calls sorted is
+    passed over, and a call that died is finished first. With `every`, the source is followed: looked at again after so
+    many seconds, until `stop` is set. The answer adds up all batches of this call.
     """
     target = create_lake(lake)
     finish_commits(target)
-    digest = target.keep_catalog(catalog.compiled if isinstance(catalog, Catalog) else catalog)
-    settings = catalog.settings if isinstance(catalog, Catalog) else Settings()
-    now, limit = datetime.now(UTC), settings.max_record_mb
-    job = Job(str(target.root), digest, nulls or settings.nulls, new_run(), 0, now, limit)
-    named = source or (str(records) if isinstance(records, str | Path) else "dataframe")
+    catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
+    made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
     if not isinstance(records, str | Path):
-        if checkpoint is not None:
-            raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
-        return run_batch(spark, target, job, named, frame_of_records(records))
-    files = find_files(records)
-    parallelism = spark.sparkContext.defaultParallelism
-    if checkpoint is None:
-        return run_ranges(spark, target, job, named, cut_ranges(files, parallelism))
-    kept = Checkpoint(Path(checkpoint))
-    for plan in kept.plans:
-        # A batch that is in the ledger costs one look; one that is not is done again by its own catalog.
-        again = replace(job, catalog=plan.catalog, run=kept.run, batch=plan.batch)
-        run_ranges(spark, target, again, named, plan.ranges)
-    plan = kept.add(digest, cut_ranges(kept.new_files(files), parallelism))
-    return run_ranges(spark, target, replace(job, run=kept.run, batch=plan.batch), named, plan.ranges)
+        return _sort_frame(made, records, source, checkpoint)
+    opened = open_source(records)
+    opened.check(follow=every is not None)
+    made.source = source or opened.name
+    if checkpoint is None and every is None:
+        return _sort_once(spark, made, opened)
+    folder = Path(checkpoint) if checkpoint is not None else default_checkpoint(target, opened.name)
+    named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
+    with open_checkpoint(folder, target, opened.name, named) as kept:
+        made.run, made.read = kept.run, opened.batch
+        run_stream(spark, opened, made, kept.stream, every=every, stop=stop)
+    return total(made)
 
 
-def finish_commits(lake: Lake) -> list[LedgerEntry]:
-    """Finish batches whose process died between the manifest and the ledger."""
-    found = [read_manifest(lake, run, batch) for run, batch in unfinished(lake)]
-    return [apply_manifest(lake, manifest) for manifest in found if manifest is not None]
+def sorter(
+    catalog: AnyCatalog,
+    lake: str | Path,
+    *,
+    source: str = "dataframe",
+    nulls: str = "",
+    partition_by_date: bool = False,
+    report: Report | None = None,
+) -> Sorter:
+    """What `stream.writeStream.foreachBatch(…)` takes to sort a stream of records, exactly once over restarts."""
+    target = create_lake(lake)
+    finish_commits(target)
+    catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
+    return Sorter(target, catalogs, source=source, nulls=nulls, partition_by_date=partition_by_date, report=report)
 
 
-def run_ranges(
-    spark: SparkSession, lake: Lake, job: Job, source: str, ranges: list[Range] | tuple[Range, ...]
-) -> LedgerEntry:
-    """Run a batch over parts of files."""
-    done = find_entry(lake, job.run, job.batch)
-    if done is not None:
-        return done
-    if not ranges:
-        return commit_batch(lake, job, source, [])
-    return run_batch(spark, lake, job, source, frame_of_ranges(spark, ranges))
+def _sort_frame(made: Sorter, records: DataFrame, source: str, checkpoint: str | Path | None) -> LedgerEntry:
+    if checkpoint is not None:
+        raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
+    if records.isStreaming:
+        raise LakeRefused("this DataFrame is a stream.", remedy="Give it `.writeStream.foreachBatch(sorter(…))`.")
+    made.source = source or "dataframe"
+    return run_batch(made.lake, made.job(new_run(), 0), made.source, frame_of_records(records))
 
 
-def run_batch(spark: SparkSession, lake: Lake, job: Job, source: str, frame: DataFrame) -> LedgerEntry:
-    """Run a batch over a DataFrame that the sink understands."""
-    from pyspark.errors import PySparkException
-
-    from postroom.pipeline.sink import write_to_sink
-
-    try:
-        write_to_sink(frame, job, source)
-    except PySparkException as error:
-        raise _told_by_spark(str(error)) from error
-    entry = find_entry(lake, job.run, job.batch)
-    if entry is None:
-        raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=str(lake.root))
-    return entry
+def _sort_once(spark: SparkSession, made: Sorter, opened: Source) -> LedgerEntry:
+    return run_batch(made.lake, made.job(new_run(), 0), made.source, opened.records(spark))
 
 
-def _told_by_spark(text: str) -> PostroomError:
-    """The error of ours inside what Spark says, or the telling line of what it says."""
-    ours = re.search(r"postroom\.errors\.(\w+): (.+)", text)
-    if ours and hasattr(postroom.errors, ours[1]):
-        kind: type[PostroomError] = getattr(postroom.errors, ours[1])
-        return kind(ours[2].strip())
-    causes = re.findall(r"^\s*(?:Caused by: )?(\w[\w.]*(?:Error|Exception): .+)$", text, re.MULTILINE)
-    return LakeRefused(f"Spark could not finish the batch: {causes[-1] if causes else text[:300]}")
+def total(made: Sorter) -> LedgerEntry:
+    """All batches that a sorter has sorted, as one entry; it is not in the ledger itself."""
+    if not made.entries:
+        now = made.job(made.run, -1)
+        return LedgerEntry(
+            run=now.run,
+            batch=-1,
+            source=made.source,
+            catalog=now.catalog,
+            read=0,
+            landed={},
+            dead={},
+            changes=(),
+            started=now.started,
+            committed=now.started,
+        )
+    first, *others = made.entries
+    for entry in others:
+        first = _plus(first, entry)
+    return first
+
+
+def _plus(one: LedgerEntry, other: LedgerEntry) -> LedgerEntry:
+    return replace(
+        other,
+        read=one.read + other.read,
+        landed=_sums(one.landed, other.landed),
+        dead=_sums(one.dead, other.dead),
+        changes=(*one.changes, *other.changes),
+        started=one.started,
+    )
+
+
+def _sums(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from postroom.pipeline.java import find_java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# A task whose Python process dies is tried again; Spark's `local[n]` would give up at once.
+TRIES = 4
 
 LIBRARIES = ("pyspark", "pyarrow", "deltalake")
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -43,18 +47,22 @@ def require_spark() -> None:
 
 
 @contextmanager
-def spark_session(master: str = "local[*]", *, ui: bool = False, app: str = "postroom") -> Iterator[SparkSession]:
+def spark_session(
+    master: str = "local[*]", *, ui: bool = False, app: str = "postroom", packages: Sequence[str] = ()
+) -> Iterator[SparkSession]:
     """A Spark session that ends with the block, together with its Java process."""
     with tempfile.TemporaryDirectory(prefix="postroom-spark-", ignore_cleanup_errors=True) as scratch:
-        session = start_spark(master, scratch=Path(scratch), ui=ui, app=app)
+        session = start_spark(master, scratch=Path(scratch), ui=ui, app=app, packages=packages)
         try:
             yield session
         finally:
             stop_spark(session)
 
 
-def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "postroom") -> SparkSession:
-    """Start Spark; what the Java process says goes to `scratch`/java.log and not to the terminal."""
+def start_spark(
+    master: str, *, scratch: Path, ui: bool = False, app: str = "postroom", packages: Sequence[str] = ()
+) -> SparkSession:
+    """Start Spark, with Java libraries by coordinates; what Java says goes to `scratch`/java.log."""
     require_spark()
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
@@ -64,7 +72,7 @@ def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "pos
 
     java_home = find_java_home()
     settings = CONFIGURATION | {
-        "spark.master": master,
+        "spark.master": patient(master),
         "spark.app.name": app,
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
@@ -73,6 +81,8 @@ def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "pos
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
+    if packages:
+        settings["spark.jars.packages"] = ",".join(packages)
     configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     said = scratch / "java.log"
     with said.open("wb") as output, _environment({"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}):
@@ -86,6 +96,14 @@ def start_spark(master: str, *, scratch: Path, ui: bool = False, app: str = "pos
             why = _telling_line(said, str(error))  # a Java error asks Java for its text, so before that ends
             _stop_gateway(gateway)
             raise MissingSystem(f"Spark did not start: {why}", place=master) from None
+
+
+def patient(master: str) -> str:
+    """A local master that tries a failed task again, as clusters do."""
+    if master == "local":
+        return f"local[1,{TRIES}]"
+    found = re.fullmatch(r"local\[([^,\]]+)\]", master)
+    return f"local[{found[1]},{TRIES}]" if found else master
 
 
 def stop_spark(session: SparkSession) -> None:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 
 import postroom.errors
-from postroom.errors import LakeRefused, PostroomError
+from postroom.errors import FolderUnwritable, LakeRefused, PostroomError
+
+# How the kernel, Arrow and delta-rs say that there is no more room.
+_NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|os error (?:27|28|122)\b")
 
 
-def told_by_spark(text: str) -> PostroomError:
+def told_by_spark(text: str, place: str = "") -> PostroomError:
     """The error of ours inside what Spark says, or the telling line of what it says."""
+    if _NO_ROOM.search(text):
+        return FolderUnwritable(
+            "there is no room left; what is not in the ledger was not sorted.",
+            place=place,
+            remedy="Make room and run it again.",
+        )
     ours = re.search(r"postroom\.errors\.(\w+): (.+)", text)
     if ours and hasattr(postroom.errors, ours[1]):
         kind: type[PostroomError] = getattr(postroom.errors, ours[1])

@@ -1,0 +1,125 @@
+"""The sorter: takes batches, each into the lake completely or not at all, and each only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from postroom.errors import LakeRefused, PostroomError
+from postroom.pipeline.commit import apply_manifest, commit_batch, sweep
+from postroom.pipeline.job import Job
+from postroom.pipeline.lake import Lake
+from postroom.pipeline.ledger import LedgerEntry, find_entry
+from postroom.pipeline.manifest import read_manifest, unfinished
+from postroom.pipeline.sources import frame_of_records
+from postroom.pipeline.spark_errors import told_by_spark
+from postroom.pipeline.watching import Catalogs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Reader = Callable[["DataFrame"], "DataFrame | None"]
+Report = Callable[[LedgerEntry], None]
+
+
+class Sorter:
+    """Sorts batch after batch; `stream.writeStream.foreachBatch(sorter)` is all that a stream needs.
+
+    A batch is known by its run and number. Without a run given, Spark's name of the query is the run, which its
+    checkpoint keeps over restarts.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        catalogs: Catalogs,
+        *,
+        run: str = "",
+        source: str = "dataframe",
+        nulls: str = "",
+        partition_by_date: bool = False,
+        read: Reader = frame_of_records,
+        report: Report | None = None,
+    ) -> None:
+        self.lake = lake
+        self.run = run
+        self.source = source
+        self.entries: list[LedgerEntry] = []
+        self.error: PostroomError | None = None
+        self.busy = False
+        self._catalogs = catalogs
+        self._nulls = nulls
+        self._partition_by_date = partition_by_date
+        self.read = read
+        self._report = report
+        self._swept = False
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        """Sort one batch, unless it is in the lake already."""
+        self.busy = True
+        try:
+            entry = self._sort(frame, batch)
+        except PostroomError as error:
+            # Spark turns what is raised here into text; the one who waits for the stream wants the error itself.
+            self.error = error
+            raise
+        finally:
+            self.busy = False
+        if entry is not None:
+            self.entries.append(entry)
+            if self._report is not None:
+                self._report(entry)
+
+    def _sort(self, frame: DataFrame, batch: int) -> LedgerEntry | None:
+        run = self.run or _query_of(frame)
+        manifest = read_manifest(self.lake, run, batch)
+        if manifest is not None:
+            return apply_manifest(self.lake, manifest)
+        if find_entry(self.lake, run, batch) is not None:
+            return None
+        if not self._swept:
+            # Only the first batch after a start can have a forerunner that died and left files behind.
+            sweep(self.lake, run, batch)
+            self._swept = True
+        records = self.read(frame)
+        return run_batch(self.lake, self.job(run, batch), self.source, records)
+
+    def job(self, run: str, batch: int) -> Job:
+        """A batch by the catalog of this moment, which the lake keeps."""
+        catalog = self._catalogs()
+        digest = self.lake.keep_catalog(catalog.compiled)
+        nulls, limit = self._nulls or catalog.settings.nulls, catalog.settings.max_record_mb
+        now = datetime.now(UTC)
+        return Job(str(self.lake.root), digest, nulls, run, batch, now, limit, self._partition_by_date)
+
+
+def _query_of(frame: DataFrame) -> str:
+    query = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    if not query:
+        raise LakeRefused("this batch belongs to no stream, so nobody can tell whether it was sorted before.")
+    return query.replace("-", "")
+
+
+def run_batch(lake: Lake, job: Job, source: str, records: DataFrame | None) -> LedgerEntry:
+    """Run a batch over records as the sink takes them; without any it is an entry in the ledger and no more."""
+    from pyspark.errors import PySparkException
+
+    from postroom.pipeline.sink import write_to_sink
+
+    if records is None:
+        return commit_batch(lake, job, source, [])
+    try:
+        write_to_sink(records, job, source)
+    except PySparkException as error:
+        raise told_by_spark(str(error), job.lake) from error
+    entry = find_entry(lake, job.run, job.batch)
+    if entry is None:
+        raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=str(lake.root))
+    return entry
+
+
+def finish_commits(lake: Lake) -> list[LedgerEntry]:
+    """Finish batches whose process died between the manifest and the ledger."""
+    found = [read_manifest(lake, run, batch) for run, batch in unfinished(lake)]
+    return [apply_manifest(lake, manifest) for manifest in found if manifest is not None]

@@ -1,0 +1,162 @@
+"""Kafka as a source, through Spark's own connector: `kafka://host:port[,host:port]/topic[,topic][?option=value&…]`."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+
+from postroom.errors import ServiceUnreachable, SourceUnknown
+from postroom.pipeline.sources import frame_of_records
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"
+
+# Options of the connector; names with a dot are Kafka's own and go to its consumer.
+OPTIONS = frozenset(
+    {
+        "endingOffsets",
+        "endingOffsetsByTimestamp",
+        "endingTimestamp",
+        "failOnDataLoss",
+        "fetchOffset.numRetries",
+        "fetchOffset.retryIntervalMs",
+        "groupIdPrefix",
+        "kafkaConsumer.pollTimeoutMs",
+        "maxOffsetsPerTrigger",
+        "maxRecordsPerPartition",
+        "maxTriggerDelay",
+        "minOffsetsPerTrigger",
+        "minPartitions",
+        "startingOffsets",
+        "startingOffsetsByTimestamp",
+        "startingOffsetsByTimestampStrategy",
+        "startingTimestamp",
+    }
+)
+OF_A_BATCH = frozenset({"endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"})
+OF_A_STREAM = frozenset({"maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"})
+
+# Everything that is there, and not so much in one batch that a restart has to do hours of work again.
+DEFAULTS = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "1000000"}
+
+# How Kafka's client says that a broker is away; it comes back, or it does not.
+OUTAGES = (
+    "TimeoutException",
+    "DisconnectException",
+    "NetworkException",
+    "BrokerNotAvailable",
+    "LeaderNotAvailable",
+    "NotLeaderOrFollower",
+    "NotCoordinator",
+    "KafkaStorageException",
+    "Connection refused",
+    "No resolvable bootstrap urls",
+)
+
+PATIENCE_S = 5.0
+PORT = 9092
+
+
+class KafkaSource(msgspec.Struct, frozen=True):
+    """Topics of a broker; headers and keys are part of the records."""
+
+    servers: tuple[str, ...]
+    topics: tuple[str, ...]
+    options: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """Brokers and topics; options may hold passwords and stay out."""
+        return f"{self._cluster}/{','.join(self.topics)}"
+
+    @property
+    def _cluster(self) -> str:
+        return f"kafka://{','.join(self.servers)}"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The connector for the Spark that is installed."""
+        import pyspark
+
+        return (CONNECTOR.format(version=pyspark.__version__),)
+
+    def check(self, *, follow: bool) -> None:
+        """Raise when no broker answers at all."""
+        if not any(answers(server) for server in self.servers):
+            raise ServiceUnreachable(
+                "no broker answers there.", place=self._cluster, remedy="Is it running, and is the port right?"
+            )
+
+    def records(self, spark: SparkSession) -> DataFrame | None:
+        """All records between the first offset and the last one of this moment."""
+        reader = spark.read.format("kafka").options(**self._options(OF_A_STREAM))
+        return self.batch(reader.load())
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """Records as they come."""
+        return spark.readStream.format("kafka").options(**self._options(OF_A_BATCH)).load()
+
+    def batch(self, frame: DataFrame) -> DataFrame | None:
+        """Records with topic and partition as their source and the offset as their position."""
+        return frame_of_records(frame, self._cluster)
+
+    def is_outage(self, error: str) -> bool:
+        """Whether a broker is away for a while."""
+        return any(sign in error for sign in OUTAGES)
+
+    def _options(self, unwanted: frozenset[str]) -> dict[str, str]:
+        fixed = {
+            "kafka.bootstrap.servers": ",".join(self.servers),
+            "subscribe": ",".join(self.topics),
+            "includeHeaders": "true",
+        }
+        return {name: value for name, value in {**DEFAULTS, **self.options, **fixed}.items() if name not in unwanted}
+
+
+def parse_kafka(url: str) -> KafkaSource:
+    """A source from its address."""
+    parts = urlsplit(url)
+    topics = tuple(unquote(topic) for topic in parts.path.strip("/").split(",") if topic)
+    servers = tuple(_with_port(server) for server in parts.netloc.split(",") if server)
+    if not topics or not servers or "/" in parts.path.strip("/"):
+        raise SourceUnknown("this names no topic.", place=_bare(url), remedy="It is kafka://host:port/topic.")
+    options = {_option(name, url): value for name, value in parse_qsl(parts.query, keep_blank_values=True)}
+    return KafkaSource(servers, topics, options)
+
+
+def answers(server: str) -> bool:
+    """Whether something listens there."""
+    host, _, port = server.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def _with_port(server: str) -> str:
+    return server if server.rpartition(":")[2].isdigit() else f"{server}:{PORT}"
+
+
+def _option(name: str, url: str) -> str:
+    if name in OPTIONS or name.startswith("kafka."):
+        return name
+    if "." in name:
+        return f"kafka.{name}"
+    known = {option.lower(): option for option in OPTIONS}
+    if name.lower() in known:
+        return known[name.lower()]
+    raise SourceUnknown(
+        f"there is no option {name!r}.",
+        place=_bare(url),
+        remedy=f"Options are Kafka's own, with dots, and {', '.join(sorted(OPTIONS))}.",
+    )
+
+
+def _bare(url: str) -> str:
+    return url.partition("?")[0]

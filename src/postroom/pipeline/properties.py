@@ -1,0 +1,38 @@
+"""What a table says about itself: which definition and schema its columns come from, in which catalog."""
+
+from __future__ import annotations
+
+from deltalake import DeltaTable
+
+from postroom.messages.definition import Definition
+from postroom.pipeline.job import Job
+from postroom.pipeline.manifest import TableCommit
+
+DEFINITION = "postroom.definition"
+VERSION = "postroom.definition.version"
+SCHEMA = "postroom.schema"
+SCHEMA_VERSION = "postroom.schema.version"
+CATALOG = "postroom.catalog"
+
+
+def properties_of(definition: Definition, job: Job) -> dict[str, str]:
+    """The table properties of a definition; the catalog is the first one in which the others were so."""
+    schema = definition.schema
+    return {
+        DEFINITION: definition.xid,
+        VERSION: definition.version,
+        SCHEMA: (schema.place or schema.reference or schema.format) if schema else "",
+        SCHEMA_VERSION: schema.version if schema else "",
+        CATALOG: job.catalog,
+    }
+
+
+def renew_properties(delta: DeltaTable, table: TableCommit) -> None:
+    """Bring properties and description of a table up to date when its definition or schema is another one now."""
+    if not table.properties:
+        return
+    present = delta.metadata()
+    if any(present.configuration.get(name) != value for name, value in table.properties.items() if name != CATALOG):
+        delta.alter.set_table_properties(table.properties, raise_if_not_exists=False)
+    if table.description and present.description != table.description:
+        delta.alter.set_table_description(table.description)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from postroom.errors import ServiceUnreachable, SourceUnknown
+from postroom.pipeline.kafka_source import KafkaSource, answers, parse_kafka
+from postroom.pipeline.sources import open_source
+
+
+def test_brokers_topics_and_options_come_from_the_address() -> None:
+    source = parse_kafka(
+        "kafka://one:9093,two/orders,fleet%20positions?startingoffsets=latest&security.protocol=SSL&kafka.client.id=me"
+    )
+    assert source == KafkaSource(
+        ("one:9093", "two:9092"),
+        ("orders", "fleet positions"),
+        {"startingOffsets": "latest", "kafka.security.protocol": "SSL", "kafka.client.id": "me"},
+    )
+    assert isinstance(open_source("kafka://one/orders"), KafkaSource)
+
+
+def test_the_name_holds_no_secret() -> None:
+    source = parse_kafka("kafka://one/orders?sasl.jaas.config=password")
+    assert source.name == "kafka://one:9092/orders"
+
+
+@pytest.mark.parametrize("url", ["kafka://one", "kafka:///orders", "kafka://one/", "kafka://one/a/b"])
+def test_addresses_without_topic_are_refused(url: str) -> None:
+    with pytest.raises(SourceUnknown, match="names no topic"):
+        parse_kafka(url)
+
+
+def test_unknown_options_are_refused_and_secrets_stay_out_of_the_sentence() -> None:
+    with pytest.raises(SourceUnknown, match="no option 'offset'") as raised:
+        parse_kafka("kafka://one/orders?offset=3&sasl.jaas.config=password")
+    assert "password" not in str(raised.value)
+
+
+def test_options_of_streams_and_of_batches_are_kept_apart() -> None:
+    source = parse_kafka("kafka://one/orders?endingOffsets=latest&maxOffsetsPerTrigger=10")
+    assert "endingOffsets" not in source._options(frozenset({"endingOffsets"}))
+    assert source._options(frozenset())["maxOffsetsPerTrigger"] == "10"
+
+
+def test_a_broker_that_is_not_there_is_said_so() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert not answers(f"127.0.0.1:{port}")
+    assert not answers("127.0.0.1:x")
+    with pytest.raises(ServiceUnreachable, match="no broker answers"):
+        parse_kafka(f"kafka://127.0.0.1:{port}/orders").check(follow=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "outage"),
+    [
+        ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.", True),
+        ("org.apache.kafka.common.errors.UnknownTopicOrPartitionException: no", False),
+    ],
+)
+def test_outages_are_told_from_mistakes(text: str, outage: bool) -> None:
+    assert parse_kafka("kafka://one/orders").is_outage(text) is outage
