@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog import Catalog
+from postroom.messages.bundles import bundle_of, surely_timestamps
 from postroom.messages.making import AUTO
-from postroom.messages.outcome import Sorted
-from postroom.messages.plans import _surely_timestamp
+from postroom.messages.outcome import Match, Sorted
+from postroom.messages.plans import surely_timestamp
 from postroom.messages.property_types import checker
 from postroom.protocols.records import render_record
 
@@ -51,6 +52,7 @@ MESSAGES = {
     "twice.1": message("twice"),
     "twice.2": message("twice", metadata={"subject": {"value": "x"}}),
     "optional": message("optional", metadata={"subject": {"value": "fixed", "required": False}}),
+    "numbered": message("numbered", metadata={"level": {"value": "1", "required": False}}),
     "free": {"envelope": EVENT, "envelopemetadata": {"type": {"value": "free"}}},
 }
 CATALOG = Catalog({"messagegroups": {"g": {"messages": MESSAGES}}})
@@ -76,7 +78,7 @@ attributes = st.fixed_dictionaries(
         "datacontenttype": st.sampled_from(
             ["application/json", "application/JSON; charset=utf-8", "text/xml", "a/b+json", BATCH]
         ),
-        "level": st.sampled_from(["1", 1, "many"]) | odd,
+        "level": st.sampled_from(["1", 1, 2, "many"]) | odd,
         "zone": st.sampled_from(["north", "south"]) | odd,
         "extra": odd,
     },
@@ -97,7 +99,36 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def agreed(line: bytes) -> None:
+def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
+    """What the column-wise lane makes of lines, in the words of the exact engine."""
+    piles, left = catalog.engine.piles(lines)
+    found: dict[int, Sorted] = {}
+    for pile in piles:
+        bundle, others = bundle_of(pile)
+        left += others
+        xid = bundle.definition.xid
+        for place, row in enumerate(bundle.rows):
+            attributes = {name: column[place] for name, column in bundle.attributes.items()}
+            attributes |= bundle.extensions.get(place, {})
+            bound = {name: column[place] for name, column in bundle.variables.items() if column[place] is not None}
+            match = Match("landed", xid, bound, (xid,))
+            metadata = {name: column[place] for name, column in bundle.metadata.items()}
+            found[row] = Sorted(
+                match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], checked=True
+            )
+    assert sorted([*found, *left]) == list(range(len(lines)))
+    return found
+
+
+def agreed(*lines: bytes) -> None:
+    for catalog in (CATALOG, PLAIN, DERIVED):
+        for row, result in bundled(catalog, list(lines)).items():
+            assert [comparable(result)] == [comparable(exact) for exact in catalog.engine.sort_exactly(lines[row])]
+    for line in lines:
+        agreed_alone(line)
+
+
+def agreed_alone(line: bytes) -> None:
     for catalog in (CATALOG, PLAIN, DERIVED):
         exact = catalog.engine.sort_exactly(line)
         assert [comparable(result) for result in catalog.engine.sort_line(line)] == [comparable(r) for r in exact]
@@ -105,9 +136,10 @@ def agreed(line: bytes) -> None:
 
 
 @settings(deadline=None)  # the first events of a type compile its schema
-@given(attributes, data, st.booleans())
-def test_bare_events(event: dict[str, Any], value: Any, encoded: bool) -> None:
-    agreed(json.dumps({**event, **({"data_base64": "e30="} if encoded else {"data": value})}).encode())
+@given(st.lists(st.tuples(attributes, data, st.booleans()), min_size=1, max_size=5))
+def test_bare_events(events: list[tuple[dict[str, Any], Any, bool]]) -> None:
+    bodies = [{"data_base64": "e30="} if encoded else {"data": value} for _, value, encoded in events]
+    agreed(*(json.dumps({**event, **body}).encode() for (event, _, _), body in zip(events, bodies, strict=True)))
 
 
 @settings(deadline=None)
@@ -137,9 +169,25 @@ def test_what_is_made_plainly_is_taken(name: str, protocol: str, mode: str) -> N
     record = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=random.Random(1))
     line = json.dumps(render_record(record)).encode()
     assert catalog.engine.express.take(line) is not None
+    assert list(bundled(catalog, [line, line])) == [0, 1]
     agreed(line)
+
+
+def test_a_number_is_no_constant_text_without_being_compared() -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/x", "type": "numbered", "data": {"sensor": "a"}}
+    for level in (1, 2, "1", "2"):
+        agreed(json.dumps({**event, "level": level}).encode())
 
 
 @given(times | st.text(alphabet="0123456789-:TZ.W,", max_size=25))
 def test_what_is_surely_a_timestamp_is_one(text: str) -> None:
-    assert not _surely_timestamp(text) or checker("timestamp")(text)
+    assert not surely_timestamp(text) or checker("timestamp")(text)
+
+
+@given(st.lists(times | st.text(alphabet="0123456789-:TZ.W,\n", max_size=25) | st.none(), min_size=1))
+def test_a_column_is_surely_timestamps_when_each_value_is(texts: list[str]) -> None:
+    assert not surely_timestamps(texts) or all(map(surely_timestamp, texts))
+
+
+def test_plain_timestamps_are_seen_in_one_go() -> None:
+    assert surely_timestamps(["2026-11-15T10:00:00Z", "2026-11-15T10:00:00.5Z", "2026-11-15T10:00:00.123456Z"])

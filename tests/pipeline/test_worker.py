@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from postroom.catalog import Catalog
+from postroom.pipeline.columns import record_lines
 from postroom.pipeline.lake import Lake
+from postroom.pipeline.lines import digest_of
+from postroom.pipeline.worker import write_batch
 
 POSITION = "fleet/vehicle.position"
 
@@ -69,7 +73,8 @@ def test_attributes_nobody_declared_are_kept(fleet: Any, lake: Lake, catalog: Ca
 def test_a_time_no_column_can_hold_is_kept_as_text(fleet: Any, lake: Lake, catalog: Catalog, tmp_path: Path) -> None:
     leap = "2016-12-31T23:59:60Z"
     file = fleet.write(tmp_path / "leap.jsonl", [fleet.position(1, time=leap), fleet.position(2)])
-    first, second = rows_of(lake, fleet.task(fleet.job(lake, catalog.compiled), file), POSITION)
+    rows = rows_of(lake, fleet.task(fleet.job(lake, catalog.compiled), file), POSITION)
+    first, second = sorted(rows, key=lambda row: str(row["ce_id"]))
     assert (first["ce_time"], dict(first["_extensions"])) == (None, {"time": leap})
     assert second["ce_time"].isoformat() == "2026-03-01T10:00:00+00:00"
 
@@ -98,3 +103,74 @@ def test_memory_is_bounded_by_flushing(
     written = fleet.task(fleet.job(lake, catalog.compiled), records)
     assert written.read == sum(file.rows for file in written.files)
     assert max(file.rows for file in written.files) <= 6
+
+
+def kafka_row(number: int, event: dict[str, Any], mode: str = "binary", **changes: Any) -> dict[str, Any]:
+    """An event as Spark's Kafka connector hands it out."""
+    headers = [{"key": f"ce_{name}", "value": str(value).encode()} for name, value in event.items() if name != "data"]
+    payload: Any = event["data"]
+    if mode == "structured":
+        headers, payload = [{"key": "content-type", "value": b"application/cloudevents+json"}], event
+    row = {"key": b"VIN1", "headers": headers, "value": json.dumps(payload).encode()}
+    place = {"source": f"kafka/fleet/{number % 2}", "position": number, "topic": "fleet", "partition": number % 2}
+    return {**place, "offset": number, **row, **changes}
+
+
+KAFKA = pa.schema(
+    [
+        ("source", pa.string()),
+        ("position", pa.int64()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("value", pa.binary()),
+    ]
+)
+
+
+def test_columns_of_kafka_land_as_the_same_lines_do(fleet: Any, lake: Lake, catalog: Catalog) -> None:
+    rows = [
+        kafka_row(0, fleet.position(0)),
+        kafka_row(1, fleet.position(1), "structured"),
+        kafka_row(2, fleet.position(2, tenant="oslo")),
+        kafka_row(3, fleet.position(3, colour="red")),
+        kafka_row(4, fleet.position(4, data={"lat": "north"})),
+        kafka_row(5, fleet.position(5, source="/boats/1"), key=b"\xff"),
+        kafka_row(6, fleet.position(6), value=None),
+        kafka_row(7, fleet.position(7), headers=None),
+        kafka_row(8, fleet.order(8), value=b"\xff\xfe"),
+        kafka_row(9, fleet.order(9)),
+    ]
+    rows[9]["headers"].append({"key": "CE_ID", "value": b"twice"})
+    rows[2]["headers"].append({"key": "trace", "value": b"\xff"})
+    batch = pa.RecordBatch.from_pylist(rows, schema=KAFKA)
+    lines = pa.record_batch(
+        {**{name: batch.column(name) for name in ("source", "position")}, "value": record_lines(batch)}
+    )
+    results = []
+    for run, records in (("columns", batch), ("lines", lines)):
+        written = write_batch(fleet.job(lake, catalog.compiled, run=run), [records])
+        folders = sorted({file.folder for file in written.files})
+        tables = {
+            folder: sorted(rows_of(lake, written, folder), key=lambda row: row["_position"]) for folder in folders
+        }
+        plain = {
+            folder: [{n: v for n, v in row.items() if n not in ("_batch", "_landed_at", "_dead_at")} for row in found]
+            for folder, found in tables.items()
+        }
+        results.append((written.read, written.dead, plain))
+    assert results[0] == results[1]
+    assert results[0][0] == 10
+
+
+def test_rows_without_a_plain_event_are_sorted_among_the_others(fleet: Any, lake: Lake, catalog: Catalog) -> None:
+    lines = [json.dumps(fleet.position(n, **({"colour": "red"} if n == 2 else {}))) for n in range(4)]
+    batch = pa.record_batch({"source": ["a", "a", "b", "b"], "position": [0, 1, 0, 1], "value": lines})
+    written = write_batch(fleet.job(lake, catalog.compiled), [batch])
+    rows = sorted(rows_of(lake, written, POSITION), key=lambda row: str(row["ce_id"]))
+    assert len(written.files) == 1
+    assert [(row["_source"], row["_position"]) for row in rows] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    assert [row["_record_id"] for row in rows] == [f"{digest_of(s)}-{p}" for s in "ab" for p in (0, 1)]
+    assert [dict(row["_extensions"] or ()) for row in rows] == [{}, {}, {"colour": "red"}, {}]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import msgspec
+
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.columns import BINARY, STRING, ColumnType
 from postroom.formats.filling import ColumnMismatch, Filler, filler
 from postroom.formats.schema import PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
+from postroom.messages.bundles import Pile
 from postroom.messages.constraints import shorten
+from postroom.messages.decoding import ExactDecoder, QuickDecoder
 from postroom.messages.definition import CompiledCatalog, Definition
-from postroom.messages.express import Decode, Express, attributes_of
+from postroom.messages.express import Decoder, Express, RecordColumns, attributes_of
 from postroom.messages.matching import Fit, Index
 from postroom.messages.outcome import Match, Reason, Sorted
 from postroom.messages.plans import Landed
@@ -52,6 +56,21 @@ class Engine:
 
     def _taken(self, line: bytes) -> Landed | None:
         return self.express.take(line) if len(line) <= self._max_record_mb * 1_000_000 else None
+
+    def piles(self, lines: list[bytes]) -> tuple[list[Pile], list[int]]:
+        """Lines that the express lane may take, put together by definition, and the rows of the others."""
+        longest = self._max_record_mb * 1_000_000
+        if max(map(len, lines), default=0) > longest:
+            lines = [line if len(line) <= longest else b"" for line in lines]
+        return self.express.piles(lines)
+
+    def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
+        """The same for records whose headers were read already, by column."""
+        longest = self._max_record_mb * 1_000_000
+        if max(map(len, records.bodies), default=0) > longest:
+            large = (row for row, body in enumerate(records.bodies) if len(body) > longest)
+            records = msgspec.structs.replace(records, odd=records.odd.union(large))
+        return self.express.piles_of_columns(protocol, records)
 
     def sort_exactly(self, line: bytes) -> list[Sorted]:
         """The same without the express lane."""
@@ -113,31 +132,13 @@ class Engine:
             self._fillers[definition.xid] = filler(schema.columns())
         return self._fillers[definition.xid]
 
-    def _decoder(self, definition: Definition) -> Decode | None:
-        """How the express lane reads JSON payloads of a definition."""
+    def _decoder(self, definition: Definition) -> Decoder | None:
+        """How the express lane reads payloads of a definition."""
         schema = self.schema(definition)
         if schema is None:
             return None
-        if isinstance(schema, QuickSchema):
-            quick = schema.fill
-
-            def fill_quickly(body: Any) -> tuple[Any, bool] | None:
-                found = quick(body.encode() if type(body) is str else bytes(body))
-                return found if found[1] else None
-
-            return fill_quickly
-        fill = self._filler(definition, schema)
-
-        def decode(body: Any) -> tuple[Any, bool] | None:
-            value, violations = schema.judge(body.encode() if type(body) is str else bytes(body), "application/json")
-            if violations:
-                return None
-            try:
-                return fill(value), True
-            except ColumnMismatch:
-                return None
-
-        return decode
+        exact = ExactDecoder(schema, self._filler(definition, schema))
+        return QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
 
     def _parse(self, definition: Definition) -> PayloadSchema | None:
         source = definition.schema

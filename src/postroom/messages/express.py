@@ -6,24 +6,29 @@ may only accept what the engine accepts; a test compares the two.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
+from postroom.messages.bundles import Pile
 from postroom.messages.definition import Definition
-from postroom.messages.matching import Index
-from postroom.messages.plans import TEXTS, Landed, Plan, decoded
-from postroom.protocols.cloudevents import is_json, media_type
-from postroom.protocols.records import JSON_BATCH, JSON_EVENT
+from postroom.messages.matching import Filter, Index
+from postroom.messages.plans import TEXTS, Landed, Plan
+from postroom.protocols.cloudevents import EVENT_MEDIA, JSON_DATA, is_json, media_type
+from postroom.protocols.headers import decoded
+from postroom.protocols.records import JSON_EVENT
 from postroom.protocols.table import canonical_protocol, wire_named
 from postroom.protocols.wire import attribute_name
 
-# What the payload of a definition becomes; None when it is not surely valid.
-Decode = Callable[[bytes | str | msgspec.Raw], tuple[Any, bool] | None]
-DecoderOf = Callable[[Definition], Decode | None]
+DecoderOf = Callable[[Definition], "Decoder | None"]
+MetadataOf = Callable[[int], dict[str, Any]]
 
 _MOST_NAMES = 512
+_MOST_PLANS = 100_000
+_LONGEST_NAME = 100
+_DOUBTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD = b'{"protocol"'
 _ABSENT = msgspec.Raw(b"")
 
@@ -34,16 +39,40 @@ class _Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     payload: str = ""
 
 
+class Decoder(Protocol):
+    """How the payloads of one definition become values of its columns."""
+
+    def one(self, body: bytes, contenttype: str) -> tuple[Any, bool] | None:
+        """The value of a payload and True; None when it is not surely valid."""
+        ...
+
+    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+        """The same for many; the places of those in doubt are added to `bad`, those in it are passed over."""
+        ...
+
+
+class RecordColumns(msgspec.Struct, gc=False):
+    """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
+    left to the exact engine. The metadata of a row is asked for only where a definition wants it."""
+
+    attributes: dict[str, list[str | None]]
+    contenttypes: list[str]
+    bodies: list[bytes]
+    metadata: MetadataOf
+    odd: frozenset[int] = frozenset()
+
+
 class Express:
-    """Takes plain events off a stream of lines."""
+    """Takes plain events off a stream of lines, or of records."""
 
     def __init__(self, index: Index, decoder_of: DecoderOf) -> None:
         self._index = index
         self._decoder_of = decoder_of
         self._event = _event_type(index)
+        self._names = tuple(name for name in self._event.__struct_fields__ if name not in ("data", "data_base64"))
         self._read_event = msgspec.json.Decoder(self._event).decode
         self._read_line = msgspec.json.Decoder(_Line).decode
-        self._plans: dict[tuple[str, str], tuple[Plan, Decode] | None] = {}
+        self._plans: dict[tuple[str, str | None], tuple[Plan, Decoder] | None] = {}
         self._readers: dict[str, HeaderReader] = {}
         self._json_types: dict[str | None, bool] = {None: True, "application/json": True}
 
@@ -51,67 +80,195 @@ class Express:
         """Land one line, or leave it."""
         try:
             if line.startswith(_RECORD):
-                return self._record(self._read_line(line))
+                record = self._read_line(line)
+                return self.take_record(record.protocol, record.metadata, record.payload.encode())
             return self._structured("", self._read_event(line), {})
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except _DOUBTS:
             return None
 
-    def _record(self, line: _Line) -> Landed | None:
-        reader = self._readers.get(line.protocol)
+    def take_record(self, protocol: str, metadata: dict[str, Any], payload: bytes) -> Landed | None:
+        """Land one record, or leave it."""
+        try:
+            opened = self._opened(protocol, metadata, payload)
+        except _DOUBTS:
+            return None
+        if opened is None:
+            return None
+        event, structured = opened
+        if structured:
+            return self._structured(protocol, event, metadata)
+        return self._land(protocol, event, metadata, payload, event.datacontenttype or "")
+
+    def piles(self, lines: Iterable[bytes]) -> tuple[list[Pile], list[int]]:
+        """Read lines and put those together that mean the same definition; the rows of the others come second."""
+        heap = _Heap(self)
+        add, left, read_event = heap.add, heap.left.append, self._read_event
+        for row, line in enumerate(lines):
+            try:
+                if line.startswith(_RECORD):
+                    self._pile_record(heap, row, self._read_line(line))
+                else:
+                    event = read_event(line)
+                    add("", row, event, event.data, None, True)
+            except _DOUBTS:
+                left(row)
+        return heap.piles(), heap.left
+
+    def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
+        """The same for records whose headers were read already, by column."""
+        heap = _Heap(self)
+        reader = self._reader(protocol)
+        stated = records.contenttypes
+        columns = dict(records.attributes)
+        if not (reader.has_content_type and "datacontenttype" in columns):
+            own = columns.get("datacontenttype", itertools.repeat(None))
+            columns["datacontenttype"] = [said or known for said, known in zip(stated, own, strict=False)]
+        events = map(self._event, *(columns.get(name, itertools.repeat(None)) for name in self._names))
+        modes = {kind: _mode(kind) for kind in set(stated)}
+        for row, (event, body, kind) in enumerate(zip(events, records.bodies, stated, strict=False)):
+            mode = modes[kind]
+            if row in records.odd or mode is None:
+                heap.left.append(row)
+            elif mode:
+                self._pile_structured(heap, protocol, row, body, records.metadata)
+            elif reader.marks_event(event.specversion):
+                heap.add(protocol, row, event, body, records.metadata, False)
+            else:
+                heap.left.append(row)
+        return heap.piles(), heap.left
+
+    def _pile_structured(self, heap: _Heap, protocol: str, row: int, body: bytes, metadata: MetadataOf) -> None:
+        try:
+            event = self._read_event(body)
+        except _DOUBTS:
+            heap.left.append(row)
+        else:
+            heap.add(protocol, row, event, event.data, metadata, True)
+
+    def knows(self, attributes: Iterable[str]) -> bool:
+        """Whether an event can hold all of these attributes."""
+        return set(attributes) <= set(self._names)
+
+    def _pile_record(self, heap: _Heap, row: int, record: _Line) -> None:
+        body = record.payload.encode()
+        opened = self._opened(record.protocol, record.metadata, body)
+        if opened is None:
+            heap.left.append(row)
+            return
+        event, structured = opened
+        body = event.data if structured else body
+        heap.add(record.protocol, row, event, body, lambda _: record.metadata, structured)
+
+    def _reader(self, protocol: str) -> HeaderReader:
+        reader = self._readers.get(protocol)
         if reader is None:
-            reader = self._readers[line.protocol] = HeaderReader(line.protocol)
-        headers = reader.read(line.metadata)
+            reader = HeaderReader(protocol)
+            if len(self._readers) < _MOST_NAMES:
+                self._readers[protocol] = reader
+        return reader
+
+    def _opened(self, protocol: str, metadata: dict[str, Any], payload: bytes) -> tuple[Any, bool] | None:
+        """The event that a record carries, and whether it is a structured one."""
+        reader = self._reader(protocol)
+        headers = reader.read(metadata)
         if headers is None:
             return None
         attributes, stated = headers
         media = media_type(stated) if stated else ""
         if media == JSON_EVENT:
-            return self._structured(reader.protocol, self._read_event(line.payload), line.metadata)
-        if media == JSON_BATCH or "specversion" not in attributes:
+            return self._read_event(payload), True
+        if media.startswith(EVENT_MEDIA) or not reader.marks_event(attributes.get("specversion")):
             return None
-        if stated and "datacontenttype" not in attributes:
+        if stated and not (reader.has_content_type and "datacontenttype" in attributes):
             attributes["datacontenttype"] = stated
         try:
-            event = self._event(**attributes)
+            return self._event(**attributes), False
         except TypeError:  # an attribute that no definition names
             return None
-        return self._land(reader.protocol, event, line.metadata, line.payload)
 
     def _structured(self, protocol: str, event: Any, metadata: dict[str, Any]) -> Landed | None:
         if event.specversion != "1.0" or event.data_base64 is not None:
             return None
-        return self._land(protocol, event, metadata, event.data)
-
-    def _land(self, protocol: str, event: Any, metadata: dict[str, Any], body: str | msgspec.Raw) -> Landed | None:
-        key = (protocol, event.type)
-        found = self._plans[key] if key in self._plans else self._planned(protocol, event.type)
-        if found is None or not (self._json_types.get(event.datacontenttype) or self._is_json(event.datacontenttype)):
+        stated = event.datacontenttype
+        if not (self._json_types.get(stated) or self.is_json(stated)):
             return None
-        plan, decode = found
+        return self._land(protocol, event, metadata, bytes(event.data), stated or JSON_DATA)
+
+    def _land(
+        self, protocol: str, event: Any, metadata: dict[str, Any], body: bytes, contenttype: str
+    ) -> Landed | None:
+        found = self.planned(protocol, event.type)
+        if found is None:
+            return None
+        plan, decoder = found
         variables = plan.variables(event, metadata)
         if variables is None:
             return None
-        data = decode(body)
+        data = decoder.one(body, contenttype or plan.definition.contenttype)
         if data is None:
             return None
         return Landed(plan.definition, event, variables, plan.metadata(metadata), data[0], data[1])
 
-    def _planned(self, protocol: str, kind: str | None) -> tuple[Plan, Decode] | None:
-        if kind is None or not self._index.has_type(kind):
+    def planned(self, protocol: str, kind: str | None) -> tuple[Plan, Decoder] | None:
+        """How events of a type on a protocol land, worked out once; None when the exact engine has to decide."""
+        if (protocol, kind) in self._plans:
+            return self._plans[protocol, kind]
+        if kind is None or not self._index.has_type(kind) or len(protocol) > _LONGEST_NAME:
             return None  # nothing is remembered about types that anybody may invent
         candidates = self._index.contenders(canonical_protocol(protocol), kind)
         found = None
-        if len(candidates) == 1:
-            decode = self._decoder_of(candidates[0].definition)
-            found = None if decode is None else (Plan(candidates[0]), decode)
-        self._plans[protocol, kind] = found
+        if len(candidates) == 1 and self._can_plan(candidates[0]):
+            decoder = self._decoder_of(candidates[0].definition)
+            found = None if decoder is None else (Plan(candidates[0], self._names), decoder)
+        if len(self._plans) < _MOST_PLANS:
+            self._plans[protocol, kind] = found
         return found
 
-    def _is_json(self, contenttype: str | None) -> bool:
-        known = is_json(contenttype or "")
-        if len(self._json_types) < _MOST_NAMES:
-            self._json_types[contenttype] = known
+    def _can_plan(self, candidate: Filter) -> bool:
+        return bool(candidate.definition.envelope) and self.knows(check.path[0] for check in candidate.envelope)
+
+    def is_json(self, contenttype: str | None) -> bool:
+        """Whether a content type means JSON."""
+        known = self._json_types.get(contenttype)
+        if known is None:
+            known = is_json(contenttype or "")
+            if len(self._json_types) < _MOST_NAMES:
+                self._json_types[contenttype] = known
         return known
+
+
+class _Heap:
+    """Events as they come, put together by protocol, type and mode."""
+
+    def __init__(self, express: Express) -> None:
+        self.left: list[int] = []
+        self._express = express
+        self._piles: dict[tuple[str, str, bool], Pile] = {}
+
+    def add(
+        self, protocol: str, row: int, event: Any, body: Any, metadata: MetadataOf | None, structured: bool
+    ) -> None:
+        """Put an event on its pile."""
+        key = (protocol, event.type, structured)
+        pile = self._piles.get(key)
+        if pile is None:
+            found = self._express.planned(protocol, event.type)
+            if found is None:
+                self.left.append(row)
+                return
+            pile = self._piles[key] = Pile(found[0], found[1].all, structured)
+        if structured and not self._express.is_json(event.datacontenttype):
+            self.left.append(row)
+            return
+        pile.rows.append(row)
+        pile.events.append(event)
+        pile.bodies.append(body)
+        if pile.plan.wants_metadata:
+            pile.metadata.append({} if metadata is None else metadata(row))
+
+    def piles(self) -> list[Pile]:
+        """All piles."""
+        return [pile for pile in self._piles.values() if pile.rows]
 
 
 class HeaderReader:
@@ -125,7 +282,12 @@ class HeaderReader:
         self._headers = option.name if option is not None else ""
         self._convert = decoded if self._wire.percent_encoded else None
         self._content_type = self._wire.contenttype
-        self._in_headers = len(self._content_type) == 2 and self._content_type[0] == self._headers
+        self._has_prefix = bool(self._wire.prefixes[0])
+        self.has_content_type = self._wire.contenttype_attribute
+
+    def marks_event(self, specversion: str | None) -> bool:
+        """Whether this value tells an event in binary mode; where headers have no prefix, any may be called so."""
+        return specversion is not None if self._has_prefix else specversion == "1.0"
 
     def read(self, metadata: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
         """Attributes by name, and the stated content type; None for headers that are out of the ordinary."""
@@ -153,6 +315,14 @@ class HeaderReader:
         return attribute
 
 
+def _mode(contenttype: str) -> bool | None:
+    """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
+    media = media_type(contenttype) if contenttype else ""
+    if media == JSON_EVENT:
+        return True
+    return None if media.startswith(EVENT_MEDIA) else False
+
+
 def _pairs(container: Any) -> Iterable[tuple[str, Any]] | None:
     if container is None:
         return ()
@@ -171,7 +341,7 @@ def _event_type(index: Index) -> Any:
     fields: list[tuple[str, Any, Any]] = [(name, str | None, None) for name in TEXTS]
     fields += [(name, Any, None) for name in others[:_MOST_NAMES]]
     fields += [("data", msgspec.Raw, _ABSENT), ("data_base64", str | None, None)]
-    return msgspec.defstruct("Event", fields, gc=False, forbid_unknown_fields=True, kw_only=True)
+    return msgspec.defstruct("Event", fields, gc=False, forbid_unknown_fields=True)
 
 
 def attributes_of(event: Any) -> dict[str, Any]:

@@ -6,11 +6,10 @@ A plan may only accept. Whatever it does not accept, with reasons or without, is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 
@@ -40,37 +39,46 @@ class Landed(msgspec.Struct, frozen=True, gc=False):
 
 
 class Plan:
-    """How one definition takes events off one protocol."""
+    """How one definition takes events off one protocol; `others` are the attributes that other definitions declare."""
 
-    def __init__(self, candidate: Filter) -> None:
+    def __init__(self, candidate: Filter, others: Iterable[str] = ()) -> None:
         self.definition = candidate.definition
         self._wire = candidate.wire
         constants = [c for c in candidate.envelope if c.constant is not None and c.constraint.required]
         # The plan is found by the type, so that is known to be right.
-        named = [c for c in constants if c.path != ("type",)]
-        self._constants, self._equal = _together([c.path[0] for c in named]), _packed([c.constant for c in named])
-        required = [c for c in candidate.envelope if c.constant is None and c.constraint.required]
-        self._required = _together([c.path[0] for c in required], always_tuple=True)
-        self._has_required = bool(required)
-        self._values = [_value_check(c) for c in candidate.envelope if c not in constants and not _is_settled(c)]
-        self._templates = [(attrgetter(c.path[0]), c.template) for c in candidate.envelope if c.template is not None]
-        self._protocol = [(metadata_getter(self._wire, c.path), c) for c in candidate.protocol]
+        self.constants = [(c.path[0], c.constant) for c in constants if c.path != ("type",)]
+        self.required = [c.path[0] for c in candidate.envelope if c.constant is None and c.constraint.required]
+        doubtful = [c for c in candidate.envelope if c not in constants and not _is_settled(c)]
+        self.values = [(c.path[0], _acceptance(c)) for c in doubtful]
+        self.templates = [(c.path[0], c.template) for c in candidate.envelope if c.template is not None]
+        self.protocol = [(metadata_getter(self._wire, c.path), c) for c in candidate.protocol]
         declared = candidate.definition.protocol_constraints
-        self._declared = [("_".join(c.path), metadata_getter(self._wire, c.path)) for c in declared]
+        self.declared = [("_".join(c.path), metadata_getter(self._wire, c.path)) for c in declared]
+        self.wants_metadata = bool(self.protocol or self.declared)
+        named = dict.fromkeys((*TEXTS, *(c.path[0] for c in candidate.envelope)))
+        self.attributes = [(name, attrgetter(name)) for name in named]
+        undeclared = [name for name in others if name not in named]
+        together = _together(undeclared, always_tuple=True)
+        self.undeclared = None if together is None else (undeclared, together)
+        self._getters = dict(self.attributes)
+        self._constants = _together([name for name, _ in self.constants])
+        self._equal = _packed([constant for _, constant in self.constants])
+        self._required = _together(self.required, always_tuple=True)
 
     def variables(self, event: Any, metadata: Metadata) -> Variables | None:
         """The variables an event binds; None when it is not sure to fit."""
         if self._constants is not None and self._constants(event) != self._equal:
             return None
-        if self._has_required and None in self._required(event):  # type: ignore[misc]  # there when it is needed
+        if self._required is not None and None in self._required(event):
             return None
-        for get, accepts in self._values:
-            value = get(event)
+        getters = self._getters
+        for name, accepts in self.values:
+            value = getters[name](event)
             if value is not None and not accepts(value):
                 return None
         bound: Variables = {}
-        for get, template in self._templates:
-            value = get(event)
+        for name, template in self.templates:
+            value = getters[name](event)
             if value is None:
                 continue
             found = template.extract(value) if type(value) is str else None
@@ -80,14 +88,14 @@ class Plan:
                 bound = found
             elif any(bound.setdefault(name, text) != text for name, text in found.items()):
                 return None
-        for get, check in self._protocol:
+        for get, check in self.protocol:
             if check.problem(get(metadata), bound) is not None:
                 return None
         return bound
 
     def metadata(self, metadata: Metadata) -> dict[str, Any]:
         """The protocol metadata that the definition declares."""
-        return {name: get(metadata) for name, get in self._declared} if self._declared else {}
+        return {name: get(metadata) for name, get in self.declared} if self.declared else {}
 
 
 def _together(names: list[str], always_tuple: bool = False) -> Getter | None:
@@ -107,14 +115,14 @@ def _is_settled(check: Check) -> bool:
     return check.template is not None or (check.constant is None and settled)
 
 
-def _value_check(check: Check) -> tuple[Getter, Callable[[Any], bool]]:
-    name = attrgetter(check.path[0])
+def _acceptance(check: Check) -> Callable[[Any], bool]:
     if check.constant is not None:
-        return name, check.constant.__eq__
-    return name, _surely_timestamp if check.constraint.type == "timestamp" else checker(check.constraint.type)
+        constant = check.constant
+        return lambda value: bool(value == constant)
+    return surely_timestamp if check.constraint.type == "timestamp" else checker(check.constraint.type)
 
 
-def _surely_timestamp(value: Any) -> bool:
+def surely_timestamp(value: Any) -> bool:
     """Whether a text is RFC 3339 without doubt: in UTC, in capitals, without a leap second."""
     try:
         datetime.fromisoformat(value)
@@ -146,8 +154,3 @@ def metadata_getter(wire: Wire, path: tuple[str, ...]) -> Callable[[Metadata], A
         return wire.lookup(metadata, path) if found is None else found
 
     return member
-
-
-def decoded(text: str) -> str:
-    """A header value, percent-decoded where there is anything to decode."""
-    return unquote(text) if "%" in text else text

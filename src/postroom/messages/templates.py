@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote, unquote
 
-from postroom.errors import DefinitionRefused
+from postroom.errors import DefinitionRefused, MakeRefused
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
@@ -30,6 +30,8 @@ class Template:
         # Names that a regular expression can give to its groups, each once, so that a match is the answer.
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
         self._pattern = None if self.alone else re.compile(self._expression(), re.DOTALL)
+        # Only here can a value hold the text that ends it, unencoded.
+        self._doubtful = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
 
     def _expression(self) -> str:
         if not self.names:
@@ -55,14 +57,54 @@ class Template:
                 return None
         return bound
 
+    def extract_all(self, values: Sequence[str | None]) -> list[tuple[str, ...] | None]:
+        """The same for a column of texts: values in the order of the names, None where a text does not fit.
+
+        TypeError tells that something in the column is no text.
+        """
+        if self._pattern is None:
+            return [(value,) if value and type(value) is str else None for value in values]
+        match = self._pattern.match
+        found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # hence the TypeError
+        if self._plain and "%" not in "".join(values):  # type: ignore[arg-type]  # as above
+            return found
+        slowly = (self.extract(value) for value in values)  # type: ignore[arg-type]  # as above
+        return [None if one is None else tuple(one[name] for name in self.names) for one in slowly]
+
     def expand(self, values: Mapping[str, str]) -> str:
         """The text with its placeholders filled; a placeholder alone is inserted as it is, others percent-encoded."""
         if self.alone:
             return values[self.names[0]]
-        filled = [self.literals[0]]
-        for name, literal in zip(self.names, self.literals[1:], strict=True):
-            filled += (quote(values[name], safe=""), literal)
-        return "".join(filled)
+        filled = self._filled([quote(values[name], safe="") for name in self.names])
+        if not self._doubtful or self._reads(filled, values):
+            return filled
+        following = self.literals[1:]
+        stricter = [_encoded(values[name], literal) for name, literal in zip(self.names, following, strict=True)]
+        filled = self._filled(stricter)
+        if self._reads(filled, values):
+            return filled
+        raise MakeRefused(
+            f"nothing would tell where the values of {', '.join(dict.fromkeys(self.names))} end in {self.text!r}.",
+            remedy="Choose values without the text that separates them.",
+        )
+
+    def _filled(self, texts: list[str]) -> str:
+        parts = [self.literals[0]]
+        for text, literal in zip(texts, self.literals[1:], strict=True):
+            parts += (text, literal)
+        return "".join(parts)
+
+    def _reads(self, filled: str, values: Mapping[str, str]) -> bool:
+        return self.extract(filled) == {name: values[name] for name in self.names}
+
+
+def _encoded(value: str, following: str) -> str:
+    """A value in which no character of the text that follows it is left as it is."""
+    return "".join(_percent(char) if char in following else quote(char, safe="") for char in value)
+
+
+def _percent(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
 def _step(group: str, literal: str) -> str:

@@ -46,13 +46,19 @@ def _reader(columns: tuple[str, ...]) -> Callable[[dict[str, Any]], bytes]:
     return _record_line if "protocol" in columns else lambda row: _bytes(row["value"])
 
 
-def _kafka_line(row: dict[str, Any]) -> bytes:
-    metadata = {"topic": row["topic"], "partition": row["partition"]}
+def kafka_metadata(row: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a row of Kafka's columns."""
+    metadata: dict[str, Any] = {"topic": row["topic"], "partition": row["partition"]}
     if row.get("key") is not None:
         metadata |= _text_or_base64("key", row["key"])
     if row.get("headers"):
-        metadata["headers"] = [{"name": h["key"], "value": _text(h["value"])} for h in row["headers"]]
-    return _encode({"protocol": "KAFKA", "metadata": metadata, **_text_or_base64("payload", row["value"])})
+        metadata["headers"] = [{"name": h["key"], "value": header_value(h["value"])} for h in row["headers"]]
+    return metadata
+
+
+def _kafka_line(row: dict[str, Any]) -> bytes:
+    payload = _text_or_base64("payload", row["value"])
+    return _encode({"protocol": "KAFKA", "metadata": kafka_metadata(row), **payload})
 
 
 def _record_line(row: dict[str, Any]) -> bytes:
@@ -90,7 +96,8 @@ def _text_or_base64(name: str, value: bytes | str | None) -> dict[str, str]:
         return {f"{name}_base64": base64.b64encode(_bytes(value)).decode()}
 
 
-def _text(value: bytes | str | None) -> str:
+def header_value(value: bytes | str | None) -> str:
+    """The text of a header; bytes that are none are shown."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value or ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import IO, NamedTuple
 
 import pyarrow as pa
@@ -28,10 +29,29 @@ class Line(NamedTuple):
     record: bytes
 
 
+class Chunk(NamedTuple):
+    """Many records, by column."""
+
+    sources: list[str]
+    positions: list[int]
+    records: list[bytes]
+
+
 def lines_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Line]:
-    """The records of Arrow batches: rows of file ranges (path, start, length), or rows that are records (value)."""
+    """The records of Arrow batches, one by one."""
     for batch in batches:
-        yield from _range_lines(batch) if "length" in batch.schema.names else _value_lines(batch)
+        for chunk in chunks_of(batch):
+            yield from map(Line, *chunk)
+
+
+def chunks_of(batch: pa.RecordBatch) -> Iterator[Chunk]:
+    """The records of a batch: rows of file ranges (path, start, length), or rows that are records."""
+    if "length" not in batch.schema.names:
+        yield Chunk(batch.column("source").to_pylist(), batch.column("position").to_pylist(), record_lines(batch))
+        return
+    for row in batch.select(["path", "start", "length"]).to_pylist():
+        path, start, length = row["path"], row["start"], row["length"]
+        yield from parquet_chunks(path, start, length) if is_parquet(path) else range_chunks(path, start, length)
 
 
 def record_id(source_digest: str, position: int, index: int, several: bool) -> str:
@@ -46,31 +66,38 @@ def digest_of(source: str) -> str:
 
 def read_range(path: str, start: int, length: int) -> Iterator[Line]:
     """The lines that begin in a range of bytes; blank lines hold nothing and are passed over."""
-    position = start
+    for chunk in range_chunks(path, start, length):
+        yield from map(Line, *chunk)
+
+
+def range_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:
+    """The same in chunks."""
     with open_records(path) as file:
-        for line in _read(file, path, start, start + length):
-            position = line.position + len(line.record) + 1
-            yield line
+        position = _first_line(file, start)
+        while position < start + length:
+            data = file.read(min(CHUNK, start + length - position))
+            if not data:
+                break
+            if not data.endswith(b"\n"):
+                data += file.readline()
+            yield _chunk(path, position, data)
+            position += len(data)
         damage = damage_of(file)
     if damage:
         # What came before is good and lands; the rest is one dead letter that says why.
-        yield Line(path, position, f"the rest of this file is damaged: {damage}".encode())
+        yield Chunk([path], [position], [f"the rest of this file is damaged: {damage}".encode()])
 
 
-def _read(file: IO[bytes], path: str, start: int, end: int) -> Iterator[Line]:
-    position = _first_line(file, start)
-    while position < end:
-        data = file.read(min(CHUNK, end - position))
-        if not data:
-            return
-        if not data.endswith(b"\n"):
-            data += file.readline()
-        for record in data.split(b"\n"):
-            if record and not record.isspace():
-                yield Line(path, position, record)
-            position += len(record) + 1
-        # A chunk ends with its line end (split then gives one empty piece too many) or with the file.
-        position -= 1
+def _chunk(path: str, position: int, data: bytes) -> Chunk:
+    records = data.split(b"\n")
+    if not records[-1]:  # a line end at the end ends a line and begins none
+        records.pop()
+    positions = list(accumulate([len(record) + 1 for record in records], initial=position))
+    positions.pop()
+    if any(map(bytes.isspace, records)) or b"" in records:
+        kept = [(at, record) for at, record in zip(positions, records, strict=True) if record and not record.isspace()]
+        positions, records = [at for at, _ in kept], [record for _, record in kept]
+    return Chunk([path] * len(records), positions, records)
 
 
 def _first_line(file: IO[bytes], start: int) -> int:
@@ -80,22 +107,10 @@ def _first_line(file: IO[bytes], start: int) -> int:
     return start - 1 + len(file.readline())
 
 
-def _range_lines(batch: pa.RecordBatch) -> Iterator[Line]:
-    for row in batch.select(["path", "start", "length"]).to_pylist():
-        if is_parquet(row["path"]):
-            yield from _parquet_lines(row["path"], row["start"], row["length"])
-        else:
-            yield from read_range(row["path"], row["start"], row["length"])
-
-
-def _parquet_lines(path: str, start: int, length: int) -> Iterator[Line]:
+def parquet_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:
+    """The records of a Parquet file's rows."""
     try:
-        yield from lines_of(read_rows(path, start, length))
+        for batch in read_rows(path, start, length):
+            yield from chunks_of(batch)
     except DocumentBroken as error:
-        yield Line(path, start, str(error).encode())
-
-
-def _value_lines(batch: pa.RecordBatch) -> Iterator[Line]:
-    places = (batch.column(name).to_pylist() for name in ("source", "position"))
-    for source, position, record in zip(*places, record_lines(batch), strict=True):
-        yield Line(source, position, record)
+        yield Chunk([path], [start], [str(error).encode()])

@@ -14,14 +14,17 @@ from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from postroom.messages.bundles import bundle_of
 from postroom.messages.definition import CompiledCatalog
 from postroom.messages.engine import Engine
-from postroom.messages.outcome import Sorted
+from postroom.pipeline.arrow import MISFITS
+from postroom.pipeline.files import write_parquet
+from postroom.pipeline.hauls import Haul, hauls_of
 from postroom.pipeline.job import Job
+from postroom.pipeline.landing import Places, bundle_table
 from postroom.pipeline.layout import DEAD_LETTERS, Layout, layout_of
-from postroom.pipeline.lines import Line, lines_of
+from postroom.pipeline.lines import Line
 from postroom.pipeline.rows import Row, dead_letters_table, landed_table
 
 # Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input.
@@ -50,13 +53,12 @@ class Written(msgspec.Struct, frozen=True):
 
 
 def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
-    """Sort the records of a task and write what became of them."""
+    """Sort the records of a task and write what became of them; `hauls` says which columns the batches may have."""
     engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb)
     tables = Tables(job, engine, layouts)
     with _no_garbage_collection():
-        for line in lines_of(batches):
-            tables.add(line, engine.sort_line(line.record))
-        tables.flush()
+        for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
+            tables.add(haul)
     return Written(tables.read, tables.dead, tables.files, tables.schemas)
 
 
@@ -69,7 +71,7 @@ def open_engine(lake: str, catalog: str, nulls: str, max_record_mb: int) -> tupl
 
 
 class Tables:
-    """Rows on their way into files, by table."""
+    """What becomes of records: files of tables, one per table and haul."""
 
     def __init__(self, job: Job, engine: Engine, layouts: dict[str, Layout]) -> None:
         self.read = 0
@@ -80,57 +82,72 @@ class Tables:
         self._engine = engine
         self._layouts = layouts
         self._versions = {d.xid: d.version for d in engine.definitions}
-        self._landed: dict[str, list[Row]] = {}
-        self._letters: list[Row] = []
-        self._rows = 0
-        self._bytes = 0
+        self._definitions = {d.xid: d for d in engine.definitions}
 
-    def add(self, line: Line, messages: list[Sorted]) -> None:
-        """Take in the messages of one record."""
-        several = len(messages) > 1
-        for index, message in enumerate(messages):
-            row = Row(line, index, several, message)
-            if message.match.outcome == "landed" and message.definition is not None:
-                self._landed.setdefault(message.definition.xid, []).append(row)
-            else:
-                self._letters.append(row)
-        self.read += len(messages)
-        self._rows += len(messages)
-        self._bytes += len(line.record)
-        if self._rows >= FLUSH_ROWS or self._bytes >= FLUSH_BYTES:
-            self.flush()
+    def add(self, haul: Haul) -> None:
+        """Sort a haul and write it, one file per table."""
+        piles, left = haul.piles(self._engine)
+        places = Places(haul)
+        landed: dict[str, list[pa.Table]] = {}
+        while piles:
+            # Piles and bundles are large: each goes as soon as its table is there.
+            bundle, others = bundle_of(piles.pop())
+            left += others
+            if not bundle.rows:
+                continue
+            xid = bundle.definition.xid
+            try:
+                landed.setdefault(xid, []).append(bundle_table(self._job, self._layout(xid), places, bundle))
+                self.read += len(bundle.rows)
+            except MISFITS:
+                left += bundle.rows
+        self._finish(landed, self._sort_exactly(haul, sorted(left), landed))
 
-    def flush(self) -> None:
-        """Write all rows at hand, one file per table."""
-        for xid, rows in self._landed.items():
-            layout = self._layout(rows[0].sorted)
-            table, misfits = landed_table(self._job, layout, rows)
-            self._letters.extend(misfits)
+    def _sort_exactly(self, haul: Haul, rows: list[int], landed: dict[str, list[pa.Table]]) -> list[Row]:
+        """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
+        found: dict[str, list[Row]] = {}
+        letters: list[Row] = []
+        for row in rows:
+            line = Line(haul.sources[row], haul.positions[row], haul.line(row))
+            messages = self._engine.sort_exactly(line.record)
+            self.read += len(messages)
+            for number, message in enumerate(messages):
+                sorted_row = Row(line, number, len(messages) > 1, message)
+                if message.match.outcome == "landed" and message.definition is not None:
+                    found.setdefault(message.definition.xid, []).append(sorted_row)
+                else:
+                    letters.append(sorted_row)
+        for xid, some in found.items():
+            table, misfits = landed_table(self._job, self._layout(xid), some)
+            letters += misfits
+            landed.setdefault(xid, []).append(table)
+        return letters
+
+    def _finish(self, landed: dict[str, list[pa.Table]], letters: list[Row]) -> None:
+        for xid, tables in landed.items():
+            table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
             if table.num_rows:
-                self._write(layout.folder, xid, self._versions[xid], table)
-        if self._letters:
-            self._write(DEAD_LETTERS, DEAD_LETTERS, "1", dead_letters_table(self._job, self._versions, self._letters))
-            for row in self._letters:
-                outcome = row.sorted.match.outcome
+                self._write(self._layout(xid).folder, xid, self._versions[xid], table)
+        if letters:
+            self._write(DEAD_LETTERS, DEAD_LETTERS, "1", dead_letters_table(self._job, self._versions, letters))
+            for letter in letters:
+                outcome = letter.sorted.match.outcome
                 self.dead[outcome] = self.dead.get(outcome, 0) + 1
-        self._landed, self._letters, self._rows, self._bytes = {}, [], 0, 0
 
-    def _layout(self, message: Sorted) -> Layout:
-        definition = message.definition
-        assert definition is not None  # noqa: S101  (only landed rows come here)
-        if definition.xid not in self._layouts:
-            self._layouts[definition.xid] = layout_of(definition, self._engine.data_column(definition))
-        return self._layouts[definition.xid]
+    def _layout(self, xid: str) -> Layout:
+        if xid not in self._layouts:
+            definition = self._definitions[xid]
+            self._layouts[xid] = layout_of(definition, self._engine.data_column(definition))
+        return self._layouts[xid]
 
     def _write(self, folder: str, xid: str, version: str, table: pa.Table) -> None:
         target = Path(self._job.lake) / folder
-        target.mkdir(parents=True, exist_ok=True)
-        path = target / f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
-        pq.write_table(table, path, compression="zstd", compression_level=1)
-        # The footer is what readers will believe, so that is what the balance counts.
-        rows = pq.read_metadata(path).num_rows
-        self.files.append(WrittenFile(folder, xid, version, path.name, path.stat().st_size, rows))
-        self.schemas[folder] = table.schema.serialize().to_pybytes()
+        if folder not in self.schemas:
+            target.mkdir(parents=True, exist_ok=True)
+            self.schemas[folder] = table.schema.serialize().to_pybytes()
+        name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
+        size, rows = write_parquet(table, target / name)
+        self.files.append(WrittenFile(folder, xid, version, name, size, rows))
 
 
 @contextmanager

@@ -1,0 +1,118 @@
+"""Hauls: as many records as a worker holds at a time, with where each came from.
+
+`write_batch` takes Arrow batches with these columns:
+- path, start, length: ranges of files, which the worker reads itself;
+- source, position and value: lines of JSON;
+- source, position and the columns of Kafka's connector (topic, partition, offset, key, value, headers): taken as they
+  are, and only what is not plain becomes a line of JSON;
+- source, position, protocol, metadata, payload: the columns of a record, which become lines of JSON.
+Parquet files hold the columns of one of the last three, without source and position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import pyarrow as pa
+
+from postroom.errors import DocumentBroken
+from postroom.messages.bundles import Pile
+from postroom.messages.engine import Engine
+from postroom.pipeline.kafka_rows import KafkaRows, is_kafka
+from postroom.pipeline.lines import Chunk, chunks_of, range_chunks
+from postroom.pipeline.parquet import is_parquet, read_rows
+
+
+class Haul(Protocol):
+    """Records in memory; `sources` and `positions` say where each came from."""
+
+    sources: list[str]
+    positions: list[int]
+
+    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
+        """The records that the express lane may take, by definition, and the rows of the others."""
+        ...
+
+    def line(self, row: int) -> bytes:
+        """The record as a line of JSON: its exact bytes, where it came as one."""
+        ...
+
+
+class Lines:
+    """A haul of lines."""
+
+    def __init__(self, chunks: list[Chunk]) -> None:
+        self.sources = [source for chunk in chunks for source in chunk.sources]
+        self.positions = [position for chunk in chunks for position in chunk.positions]
+        self._records = [record for chunk in chunks for record in chunk.records]
+
+    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
+        """The records that the express lane may take, by definition, and the rows of the others."""
+        return engine.piles(self._records)
+
+    def line(self, row: int) -> bytes:
+        """The exact bytes of a record."""
+        return self._records[row]
+
+
+def hauls_of(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[Haul]:
+    """The records of Arrow batches, at most so many rows and about so many bytes at a time."""
+    chunks: list[Chunk] = []
+    columns: list[pa.RecordBatch] = []
+    held_rows = held_bytes = 0
+    for part in _parts(batches, rows):
+        if isinstance(part, Chunk):
+            chunks.append(part)
+            held_rows += len(part.records)
+            held_bytes += sum(map(len, part.records))
+        else:
+            columns.append(part)
+            held_rows += part.num_rows
+            held_bytes += part.nbytes
+        if held_rows >= rows or held_bytes >= size:
+            yield from _filled(chunks, columns)
+            chunks, columns, held_rows, held_bytes = [], [], 0, 0
+    yield from _filled(chunks, columns)
+
+
+def _filled(chunks: list[Chunk], columns: list[pa.RecordBatch]) -> Iterator[Haul]:
+    if chunks:
+        yield Lines(chunks)
+    if columns:
+        yield KafkaRows(columns)
+
+
+def _parts(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[Chunk | pa.RecordBatch]:
+    """Pieces of at most so many rows."""
+    for part in _all_parts(batches):
+        if isinstance(part, Chunk):
+            for start in range(0, len(part.records), rows):
+                yield _cut(part, start, start + rows)
+        else:
+            for start in range(0, part.num_rows, rows):
+                yield part.slice(start, rows)
+
+
+def _cut(chunk: Chunk, start: int, end: int) -> Chunk:
+    return Chunk(chunk.sources[start:end], chunk.positions[start:end], chunk.records[start:end])
+
+
+def _all_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[Chunk | pa.RecordBatch]:
+    for batch in batches:
+        if "length" not in batch.schema.names:
+            yield from [batch] if is_kafka(batch.schema) else chunks_of(batch)
+            continue
+        for row in batch.select(["path", "start", "length"]).to_pylist():
+            path, start, length = row["path"], row["start"], row["length"]
+            if is_parquet(path):
+                yield from _rows_of_parquet(path, start, length)
+            else:
+                yield from range_chunks(path, start, length)
+
+
+def _rows_of_parquet(path: str, start: int, length: int) -> Iterator[Chunk | pa.RecordBatch]:
+    try:
+        yield from _all_parts(read_rows(path, start, length))
+    except DocumentBroken as error:
+        yield Chunk([path], [start], [str(error).encode()])

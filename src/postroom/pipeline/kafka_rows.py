@@ -1,0 +1,139 @@
+"""Rows of Kafka's columns: events whose attributes are headers, read by column."""
+
+from __future__ import annotations
+
+import functools
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from postroom.messages.bundles import Pile
+from postroom.messages.engine import Engine
+from postroom.messages.express import RecordColumns
+from postroom.pipeline.columns import KAFKA, header_value, kafka_metadata, record_lines
+from postroom.protocols.kafka import KAFKA as WIRE
+from postroom.protocols.wire import attribute_name
+
+
+def is_kafka(schema: pa.Schema) -> bool:
+    """Whether columns are those of Kafka's connector, with headers."""
+    if not set(schema.names) >= KAFKA or "headers" not in schema.names:
+        return False
+    kind = schema.field("headers").type
+    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return False
+    return {field.name for field in kind.value_type} >= {"key", "value"} and schema.field("value").type == pa.binary()
+
+
+class Shape(NamedTuple):
+    """Which header carries what, for rows whose headers have the same names in the same order."""
+
+    attributes: dict[str, int]
+    contenttype: int | None
+
+
+class KafkaRows:
+    """A haul of Kafka's rows."""
+
+    def __init__(self, batches: list[pa.RecordBatch]) -> None:
+        table = pa.Table.from_batches(batches).combine_chunks()
+        self._batch = table.to_batches(max_chunksize=max(table.num_rows, 1))[0]
+        self.sources: list[str] = self._batch.column("source").to_pylist()
+        self.positions: list[int] = self._batch.column("position").to_pylist()
+
+    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
+        """The records that the express lane may take, by definition, and the rows of the others."""
+        count = self._batch.num_rows
+        attributes: dict[str, list[Any]] = {}
+        stated: dict[str, list[Any]] = {}
+        odd: list[int] = []
+        for shape, rows in self._shapes():
+            if shape is None or not engine.express.knows(shape.attributes):
+                odd.extend(rows)
+                continue
+            for name, number in shape.attributes.items():
+                _spread(attributes, name, self._header(rows, number), rows, count)
+            if shape.contenttype is not None:
+                _spread(stated, "", self._header(rows, shape.contenttype), rows, count)
+        types = [kind or "" for kind in stated[""]] if stated else [""] * count
+        bodies = [body or b"" for body in self._batch.column("value").to_pylist()]
+        return engine.piles_of_columns(
+            WIRE.name, RecordColumns(attributes, types, bodies, self.metadata, frozenset(odd))
+        )
+
+    def line(self, row: int) -> bytes:
+        """The record as a line of JSON."""
+        return record_lines(self._batch.slice(row, 1))[0]
+
+    def metadata(self, row: int) -> dict[str, Any]:
+        """The metadata of a record."""
+        return kafka_metadata(self._metadata_rows[row])
+
+    @functools.cached_property
+    def _metadata_rows(self) -> list[dict[str, Any]]:
+        names = [name for name in ("topic", "partition", "key", "headers") if name in self._batch.schema.names]
+        rows: list[dict[str, Any]] = self._batch.select(names).to_pylist()
+        return rows
+
+    @functools.cached_property
+    def _flat(self) -> tuple[list[int], pa.Array, list[str]]:
+        """Where the headers of each row begin, their names, and their values."""
+        headers = self._batch.column("headers")
+        lengths = pc.fill_null(pc.list_value_length(headers), 0).to_pylist()
+        pairs = headers.flatten()
+        members = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
+        names = pc.fill_null(members["key"].cast(pa.string()), "")
+        return list(accumulate(lengths, initial=0)), names, _texts(members["value"])
+
+    def _header(self, rows: list[int], number: int) -> list[str]:
+        starts, _, values = self._flat
+        each = starts[1] - starts[0]
+        if len(rows) == self._batch.num_rows:
+            return values[number::each]
+        return [values[starts[row] + number] for row in rows]
+
+    def _shapes(self) -> list[tuple[Shape | None, list[int]]]:
+        """The rows by the names of their headers."""
+        starts, names, _ = self._flat
+        encoded = names.dictionary_encode()
+        known = encoded.dictionary.to_pylist()
+        numbers = encoded.indices.cast(pa.int32()).buffers()[1].to_pybytes() if len(names) else b""
+        rows: dict[bytes, list[int]] = {}
+        for row in range(self._batch.num_rows):
+            rows.setdefault(numbers[4 * starts[row] : 4 * starts[row + 1]], []).append(row)
+        return [(_shape([known[i] for i in memoryview(key).cast("i")]), found) for key, found in rows.items()]
+
+
+def _texts(values: pa.Array) -> list[str]:
+    try:
+        found: list[str] = pc.fill_null(values.cast(pa.string()), "").to_pylist()
+    except pa.ArrowInvalid:  # some are no UTF-8
+        return [header_value(value) for value in values.to_pylist()]
+    return found
+
+
+def _spread(columns: dict[str, list[Any]], name: str, found: list[str], rows: list[int], count: int) -> None:
+    if len(rows) == count:
+        columns[name] = found
+        return
+    column = columns.setdefault(name, [None] * count)
+    for row, value in zip(rows, found, strict=True):
+        column[row] = value
+
+
+def _shape(names: list[str]) -> Shape | None:
+    attributes: dict[str, int] = {}
+    contenttypes = []
+    for number, name in enumerate(names):
+        attribute = attribute_name(name, WIRE.prefixes)
+        if attribute in attributes:
+            return None
+        if attribute:
+            attributes[attribute] = number
+        elif name.lower() == WIRE.contenttype[-1]:
+            contenttypes.append(number)
+    if len(contenttypes) > 1:
+        return None
+    return Shape(attributes, contenttypes[0] if contenttypes else None)

@@ -1,0 +1,115 @@
+"""Landing: bundles of events as Arrow tables, column by column."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from postroom.formats.columns import STRING, TIMESTAMP
+from postroom.messages.bundles import Bundle, surely_timestamps
+from postroom.messages.definition import Definition
+from postroom.pipeline.arrow import arrow_schema, property_reader, text_of
+from postroom.pipeline.hauls import Haul
+from postroom.pipeline.job import Job
+from postroom.pipeline.layout import Column, Layout
+from postroom.pipeline.lines import digest_of
+
+_TIME = pa.timestamp("us", tz="UTC")
+
+
+class Places:
+    """Where the records of a haul came from, as Arrow arrays."""
+
+    def __init__(self, haul: Haul) -> None:
+        digests = {source: digest_of(source) for source in set(haul.sources)}
+        self._one = next(iter(digests)) if len(digests) == 1 else None
+        self._sources = None if self._one is not None else pa.array(haul.sources, pa.string())
+        self._positions = pa.array(haul.positions, pa.int64())
+        digest: Any = digests[self._one] if self._one is not None else pa.array([digests[s] for s in haul.sources])
+        self._ids = pc.binary_join_element_wise(digest, self._positions.cast(pa.string()), "-")
+
+    def columns(self, rows: list[int]) -> dict[str, pa.Array]:
+        """The columns that tell where some rows came from."""
+        chosen = pa.array(rows, pa.int64())
+        source = pa.repeat(self._one, len(rows)) if self._sources is None else self._sources.take(chosen)
+        return {"_record_id": self._ids.take(chosen), "_source": source, "_position": self._positions.take(chosen)}
+
+
+def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa.Table:
+    """The table of a bundle; raises one of MISFITS when a column cannot hold a value of it."""
+    schema = schema_of(layout)
+    count = len(bundle.rows)
+    leftovers: dict[int, dict[str, str]] = {
+        place: {name: text_of(value) for name, value in attributes.items()}
+        for place, attributes in bundle.extensions.items()
+    }
+    arrays = places.columns(bundle.rows) | _constants(job, bundle.definition, count)
+    for column in layout.columns:
+        if column.origin == "attribute":
+            arrays[column.name] = _property(column, bundle.attributes.get(column.member), count, leftovers)
+        elif column.origin == "variable":
+            arrays[column.name] = _texts(bundle.variables.get(column.member), count)
+        elif column.origin == "metadata":
+            arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
+        elif column.origin == "data":
+            arrays[column.name] = pa.array(bundle.data, schema.field(column.name).type, size=count)
+    arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
+    return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
+
+
+@functools.lru_cache(maxsize=4096)
+def schema_of(layout: Layout) -> pa.Schema:
+    """The Arrow schema of a layout, made once."""
+    return arrow_schema(layout.columns)
+
+
+def _constants(job: Job, definition: Definition, count: int) -> dict[str, pa.Array]:
+    schema_version = (definition.schema.version or None) if definition.schema else None
+    return {
+        "_definition": pa.repeat(definition.xid, count),
+        "_definition_version": pa.repeat(definition.version, count),
+        "_schema_version": _constant_text(schema_version, count),
+        "_checked": pa.repeat(True, count),
+        "_landed_at": pa.repeat(pa.scalar(job.started, _TIME), count),
+        "_batch": pa.repeat(job.batch_name, count),
+    }
+
+
+def _constant_text(value: str | None, count: int) -> pa.Array:
+    return pa.nulls(count, pa.string()) if value is None else pa.repeat(value, count)
+
+
+def _texts(values: list[Any] | None, count: int) -> pa.Array:
+    return pa.nulls(count, pa.string()) if values is None else pa.array(values, pa.string(), size=count)
+
+
+def _property(column: Column, values: list[Any] | None, count: int, leftovers: dict[int, dict[str, str]]) -> pa.Array:
+    if column.type == STRING and (values is None or all(value is None or type(value) is str for value in values)):
+        return _texts(values, count)
+    if column.type == TIMESTAMP and values is not None and surely_timestamps(values):
+        return pa.array(values, pa.string()).cast(_TIME)
+    return _read_slowly(column, values or [None] * count, leftovers)
+
+
+def _read_slowly(column: Column, values: list[Any], leftovers: dict[int, dict[str, str]]) -> pa.Array:
+    read = property_reader(column.type)
+    found: list[Any] = []
+    for place, value in enumerate(values):
+        try:
+            found.append(None if value is None else read(value))
+        except (ValueError, OverflowError):
+            # A leap second or the year 0000 is valid on the wire but has no place in a timestamp column.
+            name = column.member if column.origin == "attribute" else column.name
+            leftovers.setdefault(place, {})[name] = text_of(value)
+            found.append(None)
+    kind = arrow_schema([column]).field(0).type
+    return pa.array(found, kind, size=len(found))
+
+
+def _extensions(leftovers: dict[int, dict[str, str]], count: int, kind: pa.DataType) -> pa.Array:
+    if not leftovers:
+        return pa.nulls(count, kind)
+    return pa.array([leftovers.get(place) for place in range(count)], kind, size=count)
