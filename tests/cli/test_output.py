@@ -22,6 +22,16 @@ def test_wide_rows_are_printed_a_line_per_column(capsys: pytest.CaptureFixture[s
     assert "column19  17" in shown
 
 
+@pytest.mark.parametrize("length", [60, 100, 200])
+def test_what_must_stay_whole_is_never_folded(length: int, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "n" * length
+    rows = [(name, "/messagegroups/" + "d" * 60, 3, "some words " * 20)]
+    print_table("Tables", ("table", "definition", "rows", "columns"), rows, whole=("table",))
+    shown = capsys.readouterr().out
+    assert name in shown
+    assert all(len(line) <= 120 for line in shown.splitlines()) or length > 60
+
+
 def test_progress_is_silent_on_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("working"):
         pass

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from postroom.errors import BadFlag
+from postroom.pipeline.commit import commit_batch
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.query import run_query
 
@@ -54,3 +58,27 @@ def test_names_with_quotes_do_no_harm(sorted_lake: Lake) -> None:
     sorted_lake.path("fleet").rename(sorted_lake.path("""fl'e"et"""))
     answer = run_query(sorted_lake, 'SELECT count(*) FROM "fl\'e""et"."vehicle.alarm"')
     assert answer.rows == [(2,)]
+
+
+def test_the_second_table_of_a_message_has_its_number(fleet: Any, sorted_lake: Lake, tmp_path: Path) -> None:
+    job = fleet.job(sorted_lake, fleet.compiled(speed={"type": "string"}), batch=1)
+    event = fleet.position(2, data={"lat": 1.0, "lon": 2.0, "speed": "fast"})
+    commit_batch(sorted_lake, job, "", [fleet.task(job, fleet.write(tmp_path / "fast.jsonl", [event]))])
+    sql = 'SELECT (SELECT count(*) FROM "fleet"."vehicle.position"), data.speed FROM "fleet"."vehicle.position@2"'
+    assert run_query(sorted_lake, sql).rows == [(11, "fast")]
+
+
+def test_a_message_with_the_name_of_a_second_table_goes_by_its_folder(sorted_lake: Lake) -> None:
+    fleet = sorted_lake.path("fleet")
+    (fleet / "vehicle.alarm").rename(fleet / "vehicle.position~402")
+    assert run_query(sorted_lake, 'SELECT count(*) FROM "fleet"."vehicle.position@2"').rows == [(2,)]
+    shutil.copytree(fleet / "vehicle.position", fleet / "vehicle.position@2")
+    assert run_query(sorted_lake, 'SELECT count(*) FROM "fleet"."vehicle.position@2"').rows == [(11,)]
+    assert run_query(sorted_lake, 'SELECT count(*) FROM "fleet"."vehicle.position~402"').rows == [(2,)]
+
+
+def test_who_asks_for_all_tables_sees_all(sorted_lake: Lake) -> None:
+    answer = run_query(sorted_lake, "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL")
+    assert ("fleet", "vehicle.position") in answer.rows
+    assert ("main", "ledger") in answer.rows
+    assert len(answer.rows) == 5

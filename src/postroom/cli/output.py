@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import click
 import msgspec
@@ -21,14 +21,17 @@ def print_json(value: Any) -> None:
     click.echo(msgspec.json.encode(value).decode())
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, whole: Collection[str] = ()
+) -> None:
     """A table on stdout; numbers are right-aligned with thousands separated.
 
-    Rows too wide for the screen are printed one below the other, a line per column.
+    Rows too wide for the screen are printed one below the other, a line per column. The columns named in `whole` are
+    never folded, so that one can copy what is in them.
     """
     rows = [tuple(row) for row in rows]
     cells = [tuple(_cell(value) for value in row) for row in rows]
-    if len(columns) * _NARROWEST_COLUMN > _width():
+    if _narrowest(columns, cells, whole) > _width():
         _print_records(columns, cells)
         return
     from rich.console import Console
@@ -37,10 +40,19 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     table = Table(title=title or None, title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[position], NUMBERS) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if numeric else "left"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=column in whole)
     for row in cells:
         table.add_row(*row)
     Console(width=_width(), markup=False, highlight=False).print(table)
+
+
+def _narrowest(columns: Sequence[str], rows: list[tuple[str, ...]], whole: Collection[str]) -> int:
+    widths = [_NARROWEST_COLUMN] * len(columns)
+    for position, column in enumerate(columns):
+        if column in whole:
+            widths[position] = max(len(column), *(len(row[position]) for row in rows), 0) + 3
+    return sum(widths)
 
 
 def _print_records(columns: Sequence[str], rows: list[tuple[str, ...]]) -> None:

@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from postroom.cli.command import postroom_command
 from postroom.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from postroom.pipeline.lake import Lake
 
 SHOWN_COLUMNS = 6
 
 
 @postroom_command(example="postroom tables --lake lake")
 @click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array with all columns instead of a table.")
-def command(lake: str, as_json: bool) -> None:
+@click.option("--changes", is_flag=True, help="What batches changed in tables and columns, oldest first.")
+@click.option("--check", is_flag=True, help="Compare the rows with the ledger; the exit code is 1 when they differ.")
+@click.option("--json", "as_json", is_flag=True, help="JSON with all columns instead of a table.")
+def command(lake: str, changes: bool, check: bool, as_json: bool) -> int:
     """List the tables of a lake with definition, its version, rows and columns of the payload.
 
     Tables have the names that `postroom sql` knows. --json has all columns.
     """
+    from postroom.errors import BadFlag
     from postroom.pipeline.lake import open_lake
     from postroom.pipeline.spark import require_spark
 
+    if changes and check:
+        raise BadFlag("--changes and --check do not go together.")
     opened = open_lake(lake)
     require_spark()
+    if check:
+        return _check(opened, as_json)
+    _print_changes(opened, as_json) if changes else _print_tables(opened, as_json)
+    return 0
+
+
+def _print_tables(lake: Lake, as_json: bool) -> None:
     from postroom.pipeline.tables import list_tables
 
-    tables = list_tables(opened)
-    if as_json:
-        print_json(tables)
-        return
+    tables = list_tables(lake)
     rows = [(t.table, t.definition, t.version, t.rows, _payload(t.columns)) for t in tables]
-    print_table("Tables", ("table", "definition", "version", "rows", "columns of the payload"), rows)
+    _print(as_json, tables, "Tables", ("table", "definition", "version", "rows", "columns of the payload"), rows)
+
+
+def _print_changes(lake: Lake, as_json: bool) -> None:
+    from postroom.pipeline.tables import list_changes
+
+    changes = list_changes(lake)
+    rows = [(f"{c.committed:%Y-%m-%d %H:%M:%S}", c.table, c.kind.replace("_", " "), c.detail) for c in changes]
+    _print(as_json, changes, "Changes", ("when", "table", "change", "detail"), rows)
+
+
+def _check(lake: Lake, as_json: bool) -> int:
+    from postroom.pipeline.balance import balance_of, differences
+    from postroom.pipeline.ledger import read_ledger
+
+    found = list(differences(lake))
+    told = balance_of(read_ledger(lake))
+    if as_json:
+        print_json({"read": told.read, "landed": told.landed, "dead": told.dead, "differences": found})
+    else:
+        click.echo("\n".join(found) or f"All rows are there: {told}.")
+    return 1 if found else 0
+
+
+def _print(as_json: bool, values: Any, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    if as_json:
+        print_json(values)
+    elif rows:
+        print_table(title, columns, rows, whole=("table",))
+    else:
+        click.echo(f"No {title.lower()} yet.")
 
 
 def _payload(columns: dict[str, str]) -> str:

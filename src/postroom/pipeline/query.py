@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+# Who asks which tables there are means all of them.
+_ABOUT_ALL = ("information_schema", "duckdb_", "pg_catalog")
+
+
 class Answer(msgspec.Struct, frozen=True):
     """Names of columns and rows of values."""
 
@@ -85,16 +89,40 @@ def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
         if lake.has(folder):
             connection.execute(f"CREATE VIEW {name} AS FROM {scan(lake, folder)}")
     for place in _named(lake, sql):
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_name(place.schema)}")
-        view = f"{_name(place.schema)}.{_name(place.name)}"
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(place.schema)}")
+        view = f"{quoted(place.schema)}.{quoted(place.name)}"
         connection.execute(f"CREATE VIEW IF NOT EXISTS {view} AS FROM {scan(lake, place.folder)}")
 
 
 def _named(lake: Lake, sql: str) -> list[TablePlace]:
     # Each view opens its table; with thousands of them only those that are spoken of should be.
     spoken = sql.lower()
+    places = sql_places(lake)
+    if any(word in spoken for word in _ABOUT_ALL):
+        return places
+    return [place for place in places if quoted(place.name)[1:-1].lower() in spoken]
+
+
+def sql_places(lake: Lake) -> list[TablePlace]:
+    """All tables with names that differ in SQL, where case does not count.
+
+    The second table of `a` and the table of a message that is really called `a@2` would have one name: then the
+    message's table goes by the name of its folder.
+    """
     places = list(lake.places())
-    return [place for place in places if _name(place.name).strip('"').lower() in spoken] or places
+    taken = {(place.schema.lower(), place.name.lower()) for place in places if place.name == _folder(place)}
+    found: list[TablePlace] = []
+    for place in places:
+        if place.name != _folder(place):
+            if (place.schema.lower(), place.name.lower()) in taken:
+                place = msgspec.structs.replace(place, name=_folder(place))  # noqa: PLW2901
+            taken.add((place.schema.lower(), place.name.lower()))
+        found.append(place)
+    return found
+
+
+def _folder(place: TablePlace) -> str:
+    return place.folder.rpartition("/")[2]
 
 
 def close_doors(connection: DuckDBPyConnection, lake: Lake) -> None:
@@ -106,7 +134,8 @@ def close_doors(connection: DuckDBPyConnection, lake: Lake) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _name(identifier: str) -> str:
+def quoted(identifier: str) -> str:
+    """A name as SQL writes it, whatever is in it."""
     return '"' + identifier.replace('"', '""') + '"'
 
 

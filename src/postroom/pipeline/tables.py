@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 from deltalake import DeltaTable
 
 from postroom.messages.definition import CompiledCatalog
+from postroom.pipeline.balance import rows_of
 from postroom.pipeline.lake import Lake, TablePlace
 from postroom.pipeline.ledger import LedgerEntry, read_ledger
+from postroom.pipeline.query import quoted, sql_places
 
 
 class TableInfo(msgspec.Struct, frozen=True):
@@ -24,23 +26,49 @@ class TableInfo(msgspec.Struct, frozen=True):
     folder: str
 
 
+class TableChange(msgspec.Struct, frozen=True):
+    """What a batch changed: a table was `created`, got columns (`columns_added`), or was `replaced` by a new one."""
+
+    committed: datetime
+    table: str
+    kind: str
+    detail: str
+    batch: str
+    catalog: str
+
+
+def list_changes(lake: Lake) -> list[TableChange]:
+    """All changes of tables that the ledger knows, oldest first."""
+    names = {place.folder: sql_name(place) for place in sql_places(lake)}
+    return [
+        TableChange(entry.committed, names[c.table], c.kind, c.detail, f"{entry.run}-{entry.batch}", entry.catalog)
+        for entry in read_ledger(lake)
+        for c in entry.changes
+        if c.table in names
+    ]
+
+
+def sql_name(place: TablePlace) -> str:
+    """The name of a table as `postroom sql` takes it."""
+    return f"{quoted(place.schema)}.{quoted(place.name)}"
+
+
 def list_tables(lake: Lake) -> list[TableInfo]:
     """All tables of landed messages."""
     entries = read_ledger(lake)[::-1]
     catalogs: dict[str, CompiledCatalog] = {}
-    return [_info(lake, place, entries, catalogs) for place in lake.places()]
+    return [_info(lake, place, entries, catalogs) for place in sql_places(lake)]
 
 
 def _info(lake: Lake, place: TablePlace, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]) -> TableInfo:
     table = DeltaTable(lake.path(place.folder))
     definition = table.metadata().name or ""
     columns = dict(_columns(msgspec.json.decode(table.schema().to_json())["fields"], ""))
-    counts = pa.table(table.get_add_actions(flatten=True)).column("num_records").to_pylist()
     return TableInfo(
-        f'"{place.schema}"."{place.name}"',
+        sql_name(place),
         definition,
         _last_version(lake, definition, entries, catalogs),
-        sum(count or 0 for count in counts),
+        rows_of(table),
         columns,
         place.folder,
     )
