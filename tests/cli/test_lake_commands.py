@@ -33,7 +33,12 @@ def lake(entry: LedgerEntry) -> str:
     return entry.source
 
 
-@pytest.mark.parametrize("command", [["tables"], ["dead"], ["sql", "SELECT 1"]])
+CATALOG = str(SAMPLE.parent / "catalog")
+
+
+@pytest.mark.parametrize(
+    "command", [["tables"], ["dead"], ["sql", "SELECT 1"], ["metrics"], ["replay", "--catalog", CATALOG]]
+)
 def test_what_is_no_lake_is_one_sentence(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +83,83 @@ def test_dead_of_an_empty_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str
     create_lake(tmp_path / "lake")
     assert execute(["dead", "--lake", str(tmp_path / "lake")]) == 0
     assert capsys.readouterr().out == "No dead letters.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--outcome", "lost"], "there is no outcome 'lost'"),
+        (["--where", "colour = 'red'"], "The columns are _record_id, outcome"),
+    ],
+)
+def test_dead_with_a_bad_filter_is_one_sentence(
+    lake: str, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["dead", "--lake", lake, *arguments]) == 2
+    output = capsys.readouterr()
+    assert sentence in output.err
+    assert len(output.err.splitlines()) == 1
+
+
+def test_dead_can_be_narrowed_down(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["dead", "--lake", lake, "--json", "--outcome", "unmatched"]) == 0
+    (group,) = json.loads(capsys.readouterr().out)
+    assert group["sample"]["explained"]
+    assert group["sample"]["record_id"]
+    assert execute(["dead", "--lake", lake, "--message", "order.unknown"]) == 0
+    assert capsys.readouterr().out == "No dead letters of this kind.\n"
+
+
+def test_tables_tells_changes(lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["tables", "--lake", lake, "--changes", "--json"]) == 0
+    changes = json.loads(capsys.readouterr().out)
+    assert len(changes) == len(entry.landed)
+    assert {change["kind"] for change in changes} == {"created"}
+    assert execute(["tables", "--lake", lake, "--changes"]) == 0
+    assert changes[0]["table"] in capsys.readouterr().out
+
+
+def test_tables_checks_the_ledger(lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["tables", "--lake", lake, "--check"]) == 0
+    assert capsys.readouterr().out.startswith(f"All rows are there: read {entry.read}")
+    assert execute(["tables", "--lake", lake, "--check", "--changes"]) == 2
+
+
+def test_tables_of_an_empty_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    create_lake(tmp_path / "lake")
+    assert execute(["tables", "--lake", str(tmp_path / "lake")]) == 0
+    assert execute(["tables", "--lake", str(tmp_path / "lake"), "--changes"]) == 0
+    assert capsys.readouterr().out == "No tables yet.\nNo changes yet.\n"
+
+
+def test_metrics_are_text(lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["metrics", "--lake", lake]) == 0
+    assert f"postroom_dead_letters {sum(entry.dead.values())}\n" in capsys.readouterr().out
+
+
+def test_replay_says_what_would_land(lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["replay", "--catalog", CATALOG, "--lake", lake, "--dry-run"]) == 0
+    letters = sum(entry.dead.values())
+    assert f"Of {letters} letters 0 would land, {letters} would stay dead" in capsys.readouterr().out
+    assert execute(["replay", "--catalog", CATALOG, "--lake", lake, "--dry-run", "--json", "--where", "false"]) == 0
+    assert json.loads(capsys.readouterr().out)["letters"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--catalog", "nowhere"], "nowhere"),
+        (["--catalog", CATALOG, "--where", "colour = 'red'"], "The columns are _record_id, outcome"),
+        (["--catalog", CATALOG, "--endpoint", "/endpoints/none"], "no endpoint"),
+    ],
+)
+def test_a_bad_replay_is_one_sentence(
+    lake: str, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["replay", "--lake", lake, *arguments]) == 2
+    output = capsys.readouterr()
+    assert sentence in output.err
+    assert len(output.err.splitlines()) == 1
 
 
 def test_sql_answers_as_json(lake: str, entry: LedgerEntry, capsys: pytest.CaptureFixture[str]) -> None:

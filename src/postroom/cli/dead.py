@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +18,16 @@ SHOWN_BYTES = 160
 
 @postroom_command(example="postroom dead --lake lake")
 @click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+@click.option("--outcome", default="", metavar="OUTCOME", help="Only invalid, ambiguous, unmatched or malformed ones.")
+@click.option("--message", default="", metavar="XID", help="Only those that mean this message, or nearly do.")
+@click.option("--where", default="", metavar="EXPR", help="Only those for which an SQL condition on a letter holds.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array instead of tables.")
-def command(lake: str, as_json: bool) -> None:
-    """Count dead letters by outcome and reason, and explain one of each."""
+def command(lake: str, outcome: str, message: str, where: str, as_json: bool) -> None:
+    """Count dead letters by outcome and reason, and explain one of each.
+
+    The reason is the first one of a letter, which is the closest miss. --where knows the columns of the table of dead
+    letters: "_dead_at > now() - INTERVAL 1 DAY", "reasons[1].code = 'template_mismatch'".
+    """
     from postroom.messages.explaining import explain_match
     from postroom.pipeline.lake import open_lake
     from postroom.pipeline.spark import require_spark
@@ -28,21 +36,24 @@ def command(lake: str, as_json: bool) -> None:
     require_spark()
     from postroom.pipeline.letters import summarise_letters
 
-    groups = summarise_letters(opened)
+    groups = summarise_letters(opened, outcome=outcome, message=message, where=where)
     if as_json:
         print_json([_shown(group) for group in groups])
         return
     if not groups:
-        click.echo("No dead letters.")
+        click.echo("No dead letters of this kind." if outcome or message or where else "No dead letters.")
         return
-    print_table(
-        "Dead letters", ("outcome", "reason", "letters"), [(g.outcome, g.code or "-", g.letters) for g in groups]
-    )
+    columns = ("outcome", "reason", "letters", "first seen", "last seen")
+    rows = [(g.outcome, g.code or "-", g.letters, _moment(g.first_seen), _moment(g.last_seen)) for g in groups]
+    print_table("Dead letters", columns, rows)
     for group in groups:
         click.echo(f"\n{explain_match(group.match)}")
         click.echo(f"           {_start(group.record)}")
-        which = f", message {group.number + 1} of the batch" if group.number else ""
-        click.echo(f"           {group.source}, byte {group.position:,}{which}")
+        click.echo(f"           {_place(group)}")
+
+
+def _moment(when: datetime) -> str:
+    return f"{when:%Y-%m-%d %H:%M:%S}"
 
 
 def _start(record: bytes) -> str:
@@ -50,7 +61,20 @@ def _start(record: bytes) -> str:
     return text + "…" if len(record) > SHOWN_BYTES else text
 
 
+def _place(group: LetterGroup) -> str:
+    """Where a letter came from; what its position counts depends on the source."""
+    counted = "byte"
+    if "://" in group.source:
+        counted = "offset"
+    elif group.source.endswith(".parquet") or "/" not in group.source:
+        counted = "row"
+    which = f", message {group.number + 1} of the batch" if group.number else ""
+    return f"{group.source}, {counted} {group.position:,}{which}"
+
+
 def _shown(group: LetterGroup) -> dict[str, Any]:
+    from postroom.messages.explaining import explain_reason
+
     return {
         "outcome": group.outcome,
         "code": group.code,
@@ -58,8 +82,11 @@ def _shown(group: LetterGroup) -> dict[str, Any]:
         "first_seen": group.first_seen,
         "last_seen": group.last_seen,
         "sample": {
+            "record_id": group.record_id,
             "message": group.match.message,
             "reasons": group.match.reasons,
+            "explained": [explain_reason(reason) for reason in group.match.reasons],
+            "candidates": group.match.candidates,
             "record": group.record.decode(errors="replace"),
             "source": group.source,
             "position": group.position,

@@ -26,7 +26,9 @@ COMMANDS = {
     "schema": "Check and compare payload schemas.",
     "tables": "List the tables of a lake.",
     "dead": "Count dead letters by outcome and reason.",
+    "replay": "Send dead letters through the present catalog again.",
     "sql": "Run one SELECT over a lake with DuckDB.",
+    "metrics": "Print the numbers of a lake for Prometheus.",
     "settings": "List all settings with their values.",
     "completion": "Print the completion script for SHELL.",
 }

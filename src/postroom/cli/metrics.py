@@ -1,0 +1,24 @@
+"""`postroom metrics`: numbers for Prometheus."""
+
+from __future__ import annotations
+
+import click
+
+from postroom.cli.command import postroom_command
+
+
+@postroom_command(example="postroom metrics --lake lake")
+@click.option("--lake", required=True, metavar="DIR", help="Folder that `postroom sort` filled.")
+def command(lake: str) -> None:
+    """Print the numbers of a lake for Prometheus, from its ledger, in the text format.
+
+    Let a timer write it into a file that the textfile collector of Prometheus' node exporter reads.
+    """
+    from postroom.pipeline.lake import open_lake
+    from postroom.pipeline.spark import require_spark
+
+    opened = open_lake(lake)
+    require_spark()
+    from postroom.pipeline.metrics import lake_metrics
+
+    click.echo(lake_metrics(opened), nl=False)
