@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.catalog import Catalog
+from postroom.messages.making import AUTO
 from postroom.protocols.cloudevents import Message, unwrap
 from postroom.protocols.records import Record, line_of, parse_record, render_record
 
@@ -59,6 +60,22 @@ def check_journey(catalog: Catalog, message: str, mode: str, travel: Callable[[R
     before, after = only(sent), only(received)
     assert (after.attributes, after.body, after.mode) == (before.attributes, before.body, before.mode)
     return received
+
+
+def check_demo(catalog: Catalog, protocol: str, travel: Callable[[Record], Record]) -> int:
+    """Let invented messages of all definitions for a protocol travel in both modes; returns how many did."""
+    count = 0
+    for definition in catalog.engine.definitions:
+        if definition.protocol != protocol or definition.xid.endswith("vehicle.message"):  # a base for others
+            continue
+        template = catalog.message(definition.xid)
+        values = {name: f"{name} №{number}" for number, name in enumerate(template.maker.variables)}
+        for mode in ("binary", "structured"):
+            received = travel(template.maker.make(values, AUTO, mode=mode))
+            match = catalog.match(received)
+            assert (match.outcome, match.message, match.variables) == ("landed", definition.xid, values), match.reasons
+            count += 1
+    return count
 
 
 def only(record: Record) -> Message:

@@ -8,10 +8,11 @@ import proton
 import pytest
 from proton.utils import BlockingConnection
 
+from postroom.catalog import Catalog
 from postroom.protocols.clients import from_amqp, to_amqp
 from postroom.protocols.records import Record
 from tests.brokers import Broker
-from tests.integration.bakery import bakery, check_journey, only
+from tests.integration.bakery import bakery, check_demo, check_journey, only
 
 pytestmark = pytest.mark.xdist_group("brokers")
 
@@ -79,3 +80,7 @@ def test_native_values_of_other_senders_are_read(
         "datacontenttype": "application/json",
     }
     assert received.payload == b"{}"
+
+
+def test_messages_of_the_demo_land(deliver: Callable[[proton.Message], proton.Message], demo_catalog: Catalog) -> None:
+    assert check_demo(demo_catalog, "AMQP/1.0", lambda record: from_amqp(deliver(to_amqp(record)))) > 1

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from postroom.catalog import Catalog
 from postroom.protocols.clients import from_kafka, to_kafka
 from postroom.protocols.records import Record
 from tests.brokers import Broker
-from tests.integration.bakery import bakery, check_journey
+from tests.integration.bakery import bakery, check_demo, check_journey
 
 pytestmark = pytest.mark.xdist_group("brokers")
 
@@ -56,6 +57,10 @@ def test_what_is_no_text_comes_back_as_base64(travel: Callable[[Record], Record]
     assert received.metadata["key_base64"] == "/w=="
     assert received.metadata["headers"] == [{"name": "trace", "value": "/wA="}, {"name": "nothing", "value": None}]
     assert received.payload == b""
+
+
+def test_messages_of_the_demo_land(travel: Callable[[Record], Record], demo_catalog: Catalog) -> None:
+    assert check_demo(demo_catalog, "KAFKA", travel) > 1
 
 
 def test_kafka_keeps_its_records_over_a_restart(kafka: Broker) -> None:

@@ -7,10 +7,11 @@ import asyncio
 import nats as client
 import pytest
 
+from postroom.catalog import Catalog
 from postroom.protocols.clients import from_nats, to_nats
 from postroom.protocols.records import Record
 from tests.brokers import Broker
-from tests.integration.bakery import bakery, check_journey
+from tests.integration.bakery import bakery, check_demo, check_journey
 
 pytestmark = pytest.mark.xdist_group("brokers")
 
@@ -42,3 +43,7 @@ def test_messages_land_after_nats(nats: Broker, message: str, mode: str) -> None
     received = check_journey(CATALOG, message, mode, lambda record: asyncio.run(through(nats, record)))
     if message == "oven.ready":
         assert received.metadata["reply-to"] == "answers.7%25"
+
+
+def test_messages_of_the_demo_land(nats: Broker, demo_catalog: Catalog) -> None:
+    assert check_demo(demo_catalog, "NATS", lambda record: asyncio.run(through(nats, record))) > 1

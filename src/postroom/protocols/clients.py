@@ -1,16 +1,20 @@
 """Messages of the usual client libraries as records, and records as what those libraries send.
 
-Objects are taken by their shape, so that none of the libraries has to be installed to import this.
+Objects are taken by their shape, so that none of the libraries has to be installed to import this. What is sent may be
+a record or the `dict` of one; where its definition leaves the topic or subject open, so does the answer.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from postroom.protocols.records import Record
+from postroom.protocols.records import Record, line_of, parse_record
 from postroom.protocols.wire import pairs
+
+Sendable = Record | Mapping[str, Any]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -27,14 +31,13 @@ def from_kafka(message: Any) -> Record:
     return Record("KAFKA", metadata, message.value() or b"")
 
 
-def to_kafka(record: Record) -> dict[str, Any]:
+def to_kafka(sendable: Sendable) -> dict[str, Any]:
     """What to send a record with: `producer.produce(**to_kafka(record))`."""
+    record = _record(sendable)
     found = record.metadata
     key = base64.b64decode(found["key_base64"]) if "key_base64" in found else found.get("key")
-    arguments = {"topic": found["topic"], "key": key, "value": record.payload or None}
-    if "partition" in found:
-        arguments["partition"] = found["partition"]
-    return {**arguments, "headers": list(pairs(found.get("headers")))}
+    arguments: dict[str, Any] = {name: found[name] for name in ("topic", "partition") if name in found}
+    return {**arguments, "key": key, "value": record.payload or None, "headers": list(pairs(found.get("headers")))}
 
 
 _MQTT_PROPERTIES = {
@@ -60,11 +63,12 @@ def from_mqtt(message: Any) -> Record:
     return Record("MQTT/5.0", metadata, message.payload)
 
 
-def to_mqtt(record: Record) -> dict[str, Any]:
+def to_mqtt(sendable: Sendable) -> dict[str, Any]:
     """What to send a record with: `client.publish(**to_mqtt(record))`."""
+    record = _record(sendable)
     found = record.metadata
-    arguments = {"topic": found["topic_name"], "payload": record.payload}
-    arguments |= {"qos": found.get("qos", 0), "retain": found.get("retain", False)}
+    arguments = {"topic": found["topic_name"]} if "topic_name" in found else {}
+    arguments |= {"payload": record.payload, "qos": found.get("qos", 0), "retain": found.get("retain", False)}
     if record.protocol == "MQTT/3.1.1":
         return arguments
     from paho.mqtt.packettypes import PacketTypes
@@ -89,16 +93,13 @@ def from_nats(message: Any) -> Record:
     return Record("NATS", metadata, message.data)
 
 
-def to_nats(record: Record) -> dict[str, Any]:
+def to_nats(sendable: Sendable) -> dict[str, Any]:
     """What to send a record with: `await client.publish(**to_nats(record))`."""
+    record = _record(sendable)
     found = record.metadata
+    arguments = {"subject": found["subject"]} if "subject" in found else {}
     headers = {name: str(value) for name, value in pairs(found.get("headers"))}
-    return {
-        "subject": found["subject"],
-        "payload": record.payload,
-        "reply": found.get("reply-to", ""),
-        "headers": headers or None,
-    }
+    return {**arguments, "payload": record.payload, "reply": found.get("reply-to", ""), "headers": headers or None}
 
 
 def from_http(message: Any) -> Record:
@@ -113,8 +114,9 @@ def from_http(message: Any) -> Record:
     return Record("HTTP", metadata, message.content)
 
 
-def to_http(record: Record) -> dict[str, Any]:
+def to_http(sendable: Sendable) -> dict[str, Any]:
     """What to send a record with: `client.request(**to_http(record))`, where the client has a base URL."""
+    record = _record(sendable)
     found = record.metadata
     return {
         "method": found.get("method", "POST"),
@@ -158,10 +160,11 @@ def from_amqp(message: Any) -> Record:
     return Record("AMQP/1.0", metadata, body.encode() if isinstance(body, str) else bytes(body or b""))
 
 
-def to_amqp(record: Record) -> Any:
+def to_amqp(sendable: Sendable) -> Any:
     """The `proton.Message` of a record."""
     from proton import Message
 
+    record = _record(sendable)
     found = record.metadata
     message = Message(body=record.payload, inferred=True)
     for name, value in found.get("properties", {}).items():
@@ -174,6 +177,10 @@ def to_amqp(record: Record) -> Any:
         if name in ("durable", "priority"):
             setattr(message, name, value)
     return message
+
+
+def _record(sendable: Sendable) -> Record:
+    return sendable if isinstance(sendable, Record) else parse_record(line_of(sendable))
 
 
 def _plain(value: Any) -> Any:
