@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +56,8 @@ def spark_session(
     with tempfile.TemporaryDirectory(prefix="postroom-spark-", ignore_cleanup_errors=True) as scratch:
         session = start_spark(master, scratch=Path(scratch), ui=ui, app=app, packages=packages)
         try:
-            yield session
+            with _while_java_lives(session):
+                yield session
         finally:
             stop_spark(session)
 
@@ -64,6 +67,8 @@ def start_spark(
 ) -> SparkSession:
     """Start Spark, with Java libraries by coordinates; what Java says goes to `scratch`/java.log."""
     require_spark()
+    # What breaks on the way to Java is raised as well; nobody needs the traceback twice.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -106,10 +111,37 @@ def patient(master: str) -> str:
     return f"local[{found[1]},{TRIES}]" if found else master
 
 
+@contextmanager
+def _while_java_lives(session: SparkSession) -> Iterator[None]:
+    """Say in a sentence that Java is gone, instead of whatever broke because of it."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except (Py4JError, OSError, EOFError) as error:
+        if _java_lives(session.sparkContext._gateway):
+            raise
+        raise MissingSystem(
+            "Spark's Java process ended.", remedy="Run it again; with a checkpoint it goes on where it was."
+        ) from error
+
+
+def _java_lives(gateway: Any) -> bool:
+    try:
+        gateway.proc.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
 def stop_spark(session: SparkSession) -> None:
     """Stop Spark and wait until its Java process is gone, so that the next session starts a fresh one."""
+    from py4j.protocol import Py4JError
+
     gateway = session.sparkContext._gateway
-    session.stop()
+    # A Java that was killed cannot be asked to stop.
+    with suppress(Py4JError, OSError):
+        session.stop()
     _stop_gateway(gateway)
 
 
@@ -117,7 +149,8 @@ def _stop_gateway(gateway: Any) -> None:
     from pyspark import SparkContext
 
     if gateway is not None:
-        gateway.shutdown()
+        with suppress(OSError):
+            gateway.shutdown()
         if gateway.proc is not None:
             gateway.proc.stdin.close()
             gateway.proc.wait(timeout=60)

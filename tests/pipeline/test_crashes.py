@@ -1,0 +1,210 @@
+"""`kill -9` at random moments: every record is in one table or among the dead letters, once.
+
+The short form runs with all tests. For the long one set CRASHES=30 and CRASH_RECORDS=1000000.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from postroom.pipeline.balance import differences
+from postroom.pipeline.lake import DEAD_LETTERS, Lake, open_lake
+from postroom.pipeline.ledger import read_ledger
+from postroom.pipeline.manifest import unfinished
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+CRASHES = int(os.environ.get("CRASHES", "3"))
+RECORDS = int(os.environ.get("CRASH_RECORDS", "12000"))
+PAUSE = float(os.environ.get("CRASH_PAUSE", "6"))
+SEED = int(os.environ.get("CRASH_SEED", "7"))
+TABLES = 200
+BATCHES = 20
+DEAD = 25  # one in so many is wrong
+
+# Runs `postroom sort` with small batches and says when the stream begins.
+DRIVER = """
+import sys
+from pathlib import Path
+import postroom.pipeline.sources as sources
+import postroom.pipeline.sorting as sorting
+
+ready, size = Path(sys.argv[1]), int(sys.argv[2])
+sources.BYTES_OF_BATCH = size
+real = sorting.run_stream
+
+def run_stream(*arguments, **options):
+    ready.touch()
+    return real(*arguments, **options)
+
+sorting.run_stream = run_stream
+from postroom.cli.main import run
+run(sys.argv[3:])
+"""
+
+
+def plant_catalog() -> dict[str, Any]:
+    schema = {"type": "object", "required": ["value"], "properties": {"value": {"type": "integer"}}}
+    messages = {
+        f"reading.{number}": {
+            "envelope": "CloudEvents/1.0",
+            "envelopemetadata": {"type": {"value": f"plant.reading.{number}"}},
+            "dataschemaformat": "JsonSchema/draft-07",
+            "dataschema": schema,
+        }
+        for number in range(TABLES)
+    }
+    return {"messagegroups": {"plant": {"messages": messages}}}
+
+
+def plant_events(count: int) -> Iterator[dict[str, Any]]:
+    for number in range(count):
+        value = "warm" if number % DEAD == 0 else number
+        kind, padding = f"plant.reading.{number % TABLES}", "x" * 120
+        yield {
+            "specversion": "1.0",
+            "id": f"e{number}",
+            "type": kind,
+            "source": "/plants/oslo",
+            "data": {"value": value, "note": padding},
+        }
+
+
+class Run:
+    """A sort in a process of its own, and its children."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self.ready = folder / "ready"
+        self.ready.unlink(missing_ok=True)
+        options = ["--catalog", "catalog.json", "--source", "in", "--lake", "lake", "--checkpoint", "checkpoint"]
+        command = [sys.executable, "-c", DRIVER, str(self.ready), str(size), "sort", *options, "--master", "local[2]"]
+        with (folder / "said").open("ab") as said:
+            self.process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
+
+    def until_ready(self) -> None:
+        while not self.ready.exists() and self.process.poll() is None:
+            time.sleep(0.05)
+
+    def kill_driver(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def kill_java(self) -> bool:
+        return self._kill("java")
+
+    def kill_worker(self) -> bool:
+        return self._kill("pyspark.daemon")
+
+    def _kill(self, word: str) -> bool:
+        found = [pid for pid in _descendants(self.process.pid) if word in _command_of(pid)]
+        for pid in found[-1:]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+        return bool(found)
+
+
+def _descendants(root: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            parents.setdefault(parent, []).append(int(entry.name))
+    found, waiting = [], [root]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found.extend(children)
+        waiting.extend(children)
+    return found
+
+
+def _command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def write_inbox(folder: Path) -> int:
+    """The records in as many files as there are batches; says how large one is."""
+    (folder / "catalog.json").write_text(json.dumps(plant_catalog()))
+    (folder / "in").mkdir()
+    events = plant_events(RECORDS)
+    for part in range(BATCHES):
+        with (folder / "in" / f"{part:03}.jsonl").open("w") as file:
+            for _ in range(RECORDS // BATCHES):
+                file.write(json.dumps(next(events)) + "\n")
+    return (folder / "in" / "000.jsonl").stat().st_size
+
+
+def crash(folder: Path, size: int, rng: random.Random) -> Counter[str]:
+    """Kill what is running again and again; counts what was killed."""
+    killed: Counter[str] = Counter()
+    run = Run(folder, size)
+    while sum(killed.values()) < CRASHES:
+        run.until_ready()
+        time.sleep(rng.uniform(0, PAUSE))
+        if run.process.poll() is not None:
+            if run.process.returncode == 0:
+                break  # all is sorted: there is nothing left to disturb
+            run = Run(folder, size)
+            continue
+        victim = ("driver", "worker", "java")[sum(killed.values()) % 3]
+        if victim == "driver":
+            run.kill_driver()
+            killed[victim] += 1
+            run = Run(folder, size)
+        elif run.kill_worker() if victim == "worker" else run.kill_java():
+            killed[victim] += 1
+    run.process.wait(1200)
+    assert Run(folder, size).process.wait(1200) == 0
+    return killed
+
+
+def ids(lake: Lake) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for place in lake.places():
+        found.update(
+            DeltaTable(lake.path(place.folder)).to_pyarrow_table(columns=["ce_id"]).column("ce_id").to_pylist()
+        )
+    letters = DeltaTable(lake.path(DEAD_LETTERS)).to_pyarrow_table(columns=["record"]).column("record").to_pylist()
+    found.update(json.loads(letter)["id"] for letter in letters)
+    return found
+
+
+def test_every_record_is_there_once_whatever_was_killed(tmp_path: Path) -> None:
+    size = write_inbox(tmp_path)
+    began = time.monotonic()
+    killed = crash(tmp_path, size, random.Random(SEED))
+    lake = open_lake(tmp_path / "lake")
+    entries = read_ledger(lake)
+    print(
+        f"\n{RECORDS:,} records, {TABLES} tables, {len(entries)} batches, killed {dict(killed)},"
+        f" {time.monotonic() - began:.0f} s"
+    )
+    assert sum(killed.values()) >= min(CRASHES, 1)
+    assert sum(entry.read for entry in entries) == RECORDS
+    assert sum(sum(entry.dead.values()) for entry in entries) == len(range(0, RECORDS, DEAD))
+    assert len(list(lake.places())) == TABLES
+    found = ids(lake)
+    assert len(found) == RECORDS
+    assert set(found.values()) == {1}
+    assert list(differences(lake)) == []
+    assert unfinished(lake) == []
