@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from lxml import etree
@@ -11,12 +12,23 @@ from lxml import etree
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
-from postroom.formats.xsd import documents, encoding, guards, reading, roots, validators, verdicts, violations
+from postroom.formats.xsd import (
+    documents,
+    encoding,
+    expressions,
+    guards,
+    reading,
+    roots,
+    validators,
+    verdicts,
+    violations,
+)
 from postroom.formats.xsd.inventing import Inventor
 from postroom.formats.xsd.names import VERSIONING, local_name
 from postroom.formats.xsd.plan import ElementPlan, Plans
 
 _TRIES = 30
+_TOO_COMPLEX = "payload_xsd_too_complex"
 # libxml2 finds the path of each of a thousand errors by counting siblings; while it reads, it does not.
 _LARGE = 50_000
 # lxml lists attributes in quadratic time.
@@ -34,6 +46,7 @@ class XmlSchema:
         # Elsewhere a refusal by libxml2 is one.
         self._doubted = version == "1.1" or guards.counts_inside_repeats(parts)
         self.components = self._components(parts)
+        self._has_expressions = expressions.are_in(parts)
         self._parser = reading.parser()
         self._streaming = reading.parser(schema=self.native) if self.native is not None else None
         self.plans = Plans(self.components)
@@ -68,6 +81,8 @@ class XmlSchema:
             return None, [Violation("", "payload_not_xml", "XML", found)]
         except RecursionError:
             return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
+        except expressions.TooComplex as error:
+            return None, [Violation("", _TOO_COMPLEX, "checked in bounded time", str(error))]
         except (etree.LxmlError, ValueError, ArithmeticError) as error:
             # The validator took a text that its type cannot have; the payload is at fault before we are.
             return None, [Violation("", "payload_xsd_value", "of values that can be read", str(error)[:200])]
@@ -92,10 +107,10 @@ class XmlSchema:
         misplaced = self._wrong_root(root)
         if misplaced or checked:
             return root, misplaced
-        return root, violations.from_python(root, self.components.iter_errors(root))
+        return root, self._python_violations(root)
 
     def violations(self, root: Any) -> list[Violation]:
-        """What does not fit, of a payload that was read."""
+        """What does not fit, of a payload that was read; TooComplex when that takes too long to say."""
         misplaced = self._wrong_root(root)
         if misplaced:
             return misplaced
@@ -104,11 +119,23 @@ class XmlSchema:
                 if self.native.validate(root):
                     return []
             except etree.XMLSchemaError as error:
-                return [Violation("", "payload_xsd_too_complex", "checked in bounded time", str(error))]
-            if not self._doubted or not self.components.is_valid(root):
+                return [Violation("", _TOO_COMPLEX, "checked in bounded time", str(error))]
+            if not self._doubted or not self.takes(root):
                 return violations.from_native(root, self.native.error_log)
             return []
-        return violations.from_python(root, self.components.iter_errors(root))
+        return self._python_violations(root)
+
+    def takes(self, root: Any) -> bool:
+        """Whether a payload is valid for xmlschema, whatever libxml2 thinks; TooComplex as above."""
+        with self._budget(root):
+            return bool(self.components.is_valid(root))
+
+    def _python_violations(self, root: Any) -> list[Violation]:
+        with self._budget(root):
+            return violations.from_python(root, self.components.iter_errors(root))
+
+    def _budget(self, root: Any) -> AbstractContextManager[None]:
+        return expressions.budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
 
     def _wrong_root(self, root: Any) -> list[Violation]:
         if root.tag == self.root.name:
@@ -137,6 +164,8 @@ class XmlSchema:
             # The last tries leave out all that can be left out.
             tree = Inventor(self.plans, rng, plain=attempt >= _TRIES // 2).document(self.root)
             value, wrong = self.judge(etree.tostring(tree))
+            if wrong and wrong[0].code == _TOO_COMPLEX:
+                break
             if not wrong and not self.judge(self.encode(value))[1]:
                 return value
         raise SchemaRefused("no value could be invented that the schema takes.")
@@ -167,6 +196,8 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
         return verdicts.verdict(parse(writer), parse(reader))
     except RecursionError:
         return Verdict(answer="undecided", reason="the schemas are nested too deeply to be compared.")
+    except expressions.TooComplex as error:
+        return Verdict(answer="undecided", reason=f"{error}.")
 
 
 def _read(source: SchemaDocument) -> tuple[list[documents.Part], str]:

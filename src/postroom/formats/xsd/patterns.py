@@ -124,6 +124,12 @@ def is_quick(pattern: str) -> bool:
         return False
 
 
+def is_flat(pattern: str) -> bool:
+    """Whether at most two repeats have no end and none stands inside of another, so that time is a small power."""
+    choices, endless = _choices(_parsed(pattern))
+    return choices <= MOST_CHOICES and endless <= 2
+
+
 def _parsed(pattern: str) -> Any:
     try:
         return _parser.parse(python_pattern(pattern))

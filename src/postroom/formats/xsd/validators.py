@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import xmlschema
@@ -12,7 +13,7 @@ from xmlschema.loaders import SchemaLoader
 from xmlschema.validators import XsdPatternFacets, XsdSimpleType
 
 from postroom.errors import SchemaRefused
-from postroom.formats.xsd import patterns, reading
+from postroom.formats.xsd import expressions, patterns, reading
 from postroom.formats.xsd.documents import Part, text_of
 from postroom.formats.xsd.guards import KEPT_PATTERN
 from postroom.formats.xsd.names import VERSIONING, XS, xs
@@ -52,8 +53,10 @@ def components(parts: list[Part], version: str, checked: bool = False) -> Any:
     """
     texts = {part.name: text_of(part) for part in parts}
     kind = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
+    # Expressions are tried on the schema itself when they are read.
+    bound = expressions.budget(expressions.BUILDING_ELEMENTS) if expressions.are_in(parts) else nullcontext()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), bound:
             warnings.simplefilter("ignore")
             schema = kind(
                 texts[parts[0].name],
@@ -66,6 +69,8 @@ def components(parts: list[Part], version: str, checked: bool = False) -> Any:
             )
     except RecursionError:
         raise SchemaRefused("the schema's types are nested too deeply.") from None
+    except expressions.TooComplex as error:
+        raise SchemaRefused(f"{error}.") from None
     except (XMLSchemaException, etree.LxmlError, ValueError, TypeError, KeyError, OSError) as error:
         raise SchemaRefused(
             f"this is not a usable XML Schema {version}: {_sentence(error)}.", place=_place(error, parts[0])
