@@ -120,6 +120,12 @@ _ARTEMIS = """<configuration xmlns="urn:activemq">
     <journal-type>NIO</journal-type>
     <journal-pool-files>2</journal-pool-files>
     <journal-file-size>1M</journal-file-size>
+    <address-settings>
+      <address-setting match="#">
+        <default-address-routing-type>ANYCAST</default-address-routing-type>
+        <default-queue-routing-type>ANYCAST</default-queue-routing-type>
+      </address-setting>
+    </address-settings>
     <acceptors><acceptor name="amqp">tcp://127.0.0.1:{port}?protocols=AMQP</acceptor></acceptors>
   </core>
 </configuration>
