@@ -223,3 +223,17 @@ def test_nonsense_is_refused_or_usable(document: dict[str, Any], payload: bytes)
     parsed.judge(payload)
     parsed.fill(payload)
     parsed.columns()
+
+
+def test_large_payloads_name_their_first_violation_only() -> None:
+    names = [f"m{index}" for index in range(1_000)]
+    parsed = schema({"required": names, "properties": {name: {"type": "string"} for name in names}})
+    assert len(parsed.judge(b'{"x": 1}')[1]) == 20
+    payload = json.dumps({f"x{index}": index for index in range(5_000)}).encode()
+    assert [(found.code, found.expected) for found in parsed.judge(payload)[1]] == [("payload_required", "m0")]
+
+
+def test_alternatives_over_large_payloads_are_not_explained() -> None:
+    parsed = schema({"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "null"}}]})
+    assert parsed.judge(b"[1]")[1][0].code == "payload_any_of"
+    assert parsed.judge(json.dumps(list(range(100_000))).encode())[1][0].code == "payload_invalid"

@@ -16,6 +16,7 @@ from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.keywords import parts, same_value
 
 MOST_JUDGEMENTS = 1_000_000
+_BRANCHES = ("anyOf", "oneOf", "propertyNames", "contains")
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -37,6 +38,21 @@ def work_of(documents: Documents, start: Located) -> Work:
         # By hand, not by recursion: chains of references have no natural end.
         pending.extend(meter.step(pending))
     return meter.known(start[0])
+
+
+def extent(documents: Documents) -> tuple[int, bool]:
+    """How many values the documents hold, and whether there are alternatives in them."""
+    size, branches = 0, False
+    stack = list(documents.roots())
+    while stack:
+        node = stack.pop()
+        size += 1
+        if isinstance(node, dict):
+            branches = branches or not node.keys().isdisjoint(_BRANCHES)
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return size, branches
 
 
 class _Meter:

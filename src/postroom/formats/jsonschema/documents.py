@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import jsonschema_rs
@@ -38,6 +39,10 @@ class Documents:
     def alone(self) -> bool:
         """Whether the root document refers to no other."""
         return len(self._addresses.roots) == 1
+
+    def roots(self) -> Iterable[Any]:
+        """All documents."""
+        return self._addresses.roots.values()
 
     def start(self) -> Located:
         """The root document and its address."""

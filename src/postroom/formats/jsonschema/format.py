@@ -16,7 +16,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.jsonschema import columns, samples
 from postroom.formats.jsonschema.addresses import Located
-from postroom.formats.jsonschema.bounds import work_of
+from postroom.formats.jsonschema.bounds import extent, work_of
 from postroom.formats.jsonschema.comparing import readable
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
@@ -24,13 +24,18 @@ from postroom.formats.jsonschema.fast import fast_decoder
 from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler
-from postroom.formats.jsonschema.violations import first_line, shorten_json, violation
+from postroom.formats.jsonschema.violations import first_line, shorten_json, too_large, violation
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
 
 __all__ = ["JsonSchema", "check", "parse", "readable", "shorten_json"]
 
 _MOST_VIOLATIONS = 20
+# Payloads, in bytes, that all violations are found of, and those that the first one is found of among alternatives.
+_LARGE = 50_000
+_MOST_BRANCHING = 500_000
+# Bytes of payloads times subschemas.
+_MOST_COPIES = 10_000_000
 _decode = msgspec.json.Decoder().decode
 
 
@@ -50,6 +55,7 @@ class JsonSchema:
         self._is_valid = self._validator.is_valid
         # Where a recursive schema enters itself several times over, all errors are exponentially many.
         self._first_only = work_of(documents, self._start).entries > 1
+        self._size, self._branches = extent(documents)
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload; of equal keys in an object the last one counts."""
@@ -61,7 +67,7 @@ class JsonSchema:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return None, [unreadable(payload, error)]
         try:
-            return value, [] if self._is_valid(value) else self._violations(value)
+            return value, [] if self._is_valid(value) else self._violations(value, len(payload))
         except BaseException as error:
             if not isinstance(error, ValueError | RecursionError) and not is_panic(error):
                 raise
@@ -107,8 +113,12 @@ class JsonSchema:
         with panics_as(ValueError("the validator gave up")):
             return bool(self._is_valid(value))
 
-    def _violations(self, value: Any) -> list[Violation]:
-        if not self._first_only:
+    def _violations(self, value: Any, length: int) -> list[Violation]:
+        # The validator collects all errors before it shows the first, each with a copy of what it is about; and an
+        # error of alternatives holds all errors of each.
+        if self._branches and length > _MOST_BRANCHING:
+            return [too_large(length)]
+        if not self._first_only and length <= _LARGE and length * self._size <= _MOST_COPIES:
             return [
                 violation(error) for error in itertools.islice(self._validator.iter_errors(value), _MOST_VIOLATIONS)
             ]

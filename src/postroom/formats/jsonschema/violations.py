@@ -25,6 +25,13 @@ def violation(error: Any) -> Violation:
     return Violation(pointer(error.instance_path), code, describe(error.kind), shorten_json(error.instance))
 
 
+def too_large(length: int) -> Violation:
+    """A payload that does not fit, where finding out why takes too long."""
+    return Violation(
+        "", "payload_invalid", "valid under its schema", f"{length} bytes, too many to say where it is not"
+    )
+
+
 def shorten_json(value: Any) -> str:
     """A value as JSON, cut where it gets long."""
     try:
