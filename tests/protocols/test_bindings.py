@@ -300,7 +300,14 @@ DEPARTURES = {
         "application-properties": prefixed("cloudEvents_", TYPED),
     },
     "MQTT/5.0": {"content_type": "application/json", "user_properties": listed(prefixed("", PLAIN))},
-    "NATS": {"headers": listed({"ce-" + name: value for name, value in {**PLAIN, "subject": ENCODED_SUBJECT}.items()})},
+    "NATS": {
+        "headers": listed(
+            {
+                "content-type": "application/json",
+                **{"ce-" + name: value for name, value in {**PLAIN, "subject": ENCODED_SUBJECT}.items()},
+            }
+        )
+    },
 }
 
 
@@ -336,10 +343,13 @@ def test_mqtt_3_has_structured_events_only(mode: str) -> None:
     assert json.loads(record.payload) == {**TYPED, "data": {"celsius": 180}}
 
 
+@pytest.mark.feature("MSG-034")
 @pytest.mark.parametrize("protocol", LABELS)
-@pytest.mark.parametrize("mode", ["structured", "binary"])
-def test_a_content_type_that_the_definition_fixes_is_not_said_twice(protocol: str, mode: str) -> None:
-    record = wrap(protocol, LABELS[protocol]("application/json"), TYPED, BODY, mode)
+@pytest.mark.parametrize(
+    ("mode", "media"), [("structured", "application/json"), ("structured", "text/xml"), ("binary", "application/json")]
+)
+def test_a_content_type_that_the_definition_fixes_is_not_said_twice(protocol: str, mode: str, media: str) -> None:
+    record = wrap(protocol, LABELS[protocol](media), TYPED, BODY, mode)
     assert (
         json.dumps(record.metadata).lower().count("content-type") + json.dumps(record.metadata).count("content_type")
         == 1

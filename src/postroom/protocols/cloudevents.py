@@ -180,8 +180,7 @@ def wrap(protocol: str, metadata: dict[str, Any], attributes: dict[str, Any], bo
         for name, value in attributes.items()
         if name != "datacontenttype" or wire.contenttype_attribute
     ]
-    if not wire.contenttype_attribute:
-        metadata = _with_content_type(wire, metadata, str(attributes.get("datacontenttype", "")))
+    metadata = _with_content_type(wire, metadata, str(attributes.get("datacontenttype", "")))
     return Record(wire.name, _with_headers(wire, metadata, headers), body)
 
 
@@ -230,7 +229,12 @@ def _with_content_type(wire: Wire, metadata: dict[str, Any], content_type: str) 
     option = wire.option(path[0])
     if option is not None and option.shape == "section":
         return {**metadata, path[0]: {**metadata.get(path[0], {}), path[1]: content_type}}
-    return _with_headers(wire, metadata, [{"name": path[1], "value": content_type}])
+    present = metadata.get(path[0])
+    if stated and isinstance(present, list):
+        present = [pair for pair in present if str(pair.get("name")).lower() != path[1]]
+    elif stated and isinstance(present, dict):
+        present = {name: value for name, value in present.items() if name.lower() != path[1]}
+    return _with_headers(wire, {**metadata, path[0]: present}, [{"name": path[1], "value": content_type}])
 
 
 def _with_headers(wire: Wire, metadata: dict[str, Any], headers: list[dict[str, Any]]) -> dict[str, Any]:
