@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from postroom.protocols.records import Record, line_of, parse_record
-from postroom.protocols.wire import pairs
+from postroom.protocols.wire import pairs, timestamp_text
 
 Sendable = Record | Mapping[str, Any]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def from_kafka(message: Any) -> Record:
@@ -140,6 +140,17 @@ _AMQP_PROPERTIES = {
     "group-sequence": "group_sequence",
     "reply-to-group-id": "reply_to_group_id",
 }
+_AMQP_TIMES = {"absolute-expiry-time": "expiry_time", "creation-time": "creation_time"}
+# What the client says where a message says nothing. Zero is a good id, but no sequence and no time.
+_UNSET = (None, "")
+_NEVER = (None, timestamp_text(0))
+_AMQP_UNSET: dict[str, tuple[Any, ...]] = {
+    "content-type": (None, "", "None"),
+    "content-encoding": (None, "", "None"),
+    "group-sequence": (None, 0),
+    "absolute-expiry-time": _NEVER,
+    "creation-time": _NEVER,
+}
 _AMQP_SECTIONS = {
     "application-properties": "properties",
     "message-annotations": "annotations",
@@ -149,15 +160,17 @@ _AMQP_SECTIONS = {
 
 def from_amqp(message: Any) -> Record:
     """The record of a `proton.Message`. Native timestamps become RFC 3339 texts, binary values base64."""
-    set_ones = {name: getattr(message, theirs) for name, theirs in _AMQP_PROPERTIES.items()}
-    metadata: dict[str, Any] = {"properties": {name: _plain(value) for name, value in set_ones.items() if value}}
+    properties = {name: _plain(getattr(message, theirs)) for name, theirs in _AMQP_PROPERTIES.items()}
+    properties |= {name: timestamp_text(round(getattr(message, theirs) * 1000)) for name, theirs in _AMQP_TIMES.items()}
+    metadata: dict[str, Any] = {
+        "properties": {name: value for name, value in properties.items() if value not in _AMQP_UNSET.get(name, _UNSET)}
+    }
     for name, theirs in _AMQP_SECTIONS.items():
         section = getattr(message, theirs)
         if section:
             metadata[name] = {str(key): _plain(value) for key, value in section.items()}
     metadata["header"] = {"durable": message.durable, "priority": message.priority}
-    body = message.body
-    return Record("AMQP/1.0", metadata, body.encode() if isinstance(body, str) else bytes(body or b""))
+    return Record("AMQP/1.0", metadata, _amqp_body(message.body))
 
 
 def to_amqp(sendable: Sendable) -> Any:
@@ -170,6 +183,8 @@ def to_amqp(sendable: Sendable) -> Any:
     for name, value in found.get("properties", {}).items():
         if name in _AMQP_PROPERTIES:
             setattr(message, _AMQP_PROPERTIES[name], base64.b64decode(value) if name == "user-id" else value)
+        elif name in _AMQP_TIMES:
+            setattr(message, _AMQP_TIMES[name], datetime.fromisoformat(value).timestamp())
     for name, theirs in _AMQP_SECTIONS.items():
         if found.get(name):
             setattr(message, theirs, dict(found[name]))
@@ -183,12 +198,25 @@ def _record(sendable: Sendable) -> Record:
     return sendable if isinstance(sendable, Record) else parse_record(line_of(sendable))
 
 
+def _amqp_body(body: Any) -> bytes:
+    """The bytes of a body: data as it is, a text in UTF-8, any other AMQP value as JSON."""
+    if isinstance(body, bytes | memoryview):
+        return bytes(body)
+    if isinstance(body, str):
+        return body.encode()
+    return b"" if body is None else msgspec.json.encode(_plain(body))
+
+
 def _plain(value: Any) -> Any:
     """A value of AMQP's types as JSON has them."""
     if type(value).__name__ == "timestamp":
-        return (_EPOCH + timedelta(milliseconds=int(value))).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return timestamp_text(int(value))
     if isinstance(value, bytes | memoryview):
         return _base64(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)

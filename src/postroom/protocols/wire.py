@@ -111,7 +111,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
             except UnicodeDecodeError:
                 raise HeaderBroken(header, value) from None
         if self.native_values and attribute == "time" and type(value) is int:
-            return _timestamp(value)
+            return timestamp_text(value)
         return value
 
 
@@ -143,7 +143,7 @@ def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
     return name if "" in prefixes else ""
 
 
-def _timestamp(milliseconds: int) -> Any:
+def timestamp_text(milliseconds: int) -> Any:
     """The text of an AMQP timestamp; the number itself where no calendar reaches it."""
     try:
         moment = _EPOCH + timedelta(milliseconds=milliseconds)
