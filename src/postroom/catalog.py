@@ -11,16 +11,18 @@ from typing import Any
 import msgspec
 
 from postroom.documents.sources import read_source
-from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown
+from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown, RecordRefused
 from postroom.messages.compiling import compile_catalog
-from postroom.messages.definition import CompiledCatalog, Definition
+from postroom.messages.definition import CompiledCatalog, Constraint, Definition
 from postroom.messages.dispatching import Dispatcher, Handler, Otherwise
 from postroom.messages.engine import Engine
 from postroom.messages.explaining import explain_match
+from postroom.messages.intake import as_record, taken_in
 from postroom.messages.making import Maker
 from postroom.messages.outcome import Match
 from postroom.messages.tree import Tree, local_path, members
-from postroom.protocols.records import Record, line_of, parse_record, render_record
+from postroom.protocols.cloudevents import Malformed
+from postroom.protocols.records import Record, render_record
 from postroom.settings import Settings, load_settings
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class MessageTemplate:
     def __init__(self, maker: Maker) -> None:
         self.maker = maker
         self.definition = maker.definition
+        self._rng = random.Random()  # noqa: S311 - sample data, no secrets
 
     def make(
         self,
@@ -49,7 +52,7 @@ class MessageTemplate:
         Placeholders are given by name, or in a mapping where a name is taken (`data`, `mode`, …).
         """
         variables = {**(values or {}), **more}
-        rng = random.Random(seed)  # noqa: S311 - sample data, no secrets
+        rng = self._rng if seed is None else random.Random(seed)  # noqa: S311 - sample data, no secrets
         return render_record(self.maker.make(variables, data, protocol=protocol, mode=mode, rng=rng))
 
 
@@ -89,22 +92,26 @@ class Catalog:
         return self.match_all(record)[0]
 
     def match_all(self, record: Any) -> list[Match]:
-        """One match per message of the record."""
-        if isinstance(record, Record):
-            return [result.match for result in self.engine.sort(record)]
-        return self.engine.match_line(line_of(record))
+        """One match per message of the record: a line, a dict, a `Record` or a row of a DataFrame. Never raises."""
+        try:
+            taken = taken_in(record)
+        except RecordRefused as error:
+            broken = Malformed("", "record_broken", "a record or a CloudEvent", error.sentence)
+            return [self.engine.judged(broken).match]
+        if isinstance(taken, Record):
+            return [result.match for result in self.engine.sort(taken)]
+        return self.engine.match_line(taken)
 
     def explain(self, match: Match) -> str:
-        """What became of a message, in words; rules that a base message declares are named with it."""
-        return explain_match(match, self._origins)
+        """What became of a message and what would make it fit, in words; rules of a base message are named with it."""
+        return explain_match(match, self._constraints)
 
     @cached_property
-    def _origins(self) -> dict[tuple[str, str], str]:
+    def _constraints(self) -> dict[tuple[str, str], Constraint]:
         return {
-            (definition.xid, constraint.at): constraint.origin
+            (definition.xid, constraint.at): constraint
             for definition in self.definitions
             for constraint in (*definition.envelope_constraints, *definition.protocol_constraints)
-            if constraint.origin
         }
 
     def dispatcher(
@@ -117,7 +124,7 @@ class Catalog:
         """
         named = {self._find(name).xid: handler for name, handler in handlers.items()}
         dispatch = Dispatcher(self.engine, named, otherwise)
-        return lambda record: dispatch(record if isinstance(record, Record) else parse_record(line_of(record)))
+        return lambda record: dispatch(as_record(record))
 
     def message(self, xid: str) -> MessageTemplate:
         """The definition with that xid (or id, where only one has it), as a template."""

@@ -19,7 +19,14 @@ def test_matches_in_words() -> None:
     assert told.splitlines() == [
         "unmatched  no definition",
         "           - /other: it is defined for NATS and came over KAFKA",
+        "             Send it over NATS, or define the message for KAFKA.",
     ]
+
+
+def test_what_helps_several_reasons_is_said_once() -> None:
+    several = tuple(Reason(xid, "", "fits_as_well", "one definition", "2 definitions") for xid in ("/a", "/b"))
+    told = explain_match(Match("ambiguous", reasons=several)).splitlines()
+    assert [line.strip()[:5] for line in told] == ["ambig", "- /a:", "- /b:", "Make "]
 
 
 REASON = re.compile(r'(?:Reason|_reason|Malformed|Violation)\((?:[^()"]*"[^"]*",\s*)*?"([a-z]+_[a-z_]+)"')

@@ -14,7 +14,7 @@ from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.messages.breaking import make_invalid
-from postroom.messages.explaining import explain_match, explain_reason
+from postroom.messages.explaining import explain_reason
 from postroom.messages.making import AUTO
 from postroom.messages.outcome import Match
 from postroom.protocols.records import render_record
@@ -49,11 +49,11 @@ def answer_match(call: Call, store: Store, settings: Settings) -> Answer:
     explain = "explain" in query
     if _media_type(call) in NDJSON:
         matches = (match for line in call.body.splitlines() if line.strip() for match in chosen.engine.match_line(line))
-        lines = [msgspec.json.encode(_shown(match, explain)) for match in matches]
+        lines = [msgspec.json.encode(_shown(chosen, match, explain)) for match in matches]
         return Answer(headers={"Content-Type": NDJSON[0]}, content=b"".join(line + b"\n" for line in lines))
     if not call.body.strip():
         raise RegistryProblem("missing_body", call.path)
-    found = [_shown(match, explain) for match in chosen.engine.match_line(call.body)]
+    found = [_shown(chosen, match, explain) for match in chosen.engine.match_line(call.body)]
     return Answer(json=found if call.body.lstrip()[:1] == b"[" else found[0])
 
 
@@ -123,8 +123,8 @@ def _settings(query: dict[str, str], settings: Settings, path: str) -> Settings:
     return msgspec.structs.replace(settings, nulls=nulls)
 
 
-def _shown(match: Match, explain: bool) -> Any:
-    return {**msgspec.to_builtins(match), "explanation": explain_match(match)} if explain else match
+def _shown(catalog: Catalog, match: Match, explain: bool) -> Any:
+    return {**msgspec.to_builtins(match), "explanation": catalog.explain(match)} if explain else match
 
 
 def _media_type(call: Call) -> str:

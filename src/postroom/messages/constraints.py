@@ -48,7 +48,7 @@ class Check:
         # Media types compare ignoring case and parameters of presentation (MSG-032).
         if self.path[-1] in ("datacontenttype", "content-type", "content_type"):
             return media_type(found) == media_type(wanted)
-        return found == wanted
+        return found == wanted or (self.constraint.type == "number" and _same_number(found, wanted))
 
     def _bind(self, template: Template, value: str, variables: dict[str, str]) -> Reason | None:
         bound = template.extract(value)
@@ -60,10 +60,18 @@ class Check:
         return None
 
     def _wanted(self) -> str:
-        return str(self.constraint.value) if self.constraint.value is not None else f"a {self.constraint.type}"
+        if self.constraint.value is not None:
+            return str(self.constraint.value)
+        return f"{'an' if self.constraint.type[:1] in 'aeiou' else 'a'} {self.constraint.type}"
 
     def _reason(self, code: str, expected: str, found: Any) -> Reason:
         return Reason(self.message, self.constraint.at, code, expected, shorten(found))
+
+
+def _same_number(found: str, wanted: str) -> bool:
+    # 1, 1.0 and 1e0 are one number; producers write what their languages write.
+    is_number = checker("number")
+    return is_number(found) and is_number(wanted) and float(found) == float(wanted)
 
 
 def shorten(value: Any, limit: int = 200) -> str:

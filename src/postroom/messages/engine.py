@@ -247,9 +247,18 @@ def payload_reason(definition: Definition, violation: Violation) -> Reason:
 
 def _nothing_known(message: Message) -> Reason:
     if message.attributes is None:
-        return Reason("", "/protocoloptions", "no_definition", "a channel of the catalog", message.protocol or "none")
+        return Reason("", *_channel_of(message))
     kind = message.attributes.get("type", "none")
     return Reason("", "/envelopemetadata/type", "no_definition", "a type of the catalog", shorten(kind))
+
+
+def _channel_of(message: Message) -> tuple[str, str, str, str]:
+    wire = wire_named(message.protocol)
+    for option in wire.options:
+        value = wire.lookup(message.metadata, (option.name,)) if option.channel else None
+        if value is not None:
+            return f"/protocoloptions/{option.name}", "no_definition", f"a {option.name} of the catalog", shorten(value)
+    return "/protocoloptions", "no_definition", "a protocol of the catalog", message.protocol or "none"
 
 
 def _malformed(why: Malformed) -> Sorted:

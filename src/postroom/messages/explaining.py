@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from postroom.messages.definition import Constraint
 from postroom.messages.outcome import Match, Reason
+from postroom.messages.remedies import remedy
+
+# The constraints of definitions, by xid and place.
+Constraints = Mapping[tuple[str, str], Constraint]
 
 SENTENCES = {
     "required_missing": "{at} is missing; it must be {expected}",
@@ -14,6 +19,7 @@ SENTENCES = {
     "type_mismatch": "{at} must be of type {expected} but is {found!r}",
     "protocol_mismatch": "it is defined for {expected} and came over {found}",
     "envelope_missing": "it must be a {expected} message and has no envelope",
+    "envelope_mismatch": "it must be a {expected} message and is a {found} one",
     "null_not_allowed": "{at} is null; it must be {expected}, or left out",
     "payload_required": "{at} must have the member {expected!r}",
     "payload_additional_properties": "{at} must not have {expected}",
@@ -22,7 +28,7 @@ SENTENCES = {
     "payload_not_xml": "the payload is not XML: {found}",
     "column_mismatch": "{at} must be {expected} to fit its column but is {found!r}",
     "fits_as_well": "it fits as well, and nothing decides",
-    "no_definition": "nothing in the catalog describes it ({at} is {found!r})",
+    "no_definition": "nothing in the catalog describes it: {found!r} is not {expected}",
     "record_too_large": "it has {found}; records may have {expected}",
     "record_broken": "{found}",
     "event_broken": "it is not a CloudEvent: {found}",
@@ -42,23 +48,25 @@ def explain_reason(reason: Reason) -> str:
     return sentence.format(at=reason.at or "it", expected=reason.expected, found=reason.found)
 
 
-def explain_match(match: Match, origins: Mapping[tuple[str, str], str] | None = None) -> str:
-    """What became of a message, in a line or a few; `origins` tells which base declares a rule of a definition."""
+def explain_match(match: Match, constraints: Constraints | None = None) -> str:
+    """What became of a message, in a line or a few, with what would make it fit; `constraints` are those of the
+    definitions, by xid and place."""
     if match.outcome == "landed":
         bound = "".join(f" {name}={value}" for name, value in match.variables.items())
         return f"landed     {match.message}{' with' if bound else ''}{bound}"
-    head = f"{match.outcome:<10} {match.message or 'no definition'}"
-    lines = (
-        f"           - {_subject(reason, match)}{explain_reason(reason)}{_origin(reason, origins)}"
-        for reason in match.reasons
-    )
-    return "\n".join([head, *lines])
+    lines = [f"{match.outcome:<10} {match.message or 'no definition'}"]
+    found = [(constraints or {}).get((reason.message, reason.at)) for reason in match.reasons]
+    advice = [*map(remedy, match.reasons, found), ""]
+    for position, (reason, constraint) in enumerate(zip(match.reasons, found, strict=True)):
+        lines.append(f"           - {_subject(reason, match)}{explain_reason(reason)}{_origin(constraint)}")
+        if advice[position] and advice[position] != advice[position + 1]:  # what helps several is said once
+            lines.append(f"             {advice[position]}")
+    return "\n".join(lines)
 
 
 def _subject(reason: Reason, match: Match) -> str:
     return f"{reason.message}: " if reason.message and reason.message != match.message else ""
 
 
-def _origin(reason: Reason, origins: Mapping[tuple[str, str], str] | None) -> str:
-    origin = (origins or {}).get((reason.message, reason.at))
-    return f" (so says its base {origin})" if origin else ""
+def _origin(constraint: Constraint | None) -> str:
+    return f" (so says its base {constraint.origin})" if constraint is not None and constraint.origin else ""

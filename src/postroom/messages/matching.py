@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,10 +17,13 @@ from postroom.messages.constraints import Check, shorten
 from postroom.messages.definition import Constraint, Definition
 from postroom.messages.mapping import envelope_from
 from postroom.messages.outcome import Reason
-from postroom.protocols.cloudevents import Message
+from postroom.protocols.cloudevents import ENVELOPE, Message
 from postroom.protocols.table import canonical_protocol, wire_named
 
 _CHANNEL_MEMBERS = ("to",)
+_MOST_COMPARED = 500
+_ALIKE = 3
+"""How many characters two channels begin with alike, at least, for one to be meant for the other."""
 
 
 class Fit(msgspec.Struct, frozen=True, gc=False):
@@ -38,7 +42,11 @@ class Filter:
         self.definition = definition
         self.wire = wire_named(definition.protocol)
         deciding = [c for c in definition.protocol_constraints if c.decides]
-        self.envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        is_event = definition.envelope == ENVELOPE
+        checks = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        # Of an envelope that we do not know, the attributes are headers of the same names (C-16).
+        self.envelope, self.foreign = (checks, []) if is_event else ([], checks)
+        self._is_foreign = bool(definition.envelope) and not is_event
         self.protocol = [Check(c, definition.xid) for c in deciding]
         # Most definitions differ in constants: those are compared first, and text with text needs no more than that.
         self._constants = [
@@ -48,6 +56,11 @@ class Filter:
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
         self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
+
+    @property
+    def takes_events(self) -> bool:
+        """Whether a CloudEvent may fit: not where the definition asks for another envelope."""
+        return not self._is_foreign
 
     def _is_channel(self, check: Check) -> bool:
         option = self.wire.option(check.path[0])
@@ -71,10 +84,20 @@ class Filter:
             for check in self._open:
                 if check.problem(get(check.path[0]), bound) is not None:
                     return None
+        elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
+            return None
         for check in self.protocol:
             if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
                 return None
         return bound
+
+    def _foreign_problems(self, message: Message, bound: dict[str, str]) -> Iterator[Reason]:
+        wire = self.wire if self.definition.protocol else wire_named(message.protocol)
+        for check in self.foreign:
+            path = (wire.headers, *check.path) if wire.headers else check.path
+            problem = check.problem(wire.lookup(message.metadata, path), bound)
+            if problem is not None:
+                yield problem
 
     def mapped(self, message: Message) -> Fit | None:
         """The fit of a message without an envelope that the definition's protocol part alone tells all about."""
@@ -94,12 +117,18 @@ class Filter:
         xid = self.definition.xid
         if not self.agrees_on_protocol(message):
             found.append(
-                Reason(xid, "/protocol", "protocol_mismatch", self.definition.protocol, message.protocol or "none")
+                Reason(
+                    xid, "/protocol", "protocol_mismatch", self.definition.protocol, message.protocol or "no protocol"
+                )
             )
         if self.envelope and message.attributes is None:
             found.append(Reason(xid, "/envelope", "envelope_missing", self.definition.envelope, "no envelope"))
         elif self.envelope and message.attributes is not None:
             found += [check.problem(message.attributes.get(check.path[0]), bound) for check in self.envelope]
+        elif self._is_foreign and message.attributes is not None:
+            found.append(Reason(xid, "/envelope", "envelope_mismatch", self.definition.envelope, ENVELOPE))
+        elif self._is_foreign:
+            found += self._foreign_problems(message, bound)
         if self.agrees_on_protocol(message):
             found += [check.problem(self.wire.lookup(message.metadata, check.path), bound) for check in self.protocol]
         return [reason for reason in found if reason is not None]
@@ -113,7 +142,7 @@ class Filter:
         bound: dict[str, str] = {}
         return (
             bool(self.channel)
-            and (not self.envelope or message.attributes is None)
+            and ((not self.envelope and not self._is_foreign) or message.attributes is None)
             and all(c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel)
         )
 
@@ -144,7 +173,8 @@ class Index:
 
     def contenders(self, protocol: str, kind: str) -> list[Filter]:
         """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
-        found = [c for c in (*self._by_type.get(kind, ()), *self._others) if c.definition.protocol in ("", protocol)]
+        candidates = (c for c in (*self._by_type.get(kind, ()), *self._others) if c.takes_events)
+        found = [c for c in candidates if c.definition.protocol in ("", protocol)]
         shadowed = _bases_of_meant(found)
         found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
         return [c for c in found if not any(_always_wins(other, c) for other in found)]
@@ -173,7 +203,9 @@ class Index:
 
     def near_misses(self, message: Message) -> list[Reason]:
         """For a message that means no definition: the ones its author may have had in mind."""
-        kind = (message.attributes or {}).get("type")
+        if message.attributes is None:
+            return self._near_channels(message)
+        kind = message.attributes.get("type")
         if not isinstance(kind, str):
             return []
         if kind in self._by_type:
@@ -183,6 +215,20 @@ class Index:
             for close in self._similar_types(kind[:200])
             for candidate in self._by_type[close]
         ]
+
+    def _near_channels(self, message: Message) -> list[Reason]:
+        """Definitions of the same protocol whose channel begins like that of the message."""
+        found: list[tuple[int, Reason]] = []
+        named = (c for c in self.filters if c.channel and c.agrees_on_protocol(message))
+        for candidate in itertools.islice(named, _MOST_COMPARED):
+            check = candidate.channel[0]
+            value = candidate.wire.lookup(message.metadata, check.path)
+            problem = check.problem(value, {}) if isinstance(value, str) else None
+            shared = 0 if problem is None else _alike(value, str(check.constraint.value or ""))
+            if problem is not None and shared >= _ALIKE:
+                found.append((shared, problem))
+        found.sort(key=lambda pair: -pair[0])
+        return [reason for _, reason in found[:2]]
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019 - an index lives as long as its process
     def _similar_types(self, kind: str) -> tuple[str, ...]:
@@ -203,8 +249,13 @@ def _bases_of_meant(candidates: list[Filter]) -> frozenset[str]:
 
 def _shared_prefix(types: list[str]) -> str:
     low, high = min(types), max(types)
-    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
-    return low[:same].rpartition(".")[0]
+    return low[: _alike(low, high)].rpartition(".")[0]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((position for position, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
