@@ -12,7 +12,10 @@ from postroom.errors import MakeRefused, SchemaRefused
 from postroom.messages.constraints import Check
 from postroom.messages.making import AUTO, Draft, Maker
 from postroom.messages.outcome import Reason
+from postroom.messages.placing import put, without
+from postroom.protocols.cloudevents import is_json
 from postroom.protocols.records import Record
+from postroom.protocols.table import wire_named
 
 # Tried in turn for a payload member, until the schema objects to exactly one thing.
 _WRONG_VALUES: tuple[Any, ...] = (None, "wrong", -1_000_000_000, [], {})
@@ -35,8 +38,10 @@ def make_invalid(
     for candidate in broken:
         record = candidate.record()
         matches = [result.match for result in maker.engine.sort(record)]
-        if len(matches) == 1 and matches[0].outcome == "invalid" and len(matches[0].reasons) == 1:
-            return record, matches[0].reasons[0]
+        match = matches[0]
+        named = match.outcome == "invalid" and match.message == maker.definition.xid
+        if named and len(matches) == len(match.reasons) == 1:
+            return record, match.reasons[0]
     raise MakeRefused("no way was found to break exactly one rule of this definition.", place=maker.definition.xid)
 
 
@@ -62,12 +67,19 @@ def _broken_envelope(maker: Maker, draft: Draft) -> Iterator[Draft]:
 
 
 def _broken_metadata(maker: Maker, draft: Draft) -> Iterator[Draft]:
-    for check in maker.protocol:
-        if not check.constraint.decides or len(check.path) > 1 or check.path[0] not in draft.metadata:
+    wire = wire_named(draft.protocol)
+    for placement in maker.placements:
+        check, path = placement.check, placement.path
+        value = wire.lookup(draft.metadata, path)
+        if not check.constraint.decides or value is None:
             continue
-        wrong = _wrong(check, draft.metadata[check.path[0]])
+        if check.constraint.required:
+            yield replace(draft, metadata=without(wire, draft.metadata, path))
+        wrong = _wrong(check, value)
         if wrong is not None:
-            yield replace(draft, metadata={**draft.metadata, check.path[0]: wrong})
+            changed = without(wire, draft.metadata, path)
+            put(changed, wire, path, wrong)
+            yield replace(draft, metadata=changed)
 
 
 def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
@@ -78,8 +90,10 @@ def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
     value, violations = schema.judge(draft.body, contenttype)
     if violations:
         return
-    if draft.mode == "binary" and draft.protocol:
+    if (draft.mode == "binary" and draft.protocol) or not is_json(contenttype):
         yield replace(draft, body=draft.body[: len(draft.body) // 2])
+        if not is_json(contenttype):
+            yield replace(draft, body=draft.body + b"\xff")
     for changed in _changed(value):
         try:
             body = schema.encode(changed, contenttype)
@@ -90,7 +104,8 @@ def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
 
 
 def _changed(value: Any) -> Iterator[Any]:
-    """The value with one member left out or wrong."""
+    """The value with one member left out or wrong, or another value altogether."""
+    yield from _WRONG_VALUES
     for name in value if isinstance(value, dict) else ():
         yield {key: member for key, member in value.items() if key != name}
         yield from ({**value, name: wrong} for wrong in _WRONG_VALUES)

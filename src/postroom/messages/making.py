@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import random
-import uuid
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from postroom.errors import MakeRefused, SchemaRefused
-from postroom.formats.schema import PayloadSchema
-from postroom.messages.constraints import Check
-from postroom.messages.definition import Constraint, Definition
-from postroom.messages.engine import Engine, payload_reason
+from postroom.errors import MakeRefused
+from postroom.messages.bodies import AUTO, BodyMaker, is_json_text
+from postroom.messages.constraints import Check, shorten
+from postroom.messages.definition import Definition
+from postroom.messages.engine import Engine
 from postroom.messages.explaining import explain_reason
-from postroom.messages.property_types import is_now
-from postroom.protocols.cloudevents import ENVELOPE, header_text, is_json, wrap
+from postroom.messages.inventing import Invent, inventor
+from postroom.messages.matching import Filter
+from postroom.messages.outcome import Reason
+from postroom.messages.placing import Placement, placements, without
+from postroom.protocols.cloudevents import ENVELOPE, JSON_DATA, Message, header_text, media_type, unwrap, wrap
 from postroom.protocols.records import Record
 from postroom.protocols.table import canonical_protocol, wire_named
 from postroom.protocols.wire import Wire
 
+__all__ = ["AUTO", "Draft", "Maker"]
 
-class Auto:
-    """Stands for a payload to be invented."""
-
-
-AUTO = Auto()
+MODES = ("", "binary", "structured")
+# CloudEvents has these whether a definition names them or not (MSG-056).
+_OPTIONAL = ("subject", "dataschema", "time")
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -43,27 +43,49 @@ class Draft(msgspec.Struct, frozen=True):
         """The message on the wire."""
         if self.attributes is None:
             return Record(self.protocol, self.metadata, self.body)
-        return wrap(self.protocol, self.metadata, self.attributes, self.body, self.mode)
+        wire = wire_named(self.protocol)
+        if not (wire.contenttype and wire.contenttype[0] in self.metadata):
+            return wrap(self.protocol, self.metadata, self.attributes, self.body, self.mode)
+        # The definition may state the content type; a message has it once.
+        metadata = without(wire, self.metadata, wire.contenttype)
+        record = wrap(self.protocol, metadata, self.attributes, self.body, self.mode)
+        if self.mode == "structured" and media_type(wire.content_type(self.metadata)) == JSON_DATA:
+            return Record(record.protocol, self.metadata, record.payload)  # as many producers label such events
+        return record
 
 
 class Maker:
-    """Makes conformant messages of one definition."""
+    """Makes conformant messages of one definition. What all of them share is worked out once."""
 
     def __init__(self, definition: Definition, engine: Engine) -> None:
         self.definition = definition
         self.engine = engine
-        self.envelope = [Check(c, definition.xid) for c in definition.envelope_constraints]
-        self.protocol = [Check(c, definition.xid) for c in definition.protocol_constraints]
-
-    @property
-    def variables(self) -> list[str]:
+        self.body = BodyMaker(definition, engine)
+        self.filter = Filter(definition)
+        self.is_event = definition.envelope == ENVELOPE
+        self.envelope = self.filter.envelope
+        self.placements = placements(definition)
+        templates = [c.template for c in (*self.envelope, *(p.check for p in self.placements)) if c.template]
+        self.variables = tuple(dict.fromkeys(name for template in templates for name in template.names))
         """The placeholders that need a value, in the order they appear."""
-        templates = [check.template for check in (*self.envelope, *self.protocol) if check.template]
-        return list(dict.fromkeys(name for template in templates for name in template.names))
+        self._templates = [(c.path[0], c.template) for c in self.envelope if c.template is not None]
+        self._constants = {c.path[0]: c.constraint.value for c in self.envelope if c.constant is not None}
+        self._skeleton = {c.path[0]: self._constants.get(c.path[0]) for c in self.envelope if _is_made(c)}
+        if self.is_event and definition.contenttype:
+            self._skeleton.setdefault("datacontenttype", definition.contenttype)
+        self._invented = [(c.path[0], inventor(c.constraint)) for c in self.envelope if _is_open(c) and _is_made(c)]
+        self._open: dict[str, Check | Placement | None] = self._open_places()
+        self._proven: set[tuple[str, str]] = set()
 
     def make(self, variables: Mapping[str, Any], data: Any = None, **options: Any) -> Record:
         """A record of this definition (options as for `draft`); everything missing or wrong is said at once."""
-        return self.draft(variables, data, **options).record()
+        draft = self.draft(variables, data, **options)
+        record = draft.record()
+        # Definitions may contradict themselves: what is made for a protocol and a mode is tried once.
+        if (draft.protocol, draft.mode) not in self._proven:
+            self._prove(record)
+            self._proven.add((draft.protocol, draft.mode))
+        return record
 
     def draft(
         self,
@@ -76,124 +98,145 @@ class Maker:
     ) -> Draft:
         """The parts of a message before they are put on the wire."""
         rng = rng or random.Random()  # noqa: S311 - sample data, no secrets
-        attributes, values = self._split(variables)
-        self._require(values)
+        values, given, options = self._given(variables)
         wire = self._wire(protocol)
-        return Draft(
-            wire.name if protocol or self.definition.protocol else "",
-            self._metadata(wire, values),
-            self._attributes(values, attributes, rng) if self.definition.envelope == ENVELOPE else None,
-            self._body(data, rng),
-            mode or self.definition.mode or "binary",
-        )
+        if mode not in MODES:
+            raise self._refused(f"there is no mode {mode!r}.", "Say binary or structured.")
+        attributes = self._attributes(values, given, rng) if self.is_event else None
+        metadata: dict[str, Any] = {}
+        for placement in self.placements:
+            placement.put(metadata, wire, values, options, rng)
+        contenttype = self.definition.contenttype
+        if attributes is not None:
+            contenttype = str(attributes.get("datacontenttype", ""))
+        body = self.body.make(data, contenttype, rng)
+        if attributes is not None and body and not contenttype and not is_json_text(body):
+            attributes["datacontenttype"] = _kind_of(body)  # without a content type, data is JSON
+        name = wire.name if protocol or self.definition.protocol else ""
+        if attributes is None and not name:
+            raise self._refused("it has neither envelope nor protocol.", "Say the protocol, like HTTP or KAFKA.")
+        return Draft(name, metadata, attributes, body, mode or self.definition.mode or "binary")
 
-    def _split(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Given names are placeholders first, then envelope attributes without a fixed value."""
-        placeholders = set(self.variables)
-        free = {check.path[0] for check in self.envelope if check.constant is None and check.template is None}
-        unknown = [name for name in given if name not in placeholders and name not in free]
-        if unknown:
-            known = ", ".join(sorted(placeholders | free)) or "none"
-            raise MakeRefused(
-                f"the definition has no variable {', '.join(map(repr, unknown))}; it has: {known}.",
-                place=self.definition.xid,
-            )
-        values = {name: header_text(value) for name, value in given.items() if name in placeholders}
-        types = {check.path[0]: check.constraint.type for check in self.envelope}
-        return {name: _typed(types[name], value) for name, value in given.items() if name not in placeholders}, values
+    def _open_places(self) -> dict[str, Check | Placement | None]:
+        """What may be given beside placeholders: attributes and options that the definition leaves open, by name."""
+        places: dict[str, Check | Placement | None] = {}
+        for placement in self.placements:
+            if _is_open(placement.check):
+                places[f"protocoloptions.{placement.name}"] = places[placement.name] = placement
+        if self.is_event:
+            declared = {check.path[0] for check in self.envelope}
+            places |= {name: None for name in _OPTIONAL if name not in declared}
+            places |= {check.path[0]: check for check in self.envelope if _is_open(check)}
+        return places
 
-    def _require(self, values: Mapping[str, str]) -> None:
+    def _given(self, given: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any], dict[str, Any]]:
+        """Values of placeholders, attributes and options; names are placeholders first, then what is left open."""
+        values: dict[str, str] = {}
+        attributes: dict[str, Any] = {}
+        options: dict[str, Any] = {}
+        problems: list[str] = []
+        for name, value in given.items():
+            text = header_text(value)
+            if not _is_text(text):
+                problems.append(f"{name} is not text that can be sent")
+            elif name in self.variables:
+                values[name] = text
+            elif name in self._open:
+                place = self._open[name]
+                if isinstance(place, Placement):
+                    options[place.name] = _fitting(place.check, value, problems)
+                else:
+                    attributes[name] = _fitting(place, value, problems)
+            else:
+                problems.append(self._unknown(name))
         missing = [name for name in self.variables if not values.get(name)]
         if missing:
-            raise MakeRefused(
-                f"values are missing for {', '.join(missing)}.",
-                place=self.definition.xid,
-                remedy=f"Give each one, like {missing[0]}=VALUE.",
-            )
+            problems.append(f"values are missing for {', '.join(missing)}")
+        if problems:
+            remedy = f"Give each one, like {missing[0]}=VALUE." if missing else ""
+            raise self._refused(f"{'; '.join(problems)}.", remedy)
+        return values, attributes, options
+
+    def _unknown(self, name: str) -> str:
+        fixed = self._constants.get(name)
+        if fixed is not None:
+            return f"{name} is fixed: it is {shorten(fixed)!r}"
+        known = sorted({*self.variables, *(name for name in self._open if not name.startswith("protocoloptions."))})
+        return f"the definition has no variable {name!r}; it has: {', '.join(known) or 'none'}"
 
     def _wire(self, protocol: str) -> Wire:
         own = self.definition.protocol
         if protocol and own and canonical_protocol(protocol) != own:
-            raise MakeRefused(f"the definition is for {own}, not for {protocol}.", place=self.definition.xid)
+            raise self._refused(f"the definition is for {own}, not for {protocol}.")
         wire = wire_named(protocol or own)
-        if protocol and not wire.options:
+        if protocol and not own and not wire.options:
             raise MakeRefused(f"there is no protocol {protocol!r} that we know.", remedy="Try KAFKA, MQTT/5.0, HTTP.")
         return wire
 
     def _attributes(self, values: Mapping[str, str], given: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for check in self.envelope:
-            name = check.path[0]
-            value = given.get(name, _fill(check, values))
-            if value is None and (check.constraint.required or name == "time"):
-                value = _invent(check.constraint, rng)
-            if value is not None:
-                made[name] = value
-        if self.definition.contenttype and "datacontenttype" not in made:
-            made["datacontenttype"] = self.definition.contenttype
+        made = self._skeleton.copy()
+        for name, template in self._templates:
+            made[name] = template.expand(values)
+        invent: Invent
+        for name, invent in self._invented:
+            if name not in given:
+                made[name] = invent(rng)
+        made.update(given)
         return made
 
-    def _metadata(self, wire: Wire, values: Mapping[str, str]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for check in self.protocol:
-            value = _fill(check, values)
-            if value is None:
-                continue
-            if len(check.path) == 1:
-                made[check.path[0]] = value
-            else:
-                _place(made, wire, check.path, value)
-        return made
+    def _prove(self, record: Record) -> None:
+        found = [reason for message in unwrap(record) for reason in self._faults(message)]
+        if found:
+            says = "; ".join(explain_reason(reason) for reason in found[:3])
+            raise self._refused(f"no message can be made that fits it: {says}.", "`postroom lint` says more.")
 
-    def _body(self, data: Any, rng: random.Random) -> bytes:
-        schema = self.engine.schema(self.definition)
-        if data is None:
-            if schema is None:
-                return b""
-            raise MakeRefused(
-                "the definition needs data.",
-                place=self.definition.xid,
-                remedy="Give some, or `auto` to invent it.",
-            )
-        if isinstance(data, Auto):
-            if schema is None:
-                return b"{}"
-            data = self._invented(schema, rng)
-        if schema is None:
-            return data if isinstance(data, bytes) else header_text(data).encode()
-        contenttype = self.definition.contenttype
-        body = data if isinstance(data, bytes) else self._encoded(schema, data, contenttype)
-        _, violations = schema.judge(body, contenttype)
-        if violations and isinstance(data, bytes) and not is_json(contenttype):
-            # People write down in JSON what a payload in a binary format, or in XML, is to say.
-            value = _read_json(data)
-            if value is not None:
-                body = self._encoded(schema, value, contenttype)
-                _, violations = schema.judge(body, contenttype)
-        if violations:
-            reasons = [explain_reason(payload_reason(self.definition, violation)) for violation in violations[:5]]
-            raise MakeRefused(f"the data does not fit: {'; '.join(reasons)}.", place=self.definition.xid)
-        return body
+    def _faults(self, message: Any) -> list[Reason]:
+        if isinstance(message, Message):
+            return [] if self.filter.variables(message) is not None else self.filter.reasons(message)
+        return [Reason("", message.at, message.code, message.expected, message.found)]
 
-    def _encoded(self, schema: PayloadSchema, data: Any, contenttype: str) -> bytes:
-        try:
-            return schema.encode(data, contenttype)
-        except SchemaRefused as error:
-            place = f"{self.definition.xid}{error.place}"
-            raise MakeRefused(error.sentence, place=place, remedy=error.remedy) from None
-
-    def _invented(self, schema: Any, rng: random.Random) -> Any:
-        try:
-            return schema.sample(rng)
-        except SchemaRefused as error:
-            raise MakeRefused(error.sentence, place=self.definition.xid, remedy=error.remedy) from None
+    def _refused(self, sentence: str, remedy: str = "") -> MakeRefused:
+        return MakeRefused(sentence, place=self.definition.xid, remedy=remedy)
 
 
-def _read_json(data: bytes) -> Any:
+def _fitting(check: Check | None, value: Any, problems: list[str]) -> Any:
+    if check is None:
+        return value
+    value = _typed(check.constraint.type, value)
+    reason = check.problem(value, {})
+    if reason is not None:
+        problems.append(explain_reason(reason))
+    return value
+
+
+def _is_open(check: Check) -> bool:
+    return check.constant is None and check.template is None
+
+
+def _is_made(check: Check) -> bool:
+    """Whether every message gets it: what has a value or must be there, and the time (MSG-060)."""
+    return not _is_open(check) or check.constraint.required or _is_stamped(check)
+
+
+def _is_stamped(check: Check) -> bool:
+    # MSG-053: a timestamp whose value is "now" is stamped.
+    return check.path == ("time",) or check.constraint.value is not None
+
+
+def _is_text(text: str) -> bool:
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def _kind_of(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain"
 
 
 def _typed(kind: str, value: Any) -> Any:
@@ -204,39 +247,3 @@ def _typed(kind: str, value: Any) -> Any:
         return msgspec.json.decode(value.encode())
     except msgspec.DecodeError:
         return value
-
-
-def _fill(check: Check, values: Mapping[str, str]) -> Any:
-    if check.template is not None:
-        return check.template.expand(values)
-    if is_now(check.constraint.value):
-        return None
-    return check.constraint.value if check.constant is not None else None
-
-
-def _invent(constraint: Constraint, rng: random.Random) -> Any:
-    """A value for a required attribute that the definition leaves open."""
-    makers: dict[str, Callable[[], Any]] = {
-        "timestamp": lambda: datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "integer": lambda: rng.randrange(1000),
-        "number": lambda: round(rng.random(), 3),
-        "boolean": lambda: rng.random() < 0.5,
-        "uri": lambda: f"https://example.com/{rng.randrange(10_000)}",
-        "duration": lambda: f"PT{rng.randrange(1, 60)}S",
-        "binary": lambda: "cG9zdHJvb20=",
-    }
-    if constraint.path == ("id",):
-        return str(uuid.UUID(int=rng.getrandbits(128), version=4))
-    if constraint.path == ("source",):
-        return "/postroom/make"
-    maker = makers.get(constraint.type)
-    return maker() if maker else f"{constraint.path[-1]}{rng.randrange(10_000)}"
-
-
-def _place(metadata: dict[str, Any], wire: Wire, path: tuple[str, ...], value: Any) -> None:
-    option = wire.option(path[0])
-    as_map = wire.headers_as_map or (option is not None and option.shape == "section")
-    if as_map:
-        metadata.setdefault(path[0], {})[path[1]] = value
-    else:
-        metadata.setdefault(path[0], []).append({"name": path[1], "value": value})
