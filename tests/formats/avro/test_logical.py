@@ -45,6 +45,8 @@ MEANT: list[tuple[Any, Any, Any]] = [
     (on("bytes", "decimal", precision=4, scale=2), b"\xff", D("-0.01")),
     (on("bytes", "decimal", precision=4, scale=2), b"\x00\x00\x27\x0f", D("99.99")),
     (on("bytes", "decimal", precision=4), b"\x05", D(5)),
+    (on("bytes", "decimal", precision=1), b"\xff\xff\xff\xfb", D(-5)),
+    (fixed(16, "decimal", precision=4, scale=2), b"\x00" * 14 + b"\x27\x0f", D("99.99")),
     (on("bytes", "decimal", precision=40, scale=2), b"\x01\x00", "2.56"),
     (fixed(4, "decimal", precision=9, scale=9), b"\x00\x00\x00\x01", D("0.000000001")),
     (fixed(12, "duration"), b"\x01\0\0\0\x02\0\0\0\xff\xff\xff\xff", "P1M2DT4294967.295S"),

@@ -175,12 +175,11 @@ def _decimal_meaning(logical: Logical) -> Conversion:
     # With room for whatever the check lets pass: nothing may be rounded.
     context = decimal.Context(prec=max(logical.precision, 1))
     is_wide = logical.precision > WIDEST_DECIMAL
-    # The text of an integer of n bytes has at most 2.41 n digits.
-    longest = logical.precision // 2 + 2
 
     def number(raw: bytes) -> decimal.Decimal | str:
-        unscaled = int.from_bytes(raw, "big", signed=True) if len(raw) <= longest else None
-        if unscaled is None or not -limit < unscaled < limit:
+        # However long: a small number may have many bytes, and a fixed one has all of its size.
+        unscaled = int.from_bytes(raw, "big", signed=True)
+        if not -limit < unscaled < limit:
             raise Misfit("payload_precision", f"a number of at most {logical.precision} digits", "longer")
         value = decimal.Decimal(unscaled).scaleb(-logical.scale, context)
         return format(value, "f") if is_wide else value
