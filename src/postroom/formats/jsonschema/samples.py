@@ -22,12 +22,15 @@ _TRIES = 40
 _DEEPEST = 8
 _FATHOMLESS = 40
 _MOST_VALUES = 20_000
+# In all tries together.
+_MOST_INVENTED = 60_000
 _REMEDY = "Give your own with --data."
 
 
 def sample(documents: Documents, start: Located, rng: random.Random, is_valid: Callable[[Any], bool]) -> Any:
     """A value the validator accepts, within a bounded number of tries."""
     texts, gatherer = TextMaker(rng), Gatherer(documents, rng)
+    invented = 0
     for attempt in range(_TRIES):
         # Members that may be left out are left out more and more: fewer of them, fewer contradictions.
         inventor = _Inventor(gatherer, texts, generosity=max(0.0, 0.8 - attempt / 15))
@@ -38,7 +41,8 @@ def sample(documents: Documents, start: Located, rng: random.Random, is_valid: C
                 return value
         except (TooMuch, RecursionError, ValueError):
             # Another choice may end sooner.
-            if gatherer.exhausted:
+            invented += inventor.made
+            if gatherer.exhausted or invented > _MOST_INVENTED:
                 break
     raise SchemaRefused("no fitting data could be invented for this schema.", remedy=_REMEDY)
 
