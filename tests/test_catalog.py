@@ -28,6 +28,48 @@ def test_messages_that_endpoints_own_belong_to_them() -> None:
     assert definition.xid == "/endpoints/e/messages/ping"
 
 
+EVENT_DEFINITION = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "ping"}}}
+REFERENCES = {
+    "xid": "/messagegroups/alarms",
+    "pointer": "#/messagegroups/alarms",
+    "URL": "https://registry.example/messagegroups/alarms",
+    "slash": "/messagegroups/alarms/",
+    "escaped": "/messagegroups/al%61rms",
+}
+
+
+@pytest.mark.feature("EP-012", "EP-013")
+@pytest.mark.parametrize("reference", REFERENCES.values(), ids=REFERENCES)
+def test_the_message_groups_of_an_endpoint_are_named_in_any_way(reference: str) -> None:
+    groups = {"alarms": {"messages": {"a": EVENT_DEFINITION}}, "others": {"messages": {"b": EVENT_DEFINITION}}}
+    endpoint = {"messagegroups": [reference, "https://elsewhere.example/messagegroups/others", 7]}
+    tree = {"self": "https://registry.example/", "messagegroups": groups, "endpoints": {"e": endpoint}}
+    assert [found.id for found in Catalog(tree).for_endpoint("/endpoints/e").definitions] == ["a"]
+
+
+@pytest.mark.feature("EP-012", "EP-013")
+def test_borrowed_messages_belong_to_the_contract() -> None:
+    borrowed = {"meta": {"xref": "/messagegroups/alarms/messages/a"}}
+    tree = {
+        "messagegroups": {
+            "alarms": {"messages": {"a": EVENT_DEFINITION}},
+            "shelf": {"messages": {"mine": borrowed}},
+        },
+        "endpoints": {
+            "by-group": {"messagegroups": ["/messagegroups/shelf"]},
+            "itself": {"messages": {"mine": borrowed, "own": EVENT_DEFINITION}},
+            "empty": {"messagegroups": "/messagegroups/alarms"},
+        },
+    }
+    catalog = Catalog(tree)
+    assert [found.xid for found in catalog.for_endpoint("by-group").definitions] == ["/messagegroups/alarms/messages/a"]
+    assert [found.id for found in catalog.for_endpoint("itself").definitions] == ["own", "a"]
+    assert catalog.for_endpoint("empty").definitions == ()
+    ping = {"specversion": "1.0", "id": "1", "source": "/s", "type": "ping"}
+    assert catalog.for_endpoint("by-group").match(ping).message == "/messagegroups/alarms/messages/a"
+    assert catalog.for_endpoint("empty").match(ping).outcome == "unmatched"
+
+
 def test_a_definition_that_cannot_be_used_leaves_the_others_alone() -> None:
     messages = {
         "good": {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "good"}}},

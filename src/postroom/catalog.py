@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from postroom.documents.sources import read_source
-from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown, RecordRefused
+from postroom.errors import DefinitionRefused, MessageUnknown, RecordRefused
 from postroom.messages.compiling import compile_catalog
+from postroom.messages.contracts import contract
 from postroom.messages.definition import CompiledCatalog, Constraint, Definition
 from postroom.messages.dispatching import Dispatcher, Handler, Otherwise
 from postroom.messages.engine import Engine
@@ -20,7 +21,7 @@ from postroom.messages.explaining import explain_match
 from postroom.messages.intake import as_record, taken_in
 from postroom.messages.making import Maker
 from postroom.messages.outcome import Match
-from postroom.messages.tree import Tree, local_path, members
+from postroom.messages.tree import Tree
 from postroom.protocols.cloudevents import Malformed
 from postroom.protocols.records import Record, render_record
 from postroom.settings import Settings, load_settings
@@ -153,16 +154,9 @@ class Catalog:
         return f"Did you mean {ids[close[0]]}?" if close else f"It has {len(ids)} messages."
 
     def for_endpoint(self, xid: str) -> Catalog:
-        """The contract of an endpoint: its own messages and those of its message groups."""
-        identifier = xid.strip("/").removeprefix("endpoints/")
-        endpoint = members(self.tree, "endpoints").get(identifier)
-        if endpoint is None:
-            known = ", ".join(members(self.tree, "endpoints")) or "none"
-            raise DocumentRefused(f"the catalog has no endpoint {xid!r}; it has: {known}.")
-        references = endpoint.get("messagegroups") or []
-        groups = {local_path(reference, self.tree) for reference in references if isinstance(reference, str)}
-        groups.add(f"/endpoints/{identifier}")
-        chosen = tuple(definition for definition in self.definitions if definition.group in groups)
+        """The contract of an endpoint: its own messages, those of its message groups, and those that either borrow."""
+        xids = contract(self.tree, xid)
+        chosen = tuple(definition for definition in self.definitions if definition.xid in xids)
         return Catalog(
             self.tree, settings=self.settings, compiled=msgspec.structs.replace(self.compiled, definitions=chosen)
         )

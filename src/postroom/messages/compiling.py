@@ -11,6 +11,7 @@ from postroom.errors import DefinitionRefused
 from postroom.formats.table import format_named
 from postroom.messages.bases import Chain, Fetch, chain_of, declarer, merged
 from postroom.messages.constraints import Check
+from postroom.messages.contracts import borrowed_from
 from postroom.messages.definition import CompiledCatalog, Constraint, Definition
 from postroom.messages.schema_documents import with_fetched
 from postroom.messages.schema_sources import schema_source, stored_schemas
@@ -32,7 +33,7 @@ def compile_catalog(tree: Tree, fetch: Fetch | None = None) -> tuple[CompiledCat
     definitions: list[Definition] = []
     refused: list[DefinitionRefused] = []
     for place in message_places(tree):
-        if _borrowed(place):
+        if borrowed_from(place):  # an xref is its target and never competes with it
             continue
         try:
             definitions.append(compile_definition(tree, place, fetch))
@@ -85,12 +86,6 @@ def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constrai
     own = chain[0][0]
     origins = ((constraint, declarer(chain, constraint.at)) for constraint in constraints)
     return tuple(msgspec.structs.replace(c, origin=origin if origin != own else "") for c, origin in origins)
-
-
-def _borrowed(place: Place) -> bool:
-    # An xref is its target and never competes with it.
-    meta = place.owner["messages"][place.id].get("meta")
-    return isinstance(meta, dict) and isinstance(meta.get("xref"), str)
 
 
 def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
