@@ -54,8 +54,10 @@ def _fetch(name: str, coordinates: Sequence[str], folder: Path) -> None:
     command += ["-retrieve", pattern, "-types", "jar", "bundle"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stdout + done.stderr).strip().splitlines()
-        absent(f"the Java libraries of {name}", f"Ivy did not get them: {said[-1] if said else 'without a word'}")
+        said = [
+            line.strip() for line in (done.stdout + done.stderr).splitlines() if "rror" in line or "xception" in line
+        ]
+        absent(f"the Java libraries of {name}", f"Ivy did not get them: {said[0] if said else 'it does not say why'}")
     part.rename(folder)
 
 

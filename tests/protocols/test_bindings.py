@@ -379,3 +379,21 @@ def test_data_that_leaves_in_structured_mode(datacontenttype: str, body: bytes, 
 
 def test_an_empty_batch_says_nothing() -> None:
     assert refused(Record("HTTP", LABELS["HTTP"](JSON_BATCH), b"[]")).code == "empty_batch"
+
+
+@pytest.mark.parametrize("media", [JSON_EVENT, "application/json", ""])
+def test_a_byte_order_mark_before_an_event_is_skipped(media: str) -> None:
+    record = Record("HTTP", LABELS["HTTP"](media), b"\xef\xbb\xbf" + json.dumps(EVENT).encode())
+    assert only(record).attributes == EVENT
+
+
+def test_a_byte_order_mark_before_a_batch_is_skipped() -> None:
+    payload = b"\xef\xbb\xbf" + json.dumps([EVENT]).encode()
+    assert only(Record("HTTP", LABELS["HTTP"](JSON_BATCH), payload)).attributes == EVENT
+
+
+def test_a_reason_says_which_event_of_a_batch_it_means() -> None:
+    batch = [EVENT, {**EVENT, "specversion": "0.3"}, 5, {**EVENT, "data_base64": "%"}]
+    found = unwrap(Record("KAFKA", LABELS["KAFKA"](JSON_BATCH), json.dumps(batch).encode()))
+    places = [message.at for message in found if isinstance(message, Malformed)]
+    assert places == ["/payload/1/specversion", "/payload/2", "/payload/3/data_base64"]

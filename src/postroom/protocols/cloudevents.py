@@ -21,6 +21,7 @@ _EVENT = (JSON_EVENT, EVENT_MEDIA)
 _BATCH = (JSON_BATCH, EVENT_MEDIA + "-batch")
 JSON_DATA = "application/json"
 _BODY = frozenset(("data", "data_base64"))
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _IDENTIFYING = ("specversion", "id", "source", "type")
 
 _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -94,10 +95,11 @@ def _binary(record: Record, wire: Wire, binary: dict[str, Any], stated: str) -> 
 
 def _is_event_json(payload: bytes) -> bool:
     """Whether a body that nobody announced is an event all the same."""
-    if payload.lstrip()[:1] != b"{":
+    text = payload.removeprefix(_BYTE_ORDER_MARK)
+    if text.lstrip()[:1] != b"{":
         return False
     try:
-        members = _envelope_decoder.decode(payload)
+        members = _envelope_decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return all(bytes(members.get(name, b"null")) != b"null" for name in _IDENTIFYING)
@@ -110,30 +112,30 @@ def media_type(content_type: str) -> str:
 
 def _batch(record: Record) -> list[Message | Malformed]:
     try:
-        events = _batch_decoder.decode(record.payload)
+        events = _batch_decoder.decode(record.payload.removeprefix(_BYTE_ORDER_MARK))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return [Malformed("/payload", "batch_broken", "a JSON array of CloudEvents", str(error))]
     if not events:
         # A record must end somewhere; an empty batch says nothing that could land.
         return [Malformed("/payload", "empty_batch", "at least one event", "an empty batch")]
-    return [_structured(record, bytes(event)) for event in events]
+    return [_structured(record, bytes(event), f"/payload/{number}") for number, event in enumerate(events)]
 
 
-def _structured(record: Record, text: bytes) -> Message | Malformed:
+def _structured(record: Record, text: bytes, at: str = "/payload") -> Message | Malformed:
     try:
-        members = _envelope_decoder.decode(text)
+        members = _envelope_decoder.decode(text.removeprefix(_BYTE_ORDER_MARK))
         decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
         attributes = {name: value for name, value in decoded if value is not None}
         if _has(members, "data") and _has(members, "data_base64"):
-            return Malformed("/payload", "event_broken", "either data or data_base64", "both")
+            return Malformed(at, "event_broken", "either data or data_base64", "both")
         body, contenttype = _structured_body(members, attributes)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Malformed("/payload", "event_broken", "a CloudEvent in JSON", str(error))
+        return Malformed(at, "event_broken", "a CloudEvent in JSON", str(error))
     except (binascii.Error, ValueError):
-        return Malformed("/payload/data_base64", "event_broken", "valid base64", "something else")
+        return Malformed(f"{at}/data_base64", "event_broken", "valid base64", "something else")
     if attributes.get("specversion") != VERSION:
         found = attributes.get("specversion", "none")
-        return Malformed("/payload/specversion", "specversion_unknown", VERSION, str(found))
+        return Malformed(f"{at}/specversion", "specversion_unknown", VERSION, str(found))
     return Message(record.protocol, record.metadata, attributes, body, "structured", contenttype)
 
 
