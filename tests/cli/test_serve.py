@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -136,21 +137,59 @@ def _is_alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("worker_first", [False, True])
 def test_no_worker_outlives_its_parent(tmp_path: Path, worker_first: bool) -> None:
-    with serving("--db", f"sqlite:///{tmp_path}/registry.db") as (process, _):
-        workers = _children(process.pid)
+    with serving("--workers", "2", "--db", f"sqlite:///{tmp_path}/registry.db") as (process, url):
+        workers = _workers(process.pid)
+        assert len(workers) == 2
         if worker_first:
             os.kill(workers[0], signal.SIGKILL)
-            deadline = time.monotonic() + 10
-            while time.monotonic() < deadline and set(_children(process.pid)) <= set(workers):
+            deadline = time.monotonic() + 30
+            while time.monotonic() < deadline and set(_workers(process.pid)) <= set(workers):
                 time.sleep(0.001)
-            workers = _children(process.pid)
-        assert workers
+            assert httpx.get(url, timeout=30).status_code == 200
+            workers = _workers(process.pid)
+            assert len(workers) == 2
         process.kill()
         process.wait(10)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 30
         while time.monotonic() < deadline and any(map(_is_alive, workers)):
             time.sleep(0.1)
         assert not any(map(_is_alive, workers))
+
+
+def test_a_worker_that_cannot_start_ends_the_service(tmp_path: Path) -> None:
+    database = tmp_path / "registry.db"
+    with serving("--workers", "2", "--db", f"sqlite:///{database}") as (process, _):
+        for file in tmp_path.glob("registry.db*"):
+            file.unlink()
+        database.write_bytes(b"this is no database" * 100)
+        os.kill(_workers(process.pid)[0], signal.SIGKILL)
+        assert process.wait(60) == 3
+
+
+def test_workers_log_like_their_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "postroom", "serve", "--port", "0", "--workers", "2", "-v"]
+    database = ("--db", f"sqlite:///{tmp_path}/registry.db")
+    with subprocess.Popen([*command, *database], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        url = process.stdout.readline().removeprefix("listening on ").strip()
+        instance = httpx.get(f"{url}/nowhere").json()["instance"]
+        process.send_signal(signal.SIGTERM)
+        lines = [json.loads(line) for line in process.stderr]
+        assert process.wait(30) == 0
+    assert [line["instance"] for line in lines if line["logger"] == "postroom.http"] == [instance]
+
+
+def _workers(pid: int) -> list[int]:
+    """The processes that answer; Python keeps another one beside them."""
+    return [one for one in _children(pid) if b"spawn_main" in _command(one)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _children(pid: int) -> list[int]:

@@ -12,10 +12,13 @@ from pathlib import Path
 
 
 @contextmanager
-def serving(database: str, *arguments: str, program: str = "postroom") -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(
+    database: str, *arguments: str, program: str = "postroom", **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs."""
     command = [sys.executable, "-m", program, "serve", "--db", database, "--port", "0", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    env = {**os.environ, **environment}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
