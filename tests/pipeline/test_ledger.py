@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.pipeline.commit import apply_manifest, plan_manifest
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import LEDGER
-from postroom.pipeline.ledger import SCHEMA, find_entry, read_ledger
+from postroom.pipeline.ledger import SCHEMA, find_entry, is_committed, read_ledger
 from postroom.pipeline.manifest import put_manifest, unfinished
 
 
@@ -49,3 +49,32 @@ def test_a_ledger_of_an_earlier_version_goes_on(fleet: Any, lake: Lake, catalog:
         ("early", "sort", 1),
         (job.run, "sort", 24),
     ]
+
+
+def enter(fleet: Any, lake: Lake, catalog: Catalog, batch: int) -> None:
+    job = fleet.job(lake, catalog.compiled, batch=batch)
+    apply_manifest(lake, plan_manifest(lake, job, "records", []))
+
+
+def test_only_the_file_of_a_batch_is_read(fleet: Any, lake: Lake, catalog: Catalog) -> None:
+    enter(fleet, lake, catalog, 0)
+    others = set(lake.path(LEDGER).glob("*.parquet"))
+    enter(fleet, lake, catalog, 1)
+    for file in others:
+        file.unlink()
+    entry = find_entry(lake, "run1", 1)
+    assert entry is not None
+    assert entry.batch == 1
+
+
+def test_a_long_ledger_is_tidied_up_and_keeps_what_it_knows(
+    fleet: Any, lake: Lake, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.pipeline.ledger.TIDY_EVERY", 4)
+    for batch in range(6):
+        enter(fleet, lake, catalog, batch)
+    assert len(DeltaTable(lake.path(LEDGER)).file_uris()) == 3
+    assert [entry.batch for entry in read_ledger(lake)] == [0, 1, 2, 3, 4, 5]
+    assert all(find_entry(lake, "run1", batch) for batch in range(6))
+    assert is_committed(str(lake.path(LEDGER)), "run1", 5)
+    assert not is_committed(str(lake.path(LEDGER)), "run1", 6)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import LEDGER
 from postroom.pipeline.manifest import Change, Manifest
+
+log = logging.getLogger(__name__)
 
 _COUNTS = pa.map_(pa.string(), pa.int64())
 _MOMENT = pa.timestamp("us", tz="UTC")
@@ -34,6 +40,10 @@ SCHEMA = pa.schema(
         ("replayed", pa.int64()),
     ]
 )
+
+
+# Opening a hundred small files takes about as long as a commit.
+TIDY_EVERY = 100
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,13 +91,24 @@ def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
     rows = pa.Table.from_pylist([_row(entry)], schema=SCHEMA)
     properties = commit_properties(manifest.run, manifest.batch)
     write_deltalake(path, rows, mode="append", schema_mode="merge", commit_properties=properties)
+    _tidy(path)
     return entry
+
+
+def _tidy(path: str) -> None:
+    """Make one file of many from time to time: a stream adds a row, and with it a file, every few seconds."""
+    table = DeltaTable(path)
+    if table.version() % TIDY_EVERY == TIDY_EVERY - 1:
+        try:
+            table.optimize.compact()
+        except DeltaError as error:  # the entry is written; the next time will do
+            log.warning("the ledger could not be tidied up: %s", error)
 
 
 def find_entry(lake: Lake, run: str, batch: int) -> LedgerEntry | None:
     """The entry of a batch, or None when it is not completely in the lake."""
-    # The statistics of the files tell which of them can have it: a long ledger is not read as a whole.
-    return next(iter(_entries(lake, [("run", "=", run), ("batch", "=", batch)])), None)
+    found = (entry for entry in _entries(lake, (run, batch)) if entry.run == run and entry.batch == batch)
+    return next(found, None)
 
 
 def read_ledger(lake: Lake) -> list[LedgerEntry]:
@@ -95,12 +116,34 @@ def read_ledger(lake: Lake) -> list[LedgerEntry]:
     return sorted(_entries(lake), key=lambda entry: (entry.committed, entry.batch))
 
 
-def _entries(lake: Lake, filters: list[tuple[str, str, Any]] | None = None) -> list[LedgerEntry]:
+def _entries(lake: Lake, wanted: tuple[str, int] | None = None) -> Iterator[LedgerEntry]:
     if not lake.has(LEDGER):
-        return []
-    rows = DeltaTable(lake.path(LEDGER)).to_pyarrow_table(filters=filters).to_pylist(maps_as_pydicts="strict")
-    # A ledger that an earlier version began has no values in the newer columns.
-    return [msgspec.convert({k: v for k, v in row.items() if v is not None}, LedgerEntry) for row in rows]
+        return
+    # Not through the table itself: Arrow then calls Python from its own threads, and at times one of them is still at
+    # it when the interpreter ends, which aborts the process.
+    for path in _files(DeltaTable(lake.path(LEDGER)), wanted):
+        rows = pq.ParquetFile(lake.path(LEDGER) / path).read(use_threads=False).to_pylist(maps_as_pydicts="strict")
+        for row in rows:
+            # A ledger that an earlier version began has no values in the newer columns.
+            yield msgspec.convert({name: value for name, value in row.items() if value is not None}, LedgerEntry)
+
+
+def _files(table: DeltaTable, wanted: tuple[str, int] | None) -> list[str]:
+    """The files of the ledger, or those that can have a batch by their statistics: a long one is not read through."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    paths: list[str] = actions.column("path").to_pylist()
+    names = ("min.run", "max.run", "min.batch", "max.batch")
+    if wanted is None or not set(names) <= set(actions.column_names):
+        return paths
+    limits = zip(*(actions.column(name).to_pylist() for name in names), strict=True)
+    return [path for path, limit in zip(paths, limits, strict=True) if _may_have(*limit, *wanted)]
+
+
+def _may_have(*values: Any) -> bool:
+    first_run, last_run, first_batch, last_batch, run, batch = values
+    if None in values:
+        return True
+    return bool(first_run <= run <= last_run and first_batch <= batch <= last_batch)
 
 
 def _check(lake: Lake, entry: LedgerEntry) -> None:
