@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import random
 import socket
 import subprocess
 import time
@@ -33,10 +35,12 @@ _JAVA_OPTIONS = (
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+    """A port that nobody listens on, from a range that systems do not hand out to clients in the meantime."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Broker:

@@ -82,6 +82,16 @@ def test_what_a_definition_leaves_open_is_left_open() -> None:
     assert to_amqp({"protocol": "AMQP/1.0"}).address is None
 
 
+def test_header_values_are_sent_as_cloudevents_writes_them() -> None:
+    headers = [{"name": "urgent", "value": True}, {"name": "count", "value": 3}, {"name": "none", "value": None}]
+    written = [("urgent", "true"), ("count", "3")]
+    assert to_kafka({"protocol": "KAFKA", "metadata": {"headers": headers}})["headers"] == [*written, ("none", None)]
+    assert to_http({"protocol": "HTTP", "metadata": {"headers": headers}})["headers"] == written
+    assert to_nats({"protocol": "NATS", "metadata": {"headers": headers}})["headers"] == dict(written)
+    sent = to_mqtt({"protocol": "MQTT/5.0", "metadata": {"user_properties": headers}})
+    assert sent["properties"].UserProperty == written
+
+
 def test_http_queries_and_repeated_headers_are_kept() -> None:
     request = httpx.Request("GET", "http://bakery.example/a%20b?line=rye&line=wheat", headers=[("x", "1"), ("x", "2")])
     metadata = from_http(request).metadata

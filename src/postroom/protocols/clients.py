@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.protocols.cloudevents import header_text
 from postroom.protocols.records import Record, line_of, parse_record
 from postroom.protocols.wire import pairs, timestamp_text
 
@@ -37,7 +38,8 @@ def to_kafka(sendable: Sendable) -> dict[str, Any]:
     found = record.metadata
     key = base64.b64decode(found["key_base64"]) if "key_base64" in found else found.get("key")
     arguments: dict[str, Any] = {name: found[name] for name in ("topic", "partition") if name in found}
-    return {**arguments, "key": key, "value": record.payload or None, "headers": list(pairs(found.get("headers")))}
+    headers = [(name, _sent(value)) for name, value in pairs(found.get("headers"))]
+    return {**arguments, "key": key, "value": record.payload or None, "headers": headers}
 
 
 _MQTT_PROPERTIES = {
@@ -78,7 +80,7 @@ def to_mqtt(sendable: Sendable) -> dict[str, Any]:
     for name, theirs in _MQTT_PROPERTIES.items():
         if name in found:
             setattr(properties, theirs, base64.b64decode(found[name]) if name == "correlation_data" else found[name])
-    users = [(name, str(value)) for name, value in pairs(found.get("user_properties"))]
+    users = _texts(found.get("user_properties"))
     if users:
         properties.UserProperty = users
     return {**arguments, "properties": properties}
@@ -98,7 +100,7 @@ def to_nats(sendable: Sendable) -> dict[str, Any]:
     record = _record(sendable)
     found = record.metadata
     arguments = {"subject": found["subject"]} if "subject" in found else {}
-    headers = {name: str(value) for name, value in pairs(found.get("headers"))}
+    headers = dict(_texts(found.get("headers")))
     return {**arguments, "payload": record.payload, "reply": found.get("reply-to", ""), "headers": headers or None}
 
 
@@ -121,8 +123,8 @@ def to_http(sendable: Sendable) -> dict[str, Any]:
     return {
         "method": found.get("method", "POST"),
         "url": found.get("path", "/"),
-        "params": [(name, str(value)) for name, value in pairs(found.get("query"))],
-        "headers": [(name, str(value)) for name, value in pairs(found.get("headers"))],
+        "params": _texts(found.get("query")),
+        "headers": _texts(found.get("headers")),
         "content": record.payload,
     }
 
@@ -196,6 +198,15 @@ def to_amqp(sendable: Sendable) -> Any:
 
 def _record(sendable: Sendable) -> Record:
     return sendable if isinstance(sendable, Record) else parse_record(line_of(sendable))
+
+
+def _texts(container: Any) -> list[tuple[str, str]]:
+    """Names and values as protocols send them that know no others than text; null is not sent."""
+    return [(name, header_text(value)) for name, value in pairs(container) if value is not None]
+
+
+def _sent(value: Any) -> bytes | str | None:
+    return value if value is None or isinstance(value, bytes) else header_text(value)
 
 
 def _amqp_body(body: Any) -> bytes:
