@@ -14,8 +14,8 @@ from postroom.messages.constraints import Check, shorten
 from postroom.messages.definition import Definition
 from postroom.messages.engine import Engine
 from postroom.messages.explaining import explain_reason
+from postroom.messages.filtering import Filter
 from postroom.messages.inventing import Invent, inventor
-from postroom.messages.matching import Filter
 from postroom.messages.outcome import Reason
 from postroom.messages.placing import Placement, placements, without
 from postroom.protocols.cloudevents import ENVELOPE, JSON_DATA, Message, header_text, media_type, unwrap, wrap

@@ -8,143 +8,19 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
-import msgspec
-
-from postroom.messages.constraints import Check, shorten
-from postroom.messages.definition import Constraint, Definition
-from postroom.messages.mapping import envelope_from
+from postroom.messages.constraints import shorten
+from postroom.messages.definition import Definition
+from postroom.messages.filtering import Filter, Fit
 from postroom.messages.outcome import Reason
-from postroom.protocols.cloudevents import ENVELOPE, Message
-from postroom.protocols.table import canonical_protocol, wire_named
+from postroom.protocols.cloudevents import Message
 
-_CHANNEL_MEMBERS = ("to",)
+__all__ = ["Filter", "Fit", "Index"]
+
 _MOST_COMPARED = 500
 _ALIKE = 3
 """How many characters two channels begin with alike, at least, for one to be meant for the other."""
-
-
-class Fit(msgspec.Struct, frozen=True, gc=False):
-    """A definition that a message fits, with the variables it binds."""
-
-    definition: Definition
-    variables: dict[str, str]
-    attributes: dict[str, Any] | None = None
-    """The envelope of a message that came without one and was mapped to it."""
-
-
-class Filter:
-    """A definition used as a filter."""
-
-    def __init__(self, definition: Definition) -> None:
-        self.definition = definition
-        self.wire = wire_named(definition.protocol)
-        deciding = [c for c in definition.protocol_constraints if c.decides]
-        is_event = definition.envelope == ENVELOPE
-        checks = [Check(c, definition.xid) for c in definition.envelope_constraints]
-        # Of an envelope that we do not know, the attributes are headers of the same names (C-16).
-        self.envelope, self.foreign = (checks, []) if is_event else ([], checks)
-        self._is_foreign = bool(definition.envelope) and not is_event
-        self.protocol = [Check(c, definition.xid) for c in deciding]
-        # Most definitions differ in constants: those are compared first, and text with text needs no more than that.
-        self._constants = [
-            (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
-        ]
-        self._open = [check for check in self.envelope if check.constant is None]
-        self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
-        self.channel = [check for check in self.protocol if self._is_channel(check)]
-        self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
-
-    @property
-    def takes_events(self) -> bool:
-        """Whether a CloudEvent may fit: not where the definition asks for another envelope."""
-        return not self._is_foreign
-
-    def _is_channel(self, check: Check) -> bool:
-        option = self.wire.option(check.path[0])
-        return (option is not None and option.channel) or check.path[-1] in _CHANNEL_MEMBERS
-
-    def agrees_on_protocol(self, message: Message) -> bool:
-        """Whether the message travels on the definition's protocol; a definition without one takes any."""
-        return not self.definition.protocol or self.definition.protocol == canonical_protocol(message.protocol)
-
-    def variables(self, message: Message) -> dict[str, str] | None:
-        """The bound variables when the message fits, else None."""
-        bound: dict[str, str] = {}
-        if self.envelope:
-            if message.attributes is None:
-                return None
-            get = message.attributes.get
-            for name, constant, check in self._constants:
-                value = get(name)
-                if value != constant and check.problem(value, bound) is not None:
-                    return None
-            for check in self._open:
-                if check.problem(get(check.path[0]), bound) is not None:
-                    return None
-        elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
-            return None
-        for check in self.protocol:
-            if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
-                return None
-        return bound
-
-    def _foreign_problems(self, message: Message, bound: dict[str, str]) -> Iterator[Reason]:
-        wire = self.wire if self.definition.protocol else wire_named(message.protocol)
-        for check in self.foreign:
-            path = (wire.headers, *check.path) if wire.headers else check.path
-            problem = check.problem(wire.lookup(message.metadata, path), bound)
-            if problem is not None:
-                yield problem
-
-    def mapped(self, message: Message) -> Fit | None:
-        """The fit of a message without an envelope that the definition's protocol part alone tells all about."""
-        if not (self.envelope and self.channel and message.attributes is None):
-            return None
-        bound: dict[str, str] = {}
-        for check in self.protocol:
-            if check.problem(self.wire.lookup(message.metadata, check.path), bound) is not None:
-                return None
-        attributes = envelope_from(self.envelope, bound, message)
-        return None if attributes is None else Fit(self.definition, bound, attributes)
-
-    def reasons(self, message: Message) -> list[Reason]:
-        """Everything that keeps the message from fitting."""
-        found: list[Reason | None] = []
-        bound: dict[str, str] = {}
-        xid = self.definition.xid
-        if not self.agrees_on_protocol(message):
-            found.append(
-                Reason(
-                    xid, "/protocol", "protocol_mismatch", self.definition.protocol, message.protocol or "no protocol"
-                )
-            )
-        if self.envelope and message.attributes is None:
-            found.append(Reason(xid, "/envelope", "envelope_missing", self.definition.envelope, "no envelope"))
-        elif self.envelope and message.attributes is not None:
-            found += [check.problem(message.attributes.get(check.path[0]), bound) for check in self.envelope]
-        elif self._is_foreign and message.attributes is not None:
-            found.append(Reason(xid, "/envelope", "envelope_mismatch", self.definition.envelope, ENVELOPE))
-        elif self._is_foreign:
-            found += self._foreign_problems(message, bound)
-        if self.agrees_on_protocol(message):
-            found += [check.problem(self.wire.lookup(message.metadata, check.path), bound) for check in self.protocol]
-        return [reason for reason in found if reason is not None]
-
-    def is_addressed_by(self, message: Message) -> bool:
-        """Whether the message means this definition, fitting or not (DESIGN: "addresses")."""
-        if not self.agrees_on_protocol(message):
-            return False
-        if message.attributes is not None and self.envelope:
-            return self.type is not None and self.type == message.attributes.get("type")
-        bound: dict[str, str] = {}
-        return (
-            bool(self.channel)
-            and ((not self.envelope and not self._is_foreign) or message.attributes is None)
-            and all(c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel)
-        )
 
 
 class Index:
@@ -175,6 +51,8 @@ class Index:
         """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
         candidates = (c for c in (*self._by_type.get(kind, ()), *self._others) if c.takes_events)
         found = [c for c in candidates if c.definition.protocol in ("", protocol)]
+        if any(c.has_repeats for c in found):
+            return []  # only the exact rules know which header is which
         shadowed = _bases_of_meant(found)
         found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
         return [c for c in found if not any(_always_wins(other, c) for other in found)]
@@ -256,14 +134,6 @@ def _alike(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((position for position, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What a constraint asks for, piece by piece, so that asking for more is a larger set."""
-    if constraint.required:
-        yield constraint.path, "required"
-    if constraint.value is not None:
-        yield constraint.path, f"value {constraint.value}"
 
 
 def _mapped(candidates: list[Filter], message: Message) -> list[Fit]:

@@ -10,7 +10,7 @@ from postroom.documents.lint.findings import Remark
 from postroom.documents.lint.subjects import Document, Message
 from postroom.messages.constraints import Check
 from postroom.messages.definition import Constraint, Definition
-from postroom.messages.matching import Filter
+from postroom.messages.filtering import Filter
 from postroom.messages.templates import Template
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")

@@ -10,7 +10,7 @@ from postroom.errors import DefinitionRefused
 from postroom.messages.bases import resolve
 from postroom.messages.compiling import compile_definition
 from postroom.messages.definition import Definition, SchemaSource
-from postroom.messages.matching import Filter
+from postroom.messages.filtering import Filter
 from postroom.messages.schema_sources import schema_source
 from postroom.messages.tree import Place, Tree, default_version, members, message_places
 from postroom.model.pointers import pointer
