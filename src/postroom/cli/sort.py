@@ -81,7 +81,7 @@ def command(
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with (
         Progress(quiet=quiet) as progress,
-        spark_session(settings.master, ui=follow, packages=opened.packages) as spark,
+        spark_session(settings.master, ui=follow, configuration=opened.configuration) as spark,
         stop_on_signals() as stop,
     ):
         if follow and spark.sparkContext.uiWebUrl and not quiet:

@@ -9,12 +9,25 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from postroom.errors import ServiceUnreachable, SourceUnknown
+from postroom.pipeline.jars import Libraries, find_jars
 from postroom.pipeline.sources import frame_of_records
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"
+# Not every patch release of Spark comes with a connector of its own; that of 4.2.0 serves all of 4.2. Spark has these:
+_OWN = (
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.scala-lang:scala-library",
+)
+_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+_TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"
+CONNECTOR = (
+    Libraries((_CONNECTOR,), _OWN),
+    # Where the connector's own library for delegation tokens is not to be had, the nearest release of it serves.
+    Libraries((_CONNECTOR, f"{_TOKENS}:4.1.0-preview1"), (*_OWN, _TOKENS)),
+)
 
 # Options of the connector; names with a dot are Kafka's own and go to its consumer.
 OPTIONS = frozenset(
@@ -79,11 +92,9 @@ class KafkaSource(msgspec.Struct, frozen=True):
         return f"kafka://{','.join(self.servers)}"
 
     @property
-    def packages(self) -> tuple[str, ...]:
-        """The connector for the Spark that is installed."""
-        import pyspark
-
-        return (CONNECTOR.format(version=pyspark.__version__),)
+    def configuration(self) -> dict[str, str]:
+        """The connector for Spark 4.2, by coordinates."""
+        return {"spark.jars": ",".join(path.as_uri() for path in find_jars(CONNECTOR))}
 
     def check(self, *, follow: bool) -> None:
         """Raise when no broker answers at all."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -46,8 +46,8 @@ class Source(Protocol):
         """The source as the ledger and the checkpoint name it; no secrets in it."""
 
     @property
-    def packages(self) -> tuple[str, ...]:
-        """Java libraries that Spark needs for it, by coordinates."""
+    def configuration(self) -> Mapping[str, str]:
+        """What Spark must be started with to read it, such as Java libraries by coordinates."""
 
     def check(self, *, follow: bool) -> None:
         """Raise when it is plain already that there is nothing to read."""
@@ -84,7 +84,7 @@ def open_source(source: str | Path) -> Source:
 class FileSource:
     """A record file, or a folder of them that may grow. Workers read the files; Spark only lists them."""
 
-    packages = ()
+    configuration: Mapping[str, str] = {}
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,11 +50,11 @@ def require_spark() -> None:
 
 @contextmanager
 def spark_session(
-    master: str = "local[*]", *, ui: bool = False, app: str = "postroom", packages: Sequence[str] = ()
+    master: str = "local[*]", *, ui: bool = False, app: str = "postroom", configuration: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
     """A Spark session that ends with the block, together with its Java process."""
     with tempfile.TemporaryDirectory(prefix="postroom-spark-", ignore_cleanup_errors=True) as scratch:
-        session = start_spark(master, scratch=Path(scratch), ui=ui, app=app, packages=packages)
+        session = start_spark(master, scratch=Path(scratch), ui=ui, app=app, configuration=configuration)
         try:
             with _while_java_lives(session):
                 yield session
@@ -63,9 +63,14 @@ def spark_session(
 
 
 def start_spark(
-    master: str, *, scratch: Path, ui: bool = False, app: str = "postroom", packages: Sequence[str] = ()
+    master: str,
+    *,
+    scratch: Path,
+    ui: bool = False,
+    app: str = "postroom",
+    configuration: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """Start Spark, with Java libraries by coordinates; what Java says goes to `scratch`/java.log."""
+    """Start Spark, with settings on top of our own; what Java says goes to `scratch`/java.log."""
     require_spark()
     # What breaks on the way to Java is raised as well; nobody needs the traceback twice.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -76,27 +81,29 @@ def start_spark(
     from pyspark.sql import SparkSession
 
     java_home = find_java_home()
-    settings = CONFIGURATION | {
-        "spark.master": patient(master),
-        "spark.app.name": app,
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
-        "spark.ui.enabled": "true" if ui else "false",
-        "spark.ui.port": "0",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-    }
-    if packages:
-        settings["spark.jars.packages"] = ",".join(packages)
-    configuration = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    settings = (
+        CONFIGURATION
+        | {
+            "spark.master": patient(master),
+            "spark.app.name": app,
+            "spark.pyspark.python": sys.executable,
+            "spark.pyspark.driver.python": sys.executable,
+            "spark.ui.enabled": "true" if ui else "false",
+            "spark.ui.port": "0",
+            "spark.local.dir": str(scratch),
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        }
+        | dict(configuration or {})
+    )
+    chosen = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     said = scratch / "java.log"
     with said.open("wb") as output, _environment({"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}):
         gateway: Any = None
         try:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]  # Spark left it untyped
-                configuration, {"stdout": output, "stderr": output}
+                chosen, {"stdout": output, "stderr": output}
             )
-            return SparkSession(SparkContext(gateway=gateway, conf=configuration))
+            return SparkSession(SparkContext(gateway=gateway, conf=chosen))
         except (PySparkException, OSError, Py4JError) as error:
             why = _telling_line(said, str(error))  # a Java error asks Java for its text, so before that ends
             _stop_gateway(gateway)

@@ -1,0 +1,131 @@
+"""`postroom sort` from a real Kafka: what an ordinary client produced lands once, also when the broker restarts."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from postroom.pipeline.balance import differences
+from postroom.pipeline.lake import open_lake
+from postroom.pipeline.ledger import read_ledger
+from tests.brokers import Broker
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+TOPIC = "fleet.positions"
+POSITION = "/messagegroups/fleet/messages/position"
+CATALOG = {
+    "messagegroups": {
+        "fleet": {
+            "messages": {
+                "position": {
+                    "envelope": "CloudEvents/1.0",
+                    "envelopemetadata": {
+                        "type": {"value": "fleet.position"},
+                        "source": {"type": "uritemplate", "value": "/vehicles/{vin}"},
+                    },
+                    "protocol": "KAFKA",
+                    "protocoloptions": {"topic": TOPIC, "key": {"type": "uritemplate", "value": "{vin}"}},
+                    "dataschemaformat": "JsonSchema/draft-07",
+                    "dataschema": {"type": "object", "properties": {"speed": {"type": "integer"}}},
+                }
+            }
+        }
+    }
+}
+
+
+def produce(broker: Broker, numbers: range) -> None:
+    """Events in binary mode, attributes as headers; one in ten has a speed that is no number."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.address})
+    for number in numbers:
+        vin = f"VIN{number % 7}"
+        attributes = {"specversion": "1.0", "id": f"e{number}", "type": "fleet.position", "source": f"/vehicles/{vin}"}
+        headers = [(f"ce_{name}", value.encode()) for name, value in attributes.items()]
+        speed: Any = "fast" if number % 10 == 0 else number
+        producer.produce(
+            TOPIC,
+            key=vin.encode(),
+            value=json.dumps({"speed": speed}).encode(),
+            headers=[*headers, ("content-type", b"application/json")],
+        )
+    assert producer.flush(60) == 0
+
+
+def start(folder: Path, source: str, *options: str) -> subprocess.Popen[str]:
+    (folder / "catalog.json").write_text(json.dumps(CATALOG))
+    command = [sys.executable, "-m", "postroom", "sort", "--catalog", "catalog.json", "--source", source]
+    command += ["--lake", "lake", "--master", "local[2]", *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def read_so_far(folder: Path) -> int:
+    return sum(entry.read for entry in read_ledger(open_lake(folder / "lake"))) if (folder / "lake").exists() else 0
+
+
+def wait_for(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if condition():
+            return
+        if process.poll() is not None:
+            raise AssertionError(process.communicate())
+        time.sleep(0.2)
+    raise AssertionError("nothing came of it")
+
+
+@pytest.fixture
+def followed(kafka: Broker, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    produce(kafka, range(100))
+    process = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--follow", "--every", "0.5")
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_topic_is_followed_over_a_restart_of_the_broker(
+    kafka: Broker, tmp_path: Path, followed: subprocess.Popen[str]
+) -> None:
+    wait_for(followed, lambda: read_so_far(tmp_path) == 100)
+    kafka.stop()
+    time.sleep(1)
+    kafka.start()
+    produce(kafka, range(100, 200))
+    wait_for(followed, lambda: read_so_far(tmp_path) == 200)
+    followed.send_signal(signal.SIGTERM)
+    output, errors = followed.communicate(timeout=120)
+    assert (followed.returncode, output.splitlines()[-1]) == (0, "read 200 = landed 180 + dead 20"), errors
+    lake = open_lake(tmp_path / "lake")
+    assert list(differences(lake)) == []
+    rows = DeltaTable(lake.path("fleet/position")).to_pyarrow_table().to_pylist()
+    assert len({row["ce_id"] for row in rows}) == len({row["_record_id"] for row in rows}) == 180
+    assert {row["_source"] for row in rows} == {f"kafka://{kafka.address}/{TOPIC}/0"}
+    assert {row["var_vin"] for row in rows} == {f"VIN{number}" for number in range(7)}
+
+    # The same topic again, from where the other process stopped, and to its end.
+    produce(kafka, range(200, 210))
+    checkpoint = str(next((tmp_path / "lake" / "_checkpoints").iterdir()))
+    again = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--checkpoint", checkpoint)
+    output, errors = again.communicate(timeout=300)
+    assert (again.returncode, output.splitlines()[-1]) == (0, "read 10 = landed 9 + dead 1"), errors
+
+
+def test_a_broker_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    process = start(tmp_path, "kafka://127.0.0.1:1/orders")
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert errors.splitlines() == [
+        "postroom: kafka://127.0.0.1:1: no broker answers there. Is it running, and is the port right?"
+    ]
+    assert output == ""
+    assert not (tmp_path / "lake").exists()
