@@ -151,3 +151,10 @@ DEFINITIONS: dict[str, Any] = {
         },
     },
 }
+
+
+def without_nulls(value: Any) -> Any:
+    """A value without the members that are null: their columns are empty either way."""
+    if isinstance(value, dict):
+        return {name: without_nulls(value[name]) for name in sorted(value) if value[name] is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value

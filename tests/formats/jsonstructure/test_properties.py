@@ -1,6 +1,7 @@
 """What holds for every schema and every payload."""
 
 import contextlib
+import datetime
 import random
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
 from postroom.formats.filling import filler
-from tests.formats.jsonstructure.schemas import DEFINITIONS, SCHEMAS, structure
+from postroom.formats.jsonstructure.format import JsonStructure
+from tests.formats.jsonstructure.schemas import DEFINITIONS, SCHEMAS, structure, without_nulls
 
 QUICKLY = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JSON = st.recursive(
@@ -38,7 +40,16 @@ def test_what_is_invented_is_valid_survives_the_trip_and_fills_its_columns(schem
     payload = parsed.encode(value)
     assert parsed.judge(payload) == (value, [])
     assert parsed.judge(parsed.encode(parsed.judge(payload)[0])) == (value, [])
-    filler(parsed.columns())(value)
+    assert_filled(parsed, payload, value)
+
+
+def assert_filled(parsed: JsonStructure, payload: bytes, value: Any) -> None:
+    """The quick way to columns, where there is one, leads where the filler does."""
+    filled = filler(parsed.columns())(value)
+    quick, sure = parsed.fill(payload)
+    if sure:
+        assert without_nulls(quick) == without_nulls(filled)
+        assert repr(without_nulls(quick)) == repr(without_nulls(filled))  # 1 is not 1.0
 
 
 @pytest.mark.parametrize("name", ["Node", "Truck", "Car", "AnyVehicle"])
@@ -56,7 +67,34 @@ def test_the_quick_way_and_the_exact_checks_agree(schema: dict[str, Any], value:
     quick, exact = parsed.judge(msgspec.json.encode(value)), parsed.judge_value(value)
     assert quick == exact
     if not exact[1]:
-        filler(parsed.columns())(exact[0])
+        assert_filled(parsed, msgspec.json.encode(value), exact[0])
+    else:
+        assert parsed.fill(msgspec.json.encode(value)) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload", "filled"),
+    [
+        ({"type": "date"}, b'"2026-01-31"', datetime.date(2026, 1, 31)),
+        ({"type": "double"}, b"1", 1.0),
+        ({"type": "int64"}, b'"12"', 12),
+        ({"type": ["string", "null"]}, b"null", None),
+        ({"type": "any"}, b'{"a": 1}', '{"a":1}'),
+        ({"type": "array", "items": {"type": "date"}}, b'["2026-01-31"]', [datetime.date(2026, 1, 31)]),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, b'{"a": "x", "c": 1}', {"a": "x"}),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}, "A": {"type": "any"}}},
+            b'{"a": "x", "A": 1}',
+            {"a": "x", "A~~2": "1"},
+        ),
+    ],
+)
+def test_values_take_the_shape_of_their_columns(schema: dict[str, Any], payload: bytes, filled: Any) -> None:
+    assert structure(schema).fill(payload) == (filled, True)
+
+
+def test_dates_that_no_column_holds_are_left_to_the_exact_way() -> None:
+    assert structure({"type": "date"}).fill(b'"0000-01-31"') == (None, False)
 
 
 @given(schema=SCHEMAS, payload=st.binary(max_size=60) | JSON.map(lambda value: repr(value).encode()))

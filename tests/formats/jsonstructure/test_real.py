@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from postroom.formats.filling import filler
-from postroom.formats.schema import PayloadSchema
+from postroom.formats.schema import PayloadSchema, QuickSchema
 from postroom.formats.table import check_schema, parse_schema
+from tests.formats.jsonstructure.schemas import without_nulls
 
 # The SDK that made the labels asks for a scheme in every uri; the specification allows relative references, and the
 # generated payloads have random words there, which are such.
@@ -92,6 +93,8 @@ def test_every_real_message_is_judged_as_labelled(shared: Path) -> None:
             else:
                 wrong[reference.rpartition("/")[2]] += 1
             if not violations:
-                filler(schema.columns())(value)
+                filled = filler(schema.columns())(value)
+                assert isinstance(schema, QuickSchema)
+                assert without_nulls(schema.fill(payload(event))[0]) == without_nulls(filled)
     assert wrong == RELATIVE
     assert right > 4400

@@ -45,6 +45,21 @@ def quick_decoder(root: Shape, checks: Checks) -> Callable[[bytes], Any]:
     return lambda payload: complete(decode(payload))
 
 
+def is_plain_record(shape: Record) -> bool:
+    """Whether the decoder can express an object."""
+    return shape.extra is None and not shape.rules and not shape.alternatives
+
+
+def is_plain_list(shape: Listing) -> bool:
+    """Whether the decoder can express an array."""
+    return not shape.unique and shape.contains is None
+
+
+def is_plain_map(shape: Mapping) -> bool:
+    """Whether the decoder can express a map."""
+    return not shape.rules
+
+
 class _Planner:
     def __init__(self, checks: Checks) -> None:
         self._checks = checks
@@ -78,11 +93,11 @@ class _Planner:
             return Any, None
         if isinstance(shape, Primitive):
             return _primitive(shape) or (Any, _read(shape))
-        if isinstance(shape, Record) and shape.extra is None and not shape.rules and not shape.alternatives:
+        if isinstance(shape, Record) and is_plain_record(shape):
             return self._record(shape, trail)
-        if isinstance(shape, Listing) and not shape.unique and shape.contains is None:
+        if isinstance(shape, Listing) and is_plain_list(shape):
             return self._listing(shape, trail)
-        if isinstance(shape, Mapping) and not shape.rules:
+        if isinstance(shape, Mapping) and is_plain_map(shape):
             kind, finish = self.plan(shape.values, trail)
             return dict[str, kind], None if finish is None else _each_value(finish)  # type: ignore[valid-type]  # made at run time
         return self._exactly(shape)

@@ -11,11 +11,13 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
+from postroom.formats.filling import ColumnMismatch
 from postroom.formats.jsonstructure import columns, comparing, samples
 from postroom.formats.jsonstructure.building import Builder
 from postroom.formats.jsonstructure.decoding import NotQuick, quick_decoder
 from postroom.formats.jsonstructure.document import Document, read_document
 from postroom.formats.jsonstructure.encoding import json_value
+from postroom.formats.jsonstructure.filling import finishing
 from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork, shorten
 from postroom.formats.jsonstructure.judging import Checks
 from postroom.formats.jsonstructure.shapes import Shape
@@ -56,6 +58,32 @@ class JsonStructure:
         except _NOT_JSON as error:
             return None, [Violation("", "payload_not_json", "JSON", str(error).splitlines()[0])]
         return self.judge_value(value, len(payload))
+
+    def fill(self, payload: bytes) -> tuple[Any, bool]:
+        """A valid payload in the shape of its columns, and True; (None, False) when `judge` has to decide.
+
+        The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
+        """
+        fill = self._filled
+        if fill is None:
+            return None, False
+        try:
+            return fill(payload), True
+        except (ColumnMismatch, *_NOT_QUICK):
+            return None, False
+
+    @functools.cached_property
+    def _filled(self) -> Callable[[bytes], Any] | None:
+        quick, finish = self._quick, finishing(self.root, self.columns())
+        if quick is None or finish is None:
+            return quick
+        decode, complete = quick, finish
+
+        def fill(payload: bytes) -> Any:
+            value = decode(payload)
+            return None if value is None else complete(value)
+
+        return fill
 
     def judge_value(self, value: Any, size: int = 0) -> tuple[Any, list[Violation]]:
         """Validate a parsed JSON value by the exact checks; large payloads may try more alternatives."""
