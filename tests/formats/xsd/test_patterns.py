@@ -51,3 +51,8 @@ def test_the_matcher_agrees_with_pythons(pattern: str, text: str) -> None:
 def test_patterns_that_cannot_be_matched_are_refused(pattern: str) -> None:
     with pytest.raises(SchemaRefused):
         automaton(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["((a?){50}){50}", "((a|b){60}){60}", "((a?){0}){50}", "((a*){50}){63}"])
+def test_counting_ways_never_overflows(pattern: str) -> None:
+    assert is_quick(pattern) in (True, False)

@@ -25,6 +25,8 @@ except ImportError:  # pragma: no cover - Python that hides it
 
 MOST_POSITIONS = 5_000
 MOST_CHOICES = 1_000
+# The logarithm of far more choices.
+_OUT_OF_REACH = 20.0
 _LAST = 0x10FFFF
 _PREFIX, _SUFFIX = "^(?:", r")$(?!\n\Z)"
 
@@ -150,7 +152,7 @@ def _choices(parsed: Iterable[Any]) -> tuple[float, float]:
             if most == math.inf:
                 endless += 1 + (math.inf if loops or inside > 1 else 0)
             else:
-                choices *= min(inside**most if inside > 1 and most < 64 else (1 if inside == 1 else math.inf), 1e9)
+                choices *= math.exp(min(max(most, 1.0) * math.log(inside), _OUT_OF_REACH))
                 choices *= most - argument[0] + 1
                 endless += loops * most
         elif name == "SUBPATTERN":

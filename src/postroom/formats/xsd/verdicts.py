@@ -12,19 +12,20 @@ from postroom.errors import SchemaRefused
 from postroom.formats.schema import Verdict, Violation
 from postroom.formats.xsd import reading
 from postroom.formats.xsd.comparing import Comparison, Path
+from postroom.formats.xsd.expressions import TooComplex
 from postroom.formats.xsd.inventing import Inventor, Wish
 from postroom.formats.xsd.names import local_name
 from postroom.formats.xsd.plan import Plans
 
 _MOST_DIFFERENCES = 25
 _RANDOM_DOCUMENTS = 12
+# Elements of all documents that are tried.
+_MOST_ELEMENTS = 6_000
 
 
 class Schema(Protocol):
     """What a verdict needs of a schema."""
 
-    native: Any
-    components: Any
     root: Any
     plans: Plans
 
@@ -37,20 +38,44 @@ class Schema(Protocol):
         ...
 
 
+class _Trials:
+    """Documents tried on both schemas, so many and no more."""
+
+    def __init__(self, writer: Schema, reader: Schema) -> None:
+        self.writer = writer
+        self.reader = reader
+        self.left = _MOST_ELEMENTS
+
+    def tells_apart(self, document: Any) -> bool:
+        """Whether the writer takes a document and the reader does not, by each validator there is."""
+        writer, reader = self.writer, self.reader
+        self.left -= sum(1 for _ in document.iter())
+        if self.left < 0:
+            raise TooComplex("comparing the schemas takes documents that are too large to be tried")
+        try:
+            if writer.violations(document) or not reader.violations(document):
+                return False
+            starts_alike = document.tag == reader.root.name
+            return writer.takes(document) and not (starts_alike and reader.takes(document))
+        except (RecursionError, ValueError, TypeError):
+            return False
+
+
 def verdict(writer: Schema, reader: Schema) -> Verdict:
-    """Whether every payload that fits the writer's schema fits the reader's."""
+    """Whether every payload that fits the writer's schema fits the reader's; TooComplex where that takes too long."""
+    trials = _Trials(writer, reader)
     comparison = Comparison(writer.plans, reader.plans)
     root = (writer.root.name,)
     if writer.root.name == reader.root.name:
         comparison.element(writer.root, reader.root, root)
-        found = _shown_difference(comparison, writer, reader)
+        found = _shown_difference(comparison, trials)
     else:
-        found = _incompatible(writer, reader, [Wish(path=root)], "the root elements have different names", root)
+        found = _incompatible(trials, [Wish(path=root)], "the root elements have different names", root)
     if found is not None:
         return found
     # The rules are ours: documents of the writer check every answer that is not a no.
     for document in _random_documents(writer):
-        if _tells_apart(document, writer, reader):
+        if trials.tells_apart(document):
             return _no(document, reader, "the reader refuses a payload of the writer", root)
     if comparison.differences:
         first = comparison.differences[0]
@@ -73,20 +98,20 @@ def verdict(writer: Schema, reader: Schema) -> Verdict:
     return Verdict(answer="compatible")
 
 
-def _shown_difference(comparison: Comparison, writer: Schema, reader: Schema) -> Verdict | None:
+def _shown_difference(comparison: Comparison, trials: _Trials) -> Verdict | None:
     for difference in comparison.differences[:_MOST_DIFFERENCES]:
-        found = _incompatible(writer, reader, [difference.wish], difference.reason, difference.path)
+        found = _incompatible(trials, [difference.wish], difference.reason, difference.path)
         if found is not None:
             return found
     return None
 
 
-def _incompatible(writer: Schema, reader: Schema, wishes: list[Wish], reason: str, path: Path) -> Verdict | None:
+def _incompatible(trials: _Trials, wishes: list[Wish], reason: str, path: Path) -> Verdict | None:
     for wish in wishes:
         for plain in (True, True, False, False, False):
-            document = _document(writer, wish, plain, random.Random(len(reason)))  # noqa: S311 - always the same
-            if document is not None and _tells_apart(document, writer, reader):
-                return _no(document, reader, reason, path)
+            document = _document(trials.writer, wish, plain, random.Random(len(reason)))  # noqa: S311 - always the same
+            if document is not None and trials.tells_apart(document):
+                return _no(document, trials.reader, reason, path)
     return None
 
 
@@ -104,17 +129,6 @@ def _document(writer: Schema, wish: Wish | None, plain: bool, rng: random.Random
         return reading.read(etree.tostring(tree), reading.parser())
     except (SchemaRefused, reading.XmlRefused, ValueError, RecursionError):
         return None
-
-
-def _tells_apart(document: Any, writer: Schema, reader: Schema) -> bool:
-    """Whether the writer takes a document and the reader does not, by each validator there is."""
-    try:
-        if writer.violations(document) or not reader.violations(document):
-            return False
-        starts_alike = document.tag == reader.root.name
-        return writer.takes(document) and not (starts_alike and reader.takes(document))
-    except (RecursionError, ValueError, TypeError):
-        return False
 
 
 def _no(document: Any, reader: Schema, reason: str, path: Path) -> Verdict:
