@@ -19,6 +19,7 @@ from postroom.messages.constraints import Check
 from postroom.messages.definition import Definition
 from postroom.messages.plans import Plan, surely_timestamp
 from postroom.messages.templates import Template
+from postroom.protocols.cloudevents import JSON_DATA, is_json
 
 Column = list[Any]
 # Shapes bodies for their columns; adds the places of those that are in doubt to the set.
@@ -66,7 +67,11 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
     types = _content_types(columns["datacontenttype"], pile.structured, plan.definition.contenttype)
-    data = pile.decode(pile.bodies, types, bad)
+    if pile.structured:
+        odd = {kind for kind in set(types) if not is_json(kind)}
+        if odd:
+            bad.update(place for place, kind in enumerate(types) if kind in odd)
+    data = pile.decode(list(map(_data_of, events)) if pile.structured else pile.bodies, types, bad)
     metadata = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(plan, events)
     left: list[int] = []
@@ -84,7 +89,11 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:
-    """Whether all of a column is RFC 3339 without doubt, in UTC and with no more than microseconds."""
+    """Whether all that is there of a column is RFC 3339 without doubt, in UTC, with no more than microseconds."""
+    if None in texts:
+        texts = [text for text in texts if text is not None]
+    if not texts:
+        return True
     try:
         whole = "\n".join(texts)
         shapes = whole.translate(_ZEROS).split("\n")
@@ -100,10 +109,13 @@ def surely_timestamps(texts: Sequence[Any]) -> bool:
 def _sift_structured(events: list[Any], versions: Column, bad: set[int]) -> None:
     if versions.count("1.0") != len(versions):
         bad.update(place for place, version in enumerate(versions) if version != "1.0")
-    bad.update(place for place, encoded in enumerate(map(_base64_of, events)) if encoded is not None)
+    encoded = list(map(_base64_of, events))
+    if encoded.count(None) != len(encoded):
+        bad.update(place for place, text in enumerate(encoded) if text is not None)
 
 
 _base64_of = attrgetter("data_base64")
+_data_of = attrgetter("data")
 
 
 def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> None:
@@ -117,7 +129,7 @@ def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> None:
             bad.update(place for place, value in enumerate(column) if value is None)
     for name, accepts in plan.values:
         column = columns[name]
-        if accepts is surely_timestamp and surely_timestamps(column):
+        if column.count(None) == len(column) or (accepts is surely_timestamp and surely_timestamps(column)):
             continue
         bad.update(place for place, value in enumerate(column) if value is not None and not accepts(value))
 
@@ -171,7 +183,9 @@ def _agreed(known: Column, column: Iterable[Any], bad: set[int]) -> Column:
 
 
 def _content_types(stated: Column, structured: bool, declared: str) -> list[str]:
-    absent = "application/json" if structured else declared
+    absent = JSON_DATA if structured else declared
+    if stated.count(None) == len(stated):
+        return [absent] * len(stated)
     return [kind or absent for kind in stated]
 
 

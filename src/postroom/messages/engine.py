@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -57,8 +58,8 @@ class Engine:
     def _taken(self, line: bytes) -> Landed | None:
         return self.express.take(line) if len(line) <= self._max_record_mb * 1_000_000 else None
 
-    def piles(self, lines: list[bytes]) -> tuple[list[Pile], list[int]]:
-        """Lines that the express lane may take, put together by definition, and the rows of the others."""
+    def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
+        """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
         longest = self._max_record_mb * 1_000_000
         if max(map(len, lines), default=0) > longest:
             lines = [line if len(line) <= longest else b"" for line in lines]

@@ -7,7 +7,7 @@ may only accept what the engine accepts; a test compares the two.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -30,6 +30,8 @@ _MOST_PLANS = 100_000
 _LONGEST_NAME = 100
 _DOUBTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD = b'{"protocol"'
+_TYPE = b'"type"'
+_MOST_SEEMING = 4
 _ABSENT = msgspec.Raw(b"")
 
 
@@ -99,19 +101,45 @@ class Express:
             return self._structured(protocol, event, metadata)
         return self._land(protocol, event, metadata, payload, event.datacontenttype or "")
 
-    def piles(self, lines: Iterable[bytes]) -> tuple[list[Pile], list[int]]:
-        """Read lines and put those together that mean the same definition; the rows of the others come second."""
-        heap = _Heap(self)
-        add, left, read_event = heap.add, heap.left.append, self._read_event
+    def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
+        """Read lines and put those together that mean the same definition, and the rows of the others.
+
+        Lines that seem to have one type are dealt with together, so that all they are made of is near at hand in memory
+        and gone before the next ones come. What they seem to be decides nothing.
+        """
+        seeming: dict[bytes, list[int]] = {}
         for row, line in enumerate(lines):
+            at = line.find(_TYPE)
+            kind = line[at + 6 : line.find(b'"', at + 10)]
+            rows = seeming.get(kind)
+            if rows is None:
+                seeming[kind] = [row]
+            else:
+                rows.append(row)
+        if len(seeming) > _MOST_SEEMING * (len(self._index.filters) + 10):
+            seeming = {b"": list(range(len(lines)))}
+        for rows in seeming.values():
+            yield self._piled(rows, lines)
+
+    def _piled(self, rows: list[int], lines: list[bytes]) -> tuple[list[Pile], list[int]]:
+        heap = _Heap(self)
+        read_event, bare, left = self._read_event, heap.bare, heap.left.append
+        for row in rows:
+            line = lines[row]
             try:
                 if line.startswith(_RECORD):
                     self._pile_record(heap, row, self._read_line(line))
-                else:
-                    event = read_event(line)
-                    add("", row, event, event.data, None, True)
+                    continue
+                event = read_event(line)
             except _DOUBTS:
                 left(row)
+                continue
+            pile = bare.get(event.type) or heap.begin_bare(event.type)
+            if pile is None:
+                left(row)
+            else:
+                pile[0](row)
+                pile[1](event)
         return heap.piles(), heap.left
 
     def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
@@ -143,7 +171,7 @@ class Express:
         except _DOUBTS:
             heap.left.append(row)
         else:
-            heap.add(protocol, row, event, event.data, metadata, True)
+            heap.add(protocol, row, event, b"", metadata, True)
 
     def knows(self, attributes: Iterable[str]) -> bool:
         """Whether an event can hold all of these attributes."""
@@ -156,7 +184,6 @@ class Express:
             heap.left.append(row)
             return
         event, structured = opened
-        body = event.data if structured else body
         heap.add(record.protocol, row, event, body, lambda _: record.metadata, structured)
 
     def _reader(self, protocol: str) -> HeaderReader:
@@ -242,29 +269,38 @@ class _Heap:
 
     def __init__(self, express: Express) -> None:
         self.left: list[int] = []
+        self.bare: dict[str | None, tuple[Callable[[int], None], Callable[[Any], None]]] = {}
         self._express = express
-        self._piles: dict[tuple[str, str, bool], Pile] = {}
+        self._piles: dict[tuple[str, str | None, bool], Pile] = {}
 
-    def add(
-        self, protocol: str, row: int, event: Any, body: Any, metadata: MetadataOf | None, structured: bool
-    ) -> None:
+    def begin_bare(self, kind: str | None) -> tuple[Callable[[int], None], Callable[[Any], None]] | None:
+        """How rows and events of a type get onto their pile, for the many that come without a protocol."""
+        pile = self._begin("", kind, structured=True)
+        if pile is None:
+            return None
+        self.bare[kind] = found = (pile.rows.append, pile.events.append)
+        return found
+
+    def add(self, protocol: str, row: int, event: Any, body: Any, metadata: MetadataOf, structured: bool) -> None:
         """Put an event on its pile."""
         key = (protocol, event.type, structured)
-        pile = self._piles.get(key)
+        pile = self._piles.get(key) or self._begin(*key)
         if pile is None:
-            found = self._express.planned(protocol, event.type)
-            if found is None:
-                self.left.append(row)
-                return
-            pile = self._piles[key] = Pile(found[0], found[1].all, structured)
-        if structured and not self._express.is_json(event.datacontenttype):
             self.left.append(row)
             return
         pile.rows.append(row)
         pile.events.append(event)
-        pile.bodies.append(body)
+        if not structured:
+            pile.bodies.append(body)
         if pile.plan.wants_metadata:
-            pile.metadata.append({} if metadata is None else metadata(row))
+            pile.metadata.append(metadata(row))
+
+    def _begin(self, protocol: str, kind: str | None, structured: bool) -> Pile | None:
+        found = self._express.planned(protocol, kind)
+        if found is None or (not protocol and found[0].wants_metadata):
+            return None
+        pile = self._piles[protocol, kind, structured] = Pile(found[0], found[1].all, structured)
+        return pile
 
     def piles(self) -> list[Pile]:
         """All piles."""

@@ -30,12 +30,12 @@ class Haul(Protocol):
     sources: list[str]
     positions: list[int]
 
-    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
-        """The records that the express lane may take, by definition, and the rows of the others."""
+    def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
+        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         ...
 
-    def line(self, row: int) -> bytes:
-        """The record as a line of JSON: its exact bytes, where it came as one."""
+    def lines(self, rows: list[int]) -> list[bytes]:
+        """Records as lines of JSON: their exact bytes, where they came as such."""
         ...
 
 
@@ -47,13 +47,13 @@ class Lines:
         self.positions = [position for chunk in chunks for position in chunk.positions]
         self._records = [record for chunk in chunks for record in chunk.records]
 
-    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
-        """The records that the express lane may take, by definition, and the rows of the others."""
+    def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
+        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         return engine.piles(self._records)
 
-    def line(self, row: int) -> bytes:
-        """The exact bytes of a record."""
-        return self._records[row]
+    def lines(self, rows: list[int]) -> list[bytes]:
+        """The exact bytes of records."""
+        return [self._records[row] for row in rows]
 
 
 def hauls_of(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[Haul]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -27,6 +28,9 @@ def is_kafka(schema: pa.Schema) -> bool:
     return {field.name for field in kind.value_type} >= {"key", "value"} and schema.field("value").type == pa.binary()
 
 
+_TYPE = WIRE.prefixes[0] + "type"
+
+
 class Shape(NamedTuple):
     """Which header carries what, for rows whose headers have the same names in the same order."""
 
@@ -35,13 +39,40 @@ class Shape(NamedTuple):
 
 
 class KafkaRows:
-    """A haul of Kafka's rows."""
+    """A haul of Kafka's rows, those that seem to have one type side by side."""
 
     def __init__(self, batches: list[pa.RecordBatch]) -> None:
-        table = pa.Table.from_batches(batches).combine_chunks()
-        self._batch = table.to_batches(max_chunksize=max(table.num_rows, 1))[0]
-        self.sources: list[str] = self._batch.column("source").to_pylist()
-        self.positions: list[int] = self._batch.column("position").to_pylist()
+        whole = _one_batch(pa.Table.from_batches(batches))
+        kinds = _seeming_types(whole.column("headers"))
+        self._ends: list[int] = [whole.num_rows]
+        if kinds is not None:
+            # What a row seems to be decides nothing: it brings rows together whose tables are the same.
+            whole = _one_batch(pa.Table.from_batches([whole]).take(pc.array_sort_indices(kinds)))
+            self._ends = list(accumulate(sorted_counts(kinds)))
+        self._batch = whole
+        self.sources: list[str] = whole.column("source").to_pylist()
+        self.positions: list[int] = whole.column("position").to_pylist()
+
+    def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
+        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
+        start = 0
+        for end in self._ends:
+            piles, left = Headers(self._batch.slice(start, end - start)).piles(engine)
+            for pile in piles:
+                pile.rows = [start + row for row in pile.rows]
+            yield piles, [start + row for row in left]
+            start = end
+
+    def lines(self, rows: list[int]) -> list[bytes]:
+        """Records as lines of JSON."""
+        return record_lines(_one_batch(pa.Table.from_batches([self._batch]).take(pa.array(rows, pa.int64()))))
+
+
+class Headers:
+    """Rows whose headers are read."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
 
     def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
         """The records that the express lane may take, by definition, and the rows of the others."""
@@ -59,13 +90,8 @@ class KafkaRows:
                 _spread(stated, "", self._header(rows, shape.contenttype), rows, count)
         types = [kind or "" for kind in stated[""]] if stated else [""] * count
         bodies = [body or b"" for body in self._batch.column("value").to_pylist()]
-        return engine.piles_of_columns(
-            WIRE.name, RecordColumns(attributes, types, bodies, self.metadata, frozenset(odd))
-        )
-
-    def line(self, row: int) -> bytes:
-        """The record as a line of JSON."""
-        return record_lines(self._batch.slice(row, 1))[0]
+        records = RecordColumns(attributes, types, bodies, self.metadata, frozenset(odd))
+        return engine.piles_of_columns(WIRE.name, records)
 
     def metadata(self, row: int) -> dict[str, Any]:
         """The metadata of a record."""
@@ -104,6 +130,25 @@ class KafkaRows:
         for row in range(self._batch.num_rows):
             rows.setdefault(numbers[4 * starts[row] : 4 * starts[row + 1]], []).append(row)
         return [(_shape([known[i] for i in memoryview(key).cast("i")]), found) for key, found in rows.items()]
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    return table.combine_chunks().to_batches(max_chunksize=max(table.num_rows, 1))[0]
+
+
+def _seeming_types(headers: pa.ListArray) -> pa.Array | None:
+    """A type for every row, where every row has one; None otherwise."""
+    pairs = headers.flatten()
+    members = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
+    kinds = members["value"].filter(pc.equal(members["key"], _TYPE))
+    return kinds if len(kinds) == len(headers) else None
+
+
+def sorted_counts(values: pa.Array) -> list[int]:
+    """How often each value occurs, in the order of the values."""
+    counts = pa.table({"value": values}).group_by("value").aggregate([([], "count_all")]).sort_by("value")
+    found: list[int] = counts.column("count_all").to_pylist()
+    return found
 
 
 def _texts(values: pa.Array) -> list[str]:

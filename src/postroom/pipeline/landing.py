@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 from postroom.formats.columns import STRING, TIMESTAMP
 from postroom.messages.bundles import Bundle, surely_timestamps
 from postroom.messages.definition import Definition
-from postroom.pipeline.arrow import arrow_schema, property_reader, text_of
+from postroom.pipeline.arrow import arrow_schema, arrow_type, property_reader, text_of
 from postroom.pipeline.hauls import Haul
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import Column, Layout
 from postroom.pipeline.lines import digest_of
 
 _TIME = pa.timestamp("us", tz="UTC")
+_TEXT = frozenset((str, type(None)))
 
 
 class Places:
@@ -87,11 +88,13 @@ def _texts(values: list[Any] | None, count: int) -> pa.Array:
 
 
 def _property(column: Column, values: list[Any] | None, count: int, leftovers: dict[int, dict[str, str]]) -> pa.Array:
-    if column.type == STRING and (values is None or all(value is None or type(value) is str for value in values)):
-        return _texts(values, count)
-    if column.type == TIMESTAMP and values is not None and surely_timestamps(values):
+    if values is None or values.count(None) == count:
+        return pa.nulls(count, arrow_type(column.type))
+    if column.type == STRING and _TEXT.issuperset(map(type, values)):
+        return pa.array(values, pa.string(), size=count)
+    if column.type == TIMESTAMP and surely_timestamps(values):
         return pa.array(values, pa.string()).cast(_TIME)
-    return _read_slowly(column, values or [None] * count, leftovers)
+    return _read_slowly(column, values, leftovers)
 
 
 def _read_slowly(column: Column, values: list[Any], leftovers: dict[int, dict[str, str]]) -> pa.Array:
@@ -105,8 +108,7 @@ def _read_slowly(column: Column, values: list[Any], leftovers: dict[int, dict[st
             name = column.member if column.origin == "attribute" else column.name
             leftovers.setdefault(place, {})[name] = text_of(value)
             found.append(None)
-    kind = arrow_schema([column]).field(0).type
-    return pa.array(found, kind, size=len(found))
+    return pa.array(found, arrow_type(column.type), size=len(found))
 
 
 def _extensions(leftovers: dict[int, dict[str, str]], count: int, kind: pa.DataType) -> pa.Array:

@@ -15,7 +15,7 @@ from uuid import uuid4
 import msgspec
 import pyarrow as pa
 
-from postroom.messages.bundles import bundle_of
+from postroom.messages.bundles import Pile, bundle_of
 from postroom.messages.definition import CompiledCatalog
 from postroom.messages.engine import Engine
 from postroom.pipeline.arrow import MISFITS
@@ -56,7 +56,7 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
     """Sort the records of a task and write what became of them; `hauls` says which columns the batches may have."""
     engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb)
     tables = Tables(job, engine, layouts)
-    with _no_garbage_collection():
+    with no_garbage_collection():
         for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
             tables.add(haul)
     return Written(tables.read, tables.dead, tables.files, tables.schemas)
@@ -86,30 +86,35 @@ class Tables:
 
     def add(self, haul: Haul) -> None:
         """Sort a haul and write it, one file per table."""
-        piles, left = haul.piles(self._engine)
         places = Places(haul)
         landed: dict[str, list[pa.Table]] = {}
-        while piles:
-            # Piles and bundles are large: each goes as soon as its table is there.
-            bundle, others = bundle_of(piles.pop())
+        left: list[int] = []
+        for piles, others in haul.piles(self._engine):
             left += others
-            if not bundle.rows:
-                continue
-            xid = bundle.definition.xid
-            try:
-                landed.setdefault(xid, []).append(bundle_table(self._job, self._layout(xid), places, bundle))
-                self.read += len(bundle.rows)
-            except MISFITS:
-                left += bundle.rows
+            for pile in piles:
+                left += self._land(pile, places, landed)
         self._finish(landed, self._sort_exactly(haul, sorted(left), landed))
+
+    def _land(self, pile: Pile, places: Places, landed: dict[str, list[pa.Table]]) -> list[int]:
+        """Land a pile of events; the rows that are left are to be sorted exactly."""
+        bundle, left = bundle_of(pile)
+        if not bundle.rows:
+            return left
+        xid = bundle.definition.xid
+        try:
+            landed.setdefault(xid, []).append(bundle_table(self._job, self._layout(xid), places, bundle))
+        except MISFITS:
+            return left + bundle.rows
+        self.read += len(bundle.rows)
+        return left
 
     def _sort_exactly(self, haul: Haul, rows: list[int], landed: dict[str, list[pa.Table]]) -> list[Row]:
         """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
         found: dict[str, list[Row]] = {}
         letters: list[Row] = []
-        for row in rows:
-            line = Line(haul.sources[row], haul.positions[row], haul.line(row))
-            messages = self._engine.sort_exactly(line.record)
+        for row, record in zip(rows, haul.lines(rows), strict=True):
+            line = Line(haul.sources[row], haul.positions[row], record)
+            messages = self._engine.sort_exactly(record)
             self.read += len(messages)
             for number, message in enumerate(messages):
                 sorted_row = Row(line, number, len(messages) > 1, message)
@@ -151,7 +156,8 @@ class Tables:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
+    """Sort without the collector."""
     # Millions of small live objects and hardly a cycle: the collector only walks them again and again.
     enabled = gc.isenabled()
     gc.disable()

@@ -1,0 +1,87 @@
+"""A sink that sorts and writes nothing: match and validate alone, on the way that landing takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+from postroom.messages.bundles import bundle_of
+from postroom.messages.engine import Engine
+from postroom.pipeline.hauls import Haul, hauls_of
+from postroom.pipeline.worker import FLUSH_BYTES, FLUSH_ROWS, no_garbage_collection, open_engine
+
+# Workers cannot import this module, so its classes travel to them.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+class Counted(WriterCommitMessage):
+    """How many messages of a task landed, and how many did not."""
+
+    def __init__(self, landed: int, others: int) -> None:
+        self.landed = landed
+        self.others = others
+
+
+class CountWriter(DataSourceArrowWriter):
+    """Sorts and counts."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """What a task does."""
+        engine, _ = open_engine(self.options["lake"], self.options["catalog"], "strict", 64)
+        total = Counted(0, 0)
+        with no_garbage_collection():
+            for haul in hauls_of(iterator, FLUSH_ROWS, FLUSH_BYTES):
+                _count(engine, haul, total)
+        return total
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Tell the driver's side by a file: a data source has no other way to answer."""
+        counted = [message for message in messages if isinstance(message, Counted)]
+        landed, others = sum(one.landed for one in counted), sum(one.others for one in counted)
+        Path(self.options["answer"]).write_text(f"{landed} {others}")
+
+
+class CountSink(DataSource):
+    """`df.write.format("count")`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "count"
+
+    def writer(self, schema: Any, overwrite: bool) -> CountWriter:
+        """The writer."""
+        return CountWriter(dict(self.options))
+
+
+def count_outcomes(frame: Any, lake: str, catalog: str) -> tuple[int, int]:
+    """How many messages of a frame land by a catalog of a lake, and how many do not."""
+    answer = Path(lake) / "answer"
+    frame.sparkSession.dataSource.register(CountSink)
+    options = {"lake": lake, "catalog": catalog, "answer": str(answer)}
+    frame.write.format("count").options(**options).mode("append").save()
+    landed, others = map(int, answer.read_text().split())
+    return landed, others
+
+
+def _count(engine: Engine, haul: Haul, total: Counted) -> None:
+    left: list[int] = []
+    for piles, others in haul.piles(engine):
+        left += others
+        for pile in piles:
+            bundle, doubtful = bundle_of(pile)
+            total.landed += len(bundle.rows)
+            left += doubtful
+    for line in haul.lines(left):
+        for message in engine.sort_exactly(line):
+            total.landed += message.match.outcome == "landed"
+            total.others += message.match.outcome != "landed"
