@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.http.targets import origin_form, with_encoded_line
+from tests.http.asking import Desk
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,10 @@ def test_only_the_request_line_is_encoded() -> None:
     assert with_encoded_line(request[7:]) == request[7:].replace(b"\xb6", b"%B6")
     assert with_encoded_line(b"GET / HTTP/1.1\r\n\r\n\xff") == b"GET / HTTP/1.1\r\n\r\n\xff"
     assert with_encoded_line(b"") == b""
+
+
+def test_bare_utf_8_in_a_query_is_read_as_text(desk: Desk) -> None:
+    desk.ask("PUT", "/messagegroups/ovens", {"name": "Bröd"})
+    assert list(desk.ask("GET", "/messagegroups?filter=name=Bröd").json) == ["ovens"]
+    assert list(desk.ask("GET", "/messagegroups?filter=name=Br%C3%B6d").json) == ["ovens"]
+    assert desk.ask("GET", b"/messagegroups?filter=name=Br\xf6d").json == {}

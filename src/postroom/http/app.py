@@ -59,14 +59,19 @@ class Edge:
         """Answer a GET whose answer is kept from the present state; False when there is none."""
         if scope["method"] != "GET" or not self._cache:
             return False
+        headers = _first_headers(scope)
         try:
-            call = self._call(scope)
+            base = self._addresses.base(scope, headers)
         except RegistryProblem:
             return False
-        kept = self._cache.get(_key(call, scope), self._store.version())
-        if kept is not None:
-            await self._send(kept, call, send)
-        return kept is not None
+        kept = self._cache.get(_key(base, scope, headers), self._store.version())
+        if kept is None:
+            return False
+        if b"if-none-match" in headers or b"origin" in headers:
+            await self._send(kept, self._call(scope), send)
+        else:
+            await _send_plainly(kept, send)
+        return True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -84,7 +89,7 @@ class Edge:
         state = self._store.version()
         made, is_kept = await run_in_threadpool(self._make, call)
         if is_kept:
-            self._cache.put(_key(call, scope), state, made)
+            self._cache.put(_key(call.base, scope, _first_headers(scope)), state, made)
         await self._send(made, call, send)
 
     def _accepted(self, scope: Scope) -> tuple[Call, RegistryProblem | None]:
@@ -94,12 +99,11 @@ class Edge:
             return Call(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
 
     def _call(self, scope: Scope) -> Call:
-        headers = dict(reversed(scope["headers"]))  # of several with one name the first counts
         return Call(
             method=scope["method"],
             path=_path(scope),
-            base=self._addresses.base(scope, headers),
-            query=parse_query(scope.get("query_string", b"").decode("latin-1")),
+            base=self._addresses.base(scope, _first_headers(scope)),
+            query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
         )
 
@@ -128,10 +132,21 @@ def _path(scope: Scope) -> str:
     return path or "/"
 
 
-def _key(call: Call, scope: Scope) -> tuple[str, str, bytes, bool]:
+def _first_headers(scope: Scope) -> dict[bytes, bytes]:
+    """The headers by name; of several with one name the first counts."""
+    return dict(reversed(scope["headers"]))
+
+
+def _key(base: str, scope: Scope, headers: dict[bytes, bytes]) -> tuple[str, str, bytes, bool]:
     """The dialect is part of the query (`specversion`)."""
-    gzips = takes_gzip(call.header("accept-encoding") or "")
-    return call.base, call.path, scope.get("query_string", b""), gzips
+    gzips = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
+    return base, _path(scope), scope.get("query_string", b""), gzips
+
+
+async def _send_plainly(made: Representation, send: Send) -> None:
+    headers = [*made.headers, (b"content-length", b"%d" % len(made.body))]
+    await send({"type": "http.response.start", "status": made.status, "headers": headers})
+    await send({"type": "http.response.body", "body": made.body})
 
 
 def _is_kept(given: Answer, call: Call) -> bool:

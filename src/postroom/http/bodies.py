@@ -25,7 +25,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
 
     What is too much is read and forgotten, up to a point: a client that is still sending would not see the answer.
     """
-    path, limit = request.url.path, settings.max_body_mb * MEGABYTE
+    path, limit = str(request.scope["path"]), settings.max_body_mb * MEGABYTE
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     try:
         async with asyncio.timeout(settings.upload_timeout_s):
