@@ -224,7 +224,7 @@ QUIRKS = [
     ("codegen/samples/message-definitions/inkjet-protocol-variants.xreg.json", "member_misspelt"),
     ("codegen/samples/message-definitions/mqtt-sparkplugB.xreg.json", "schema_dangling"),
     ("codegen/samples/protocols/mqtt-producer-endpoint.xreg.json", "messagegroup_dangling"),
-    ("forza-telemetry-bridge/xregistry/forza-telemetry.xreg.json", "member_misspelt"),
+    ("forza-telemetry-bridge/xregistry/forza-telemetry.xreg.json", "contenttype_of_other_format"),
 ]
 
 

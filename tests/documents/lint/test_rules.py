@@ -312,6 +312,11 @@ FOUND: list[tuple[str, Tree, str]] = [
         f"{ENDPOINT}/protocoloptions/endpoints/0",
     ),
     (
+        "endpoint_options_nested",
+        with_endpoint({"protocoloptions": {"options": {"topic": "fleet"}}}),
+        f"{ENDPOINT}/protocoloptions/options",
+    ),
+    (
         "endpoint_option_unknown",
         with_endpoint({"protocoloptions": {"will-topic": "gone"}}),
         f"{ENDPOINT}/protocoloptions/will-topic",

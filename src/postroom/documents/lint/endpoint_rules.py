@@ -18,6 +18,7 @@ from postroom.model.types import GroupType
 from postroom.protocols.table import canonical_protocol
 
 MISPLACED = ("deployed", "endpoints", "authorization")  # C-37
+NESTED = "options"
 
 
 @cache
@@ -50,9 +51,16 @@ def option_unknown(endpoint: Endpoint) -> Iterator[Remark]:
     """Options of a protocol we know that nobody will look at."""
     known = _known_options(text(endpoint.raw, "protocol"))
     for name, value in section(endpoint.raw, "protocoloptions").items() if known else ():
-        if name not in known:
+        if name not in known and not (name == NESTED and isinstance(value, dict)):
             sentence = f"{text(endpoint.raw, 'protocol')} endpoints have no option {name!r}."
             yield Remark(endpoint.at("protocoloptions", name), sentence, meant_option(name, value, known))
+
+
+def options_nested(endpoint: Endpoint) -> Iterator[Remark]:
+    """Options one level deeper than they belong, as older drafts had them."""
+    if isinstance(section(endpoint.raw, "protocoloptions").get(NESTED), dict):
+        sentence = "the options stand one level deeper than they belong, as in older drafts."
+        yield Remark(endpoint.at("protocoloptions", NESTED), sentence, "Move what is in it one level up.")
 
 
 @cache

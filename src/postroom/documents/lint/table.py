@@ -181,6 +181,7 @@ RULES: tuple[Rule, ...] = (
         endpoint_rules.rule_broken,
     ),
     _rule("endpoint_option_unknown", "warning", "EP-010", "endpoint", endpoint_rules.option_unknown),
+    _rule("endpoint_options_nested", "info", "EP-016", "endpoint", endpoint_rules.options_nested),
     _rule("endpoint_member_misplaced", "warning", "EP-016 EP-021", "endpoint", endpoint_rules.member_misplaced),
     _rule("messagegroup_dangling", "error", "EP-012", "document", endpoint_rules.group_dangling),
     _rule("messagegroup_outside", "info", "EP-012", "document", endpoint_rules.group_outside),
