@@ -5,17 +5,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog import Catalog
 from postroom.errors import FileMissing, LakeRefused
-from postroom.pipeline import LedgerEntry, sort
+from postroom.pipeline import LedgerEntry, SortSink, sort
 from postroom.pipeline.commit import plan_manifest
 from postroom.pipeline.lake import create_lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest
 from postroom.pipeline.sources import cut_ranges
+from postroom.pipeline.spark_errors import told_by_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -139,3 +141,60 @@ def test_spark_reads_what_landed(spark: Any, catalog: Catalog, records: Path, tm
     frame = spark.read.parquet(*files)
     assert frame.where("data.speed > 5").count() == 5
     assert dict(frame.dtypes)["data"] == "struct<lat:double,lon:double,speed:bigint>"
+
+
+def test_spark_writes_in_our_format(spark: Any, fleet: Any, catalog_file: Path, records: Path, tmp_path: Path) -> None:
+    spark.dataSource.register(SortSink)
+    lines = spark.read.text(str(records)).where("value != ''")
+    writer = lines.write.format("postroom").option("catalog", str(catalog_file)).mode("append")
+    writer.option("lake", str(tmp_path / "lake")).save()
+    (entry,) = read_ledger(open_lake(tmp_path / "lake"))
+    assert entry.landed == fleet.landed
+    with pytest.raises(Exception, match="needs the option 'lake'"):
+        lines.write.format("postroom").option("catalog", str(catalog_file)).mode("append").save()
+
+
+def test_records_of_a_kafka_frame_are_known_by_topic_partition_and_offset(
+    spark: Any, catalog: Catalog, tmp_path: Path
+) -> None:
+    columns = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+    frame = spark.createDataFrame([(None, b'{"specversion": "1.0"}', "fleet", 3, 42, None)], columns)
+    entry = sort(spark, frame, catalog, tmp_path / "lake")
+    assert entry.read == 1
+    (letter,) = DeltaTable(tmp_path / "lake" / "_dead_letters").to_pyarrow_table().to_pylist()
+    assert (letter["_source"], letter["_position"]) == ("kafka://fleet/3", 42)
+
+
+def test_a_large_record_is_a_dead_letter_among_others(spark: Any, fleet: Any, catalog: Catalog, tmp_path: Path) -> None:
+    large = fleet.order(2, data={"number": "A", "lines": [], "note": "x" * 100_000_000})
+    file = fleet.write(tmp_path / "large.jsonl", [fleet.order(1), large, fleet.order(3)])
+    entry = sort(spark, file, catalog, tmp_path / "lake")
+    assert (sum(entry.landed.values()), entry.dead) == (2, {"malformed": 1})
+
+
+def test_a_foreign_table_in_the_way_is_one_sentence(
+    spark: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    lake = create_lake(tmp_path / "lake")
+    write_deltalake(lake.path("shop/order.placed"), pa.table({"mine": [1]}))
+    with pytest.raises(LakeRefused, match="not made by Postroom"):
+        sort(spark, records, catalog, lake.root)
+    assert read_ledger(lake) == []
+    assert rows(lake.root, "shop/order.placed") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "sentence"),
+    [
+        (
+            "OSError: [Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device",
+            3,
+            "no room left",
+        ),
+        ("postroom.errors.LakeRefused: shop/order: the table is foreign.", 2, "shop/order: the table is foreign."),
+        ("Caused by: java.lang.IllegalStateException: what a pity", 2, "IllegalStateException: what a pity"),
+    ],
+)
+def test_what_spark_says_becomes_a_sentence(said: str, kind: int, sentence: str) -> None:
+    error = told_by_spark(f"An error occurred\n{said}\n\tat somewhere", "lake")
+    assert (error.exit_code, sentence in str(error)) == (kind, True)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from postroom.pipeline.ledger import LedgerEntry as LedgerEntry
+    from postroom.pipeline.sink import SortSink as SortSink
     from postroom.pipeline.sorting import sort as sort
     from postroom.pipeline.sorting import sorter as sorter
 
-__all__ = ["LedgerEntry", "sort", "sorter"]
+__all__ = ["LedgerEntry", "SortSink", "sort", "sorter"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,6 +19,10 @@ def __getattr__(name: str) -> Any:
         from postroom.pipeline import sorting
 
         return getattr(sorting, name)
+    if name == "SortSink":
+        from postroom.pipeline.sink import SortSink
+
+        return SortSink
     if name == "LedgerEntry":
         from postroom.pipeline.ledger import LedgerEntry
 

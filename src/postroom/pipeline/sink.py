@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 
 from postroom.pipeline.job import Job
 from postroom.pipeline.worker import Written, write_batch
+from postroom.pipeline.writing import job_of, with_places
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -35,7 +36,11 @@ class SortWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[RecordBatch]) -> WriterCommitMessage:
         """Sort the records of one task; runs on a worker."""
-        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, iterator)))
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        placed = with_places(iterator, self.source, context.partitionId() if context else 0)
+        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, placed)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Bring the files of all tasks into the tables; runs on the driver."""
@@ -59,7 +64,7 @@ class SortWriter(DataSourceArrowWriter):
 
 
 class SortSink(DataSource):
-    """`df.write.format("postroom")`: the options are those of a Job, and the name of the source."""
+    """`df.write.format("postroom")`: the options are catalog and lake, or, for our own use, a whole Job."""
 
     @classmethod
     def name(cls) -> str:
@@ -68,7 +73,10 @@ class SortSink(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> SortWriter:
         """The writer of a batch."""
-        job = msgspec.json.decode(self.options["job"], type=Job)
+        if "job" in self.options:
+            job = msgspec.json.decode(self.options["job"], type=Job)
+        else:
+            job = job_of(self.options, schema.names)
         return SortWriter(job, self.options.get("source", ""))
 
 
