@@ -92,11 +92,11 @@ def print_replay(done: Replay, dry_run: bool) -> None:
     if done.landed:
         print_table("Would land" if dry_run else "Landed", ("message", "rows"), sorted(done.landed.items()))
     landed, dead = sum(done.landed.values()), sum(done.dead.values())
-    verb = "would land" if dry_run else "landed"
-    rest = (
-        f"{dead:,} {'would stay dead' if dry_run else 'stay dead'} ({by_kind(done.dead)})" if dead else "none is left"
+    lands, stays = (
+        ("would land", "would stay dead") if dry_run else ("landed", "stays dead" if dead == 1 else "stay dead")
     )
-    click.echo(f"Of {counted(done.letters, 'letter')} {landed:,} {verb}, {rest}.")
+    rest = f"{dead:,} {stays} ({by_kind(done.dead)})" if dead else "none is left"
+    click.echo(f"Of {counted(done.letters, 'letter')} {landed:,} {lands}, {rest}.")
 
 
 def _shown(done: Replay, dry_run: bool) -> dict[str, Any]:
