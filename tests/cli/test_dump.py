@@ -44,7 +44,7 @@ def test_a_dump_loaded_elsewhere_is_the_same_dump(services: list[str], tmp_path:
     stations = [f"sqlite:///{tmp_path}/a.db", *services, f"sqlite:///{tmp_path}/b.db"]
     assert execute(["load", "demo/catalog", "--to", stations[0]]) == 0
     first = dumped(stations[0], tmp_path)
-    assert len(first["messagegroups"]) == 3
+    assert len(first["messagegroups"]) == 4
     for station in stations[1:]:
         assert execute(["load", str(tmp_path / "dump.json"), "--to", station]) == 0
         assert dumped(station, tmp_path) == first

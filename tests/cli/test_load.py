@@ -9,9 +9,9 @@ from postroom.cli.main import execute
 def test_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = f"sqlite:///{tmp_path / 'catalog.db'}"
     assert execute(["load", "demo/catalog", "--to", store]) == 0
-    assert "12 messages" in capsys.readouterr().out
+    assert "16 messages" in capsys.readouterr().out
     assert execute(["load", "demo/catalog", "--to", store, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["loaded"]["messages"] == 12
+    assert json.loads(capsys.readouterr().out)["loaded"]["messages"] == 16
     assert execute(["match", "--catalog", store, "--input", "demo/sample.jsonl"]) == 1
     assert capsys.readouterr().out.count('"landed"') == 10
 

@@ -16,10 +16,10 @@ def test_a_folder_is_one_catalog() -> None:
     tree = read_source(str(ROOT / "demo" / "catalog"), SETTINGS)
     assert count_entities(tree) == {
         "endpoints": 3,
-        "messagegroups": 3,
-        "messages": 12,
-        "schemagroups": 3,
-        "schemas": 10,
+        "messagegroups": 4,
+        "messages": 16,
+        "schemagroups": 4,
+        "schemas": 14,
     }
 
 

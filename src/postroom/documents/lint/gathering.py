@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from postroom.documents.dialects.converting import translated
 from postroom.documents.lint.findings import Remark
 from postroom.documents.reading import document_files, read_document
 from postroom.documents.sources import group_types, read_files, read_source, scheme_of
@@ -51,14 +52,15 @@ class Gathered:
 def gather(source: str, settings: Settings) -> Gathered:
     """The catalog of a source: of all files of a folder together, of a service or of a store."""
     path = Path(source)
-    if scheme_of(source) or not path.is_dir():
+    if scheme_of(source):
         return Gathered(read_source(source, settings), source)
     gathered = Gathered({}, source)
     for file in document_files(path):
         document = read_document(file, settings)
         if not isinstance(document, dict):
             raise DocumentRefused("a catalog is a JSON object.", place=str(file))
-        gathered.add(document, str(file))
+        # Older dialects are looked at in the names of 1.0; a document of 1.0 exactly as it is written.
+        gathered.add(translated(document), str(file))
     if not any(kind in gathered.tree for kind in group_types(gathered.tree)):
         read_files(path, settings)  # says that this is no catalog
     return gathered

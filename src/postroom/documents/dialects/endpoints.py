@@ -1,0 +1,100 @@
+"""Endpoints: `config` and one usage in 0.5, `protocol` and `protocoloptions` since."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.names import ENDPOINT_OPTIONS, RC4_ENDPOINT_OPTIONS
+from postroom.documents.dialects.references import as_pointer, as_xid
+
+_OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
+_CONFIG = ("protocol", "endpoints", "options", "strict")
+
+
+def read_endpoint(endpoint: Tree, *, old: bool) -> Tree:
+    """An endpoint of any age in the form of 1.0-rc4."""
+    read = dict(endpoint)
+    if isinstance(read.get("config"), dict) and "protocoloptions" not in read:
+        read |= _read_config(read.pop("config"))
+    references = read.pop("definitionGroups", None)
+    if references is not None:
+        read.setdefault("messagegroups", references)
+    if old and isinstance(read.get("messagegroups"), list):
+        read["messagegroups"] = [as_xid(reference) for reference in read["messagegroups"]]
+    if isinstance(read.get("usage"), str):
+        read["usage"] = [read["usage"]]
+    deprecated = read.get("deprecated")
+    if isinstance(deprecated, dict) and "docs" in deprecated and "documentation" not in deprecated:
+        read["deprecated"] = {("documentation" if name == "docs" else name): one for name, one in deprecated.items()}
+    return read
+
+
+def _read_config(config: Tree) -> Tree:
+    read: Tree = {"protocol": config["protocol"]} if "protocol" in config else {}
+    given = config.get("options")
+    options: Tree = given if isinstance(given, dict) else {}
+    chosen: Tree = {}
+    for name, value in options.items():
+        ours = ENDPOINT_OPTIONS.get(name, name)
+        chosen[ours] = as_xid(value) if ours == "willmessage" else value
+    addresses = config.get("endpoints")
+    if isinstance(addresses, list):
+        chosen["endpoints"] = [{"uri": one} if isinstance(one, str) else one for one in addresses]
+    chosen["deployed"] = config.get("strict", False)
+    return {**read, "protocoloptions": chosen}
+
+
+def write_config(endpoint: Tree, *, service: bool) -> Tree:
+    """An endpoint with `config`, `format` and one usage."""
+    written = {
+        name: value
+        for name, value in endpoint.items()
+        if name not in ("protocol", "protocoloptions", "envelope", "envelopeoptions")
+    }
+    usage = written.get("usage")
+    if isinstance(usage, list) and usage:
+        written["usage"] = usage[0]
+    if "protocol" in endpoint or "protocoloptions" in endpoint:
+        written["config"] = _config(endpoint, service=service)
+    if "envelope" in endpoint:
+        written["format"] = endpoint["envelope"]
+    references = written.get("messagegroups")
+    if isinstance(references, list):
+        written["messagegroups"] = [as_pointer(reference, service=service) for reference in references]
+    _write_docs(written)
+    return written
+
+
+def _write_docs(written: Tree) -> None:
+    deprecated = written.get("deprecated")
+    if isinstance(deprecated, dict) and "documentation" in deprecated:
+        written["deprecated"] = {("docs" if name == "documentation" else name): one for name, one in deprecated.items()}
+
+
+def _config(endpoint: Tree, *, service: bool) -> Tree:
+    config: Tree = {"protocol": endpoint["protocol"]} if "protocol" in endpoint else {}
+    options = endpoint.get("protocoloptions")
+    chosen = dict(options) if isinstance(options, dict) else {}
+    config["strict"] = chosen.pop("deployed", True)  # 1.0-rc4: absent means that it is there
+    addresses = chosen.pop("endpoints", None)
+    if isinstance(addresses, list):
+        config["endpoints"] = [address for one in addresses for address in _addresses(one)]
+    chosen.pop("authorization", None)
+    kept = {
+        _OLD_OPTIONS.get(name, name): as_pointer(value, service=service) if name == "willmessage" else value
+        for name, value in chosen.items()
+        if name not in RC4_ENDPOINT_OPTIONS
+    }
+    if kept:
+        config["options"] = kept
+    return config
+
+
+def _addresses(one: Any) -> list[Any]:
+    if not isinstance(one, dict):
+        return [one]
+    if isinstance(one.get("uri"), str):
+        return [one["uri"]]
+    servers = one.get("bootstrap.servers")
+    return list(servers) if isinstance(servers, list) else []

@@ -1,0 +1,131 @@
+"""What a document says and 1.0-rc4 has no place for: kept beside its group, put back when that dialect is written.
+
+The extras of a document are the difference between it and what writing its tree would give. Each names a place below
+the group, the value there, and what writing alone would leave there; a place that meanwhile says something else
+is not touched, so that a later change of the tree is never undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from postroom.documents.dialects.dialect import Dialect, Tree
+from postroom.documents.dialects.names import KINDS
+from postroom.documents.dialects.walking import objects
+from postroom.model.pointers import pointer
+
+ATTRIBUTE = "dialectextras"
+_NOTHING: Any = object()
+
+
+def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
+    """The tree of a document, with all that writing it again would not give."""
+    theirs = {kind: _theirs(kind, dialect) for kind in KINDS}
+    ours = {name: kind for kind, name in theirs.items()}
+    found: dict[tuple[str, str], list[Tree]] = {}
+    for steps, given, written in _differences(document, dialect.from_rc4(tree), ()):
+        kind = ours.get(steps[0], "")
+        group = objects(tree, kind).get(steps[1]) if len(steps) > 2 and kind else None
+        owner, below = ((kind, steps[1]), steps[2:]) if isinstance(group, dict) else (("", ""), steps)
+        found.setdefault(owner, []).append(_extra(dialect.name, pointer(below), given, written))
+    if not found:
+        return tree
+    kept: Tree = dict(tree)
+    for (kind, name), extras in found.items():
+        if not kind:
+            kept[ATTRIBUTE] = [*_extras(tree), *extras]
+            continue
+        if kept[kind] is tree[kind]:
+            kept[kind] = dict(tree[kind])
+        kept[kind][name] = {**kept[kind][name], ATTRIBUTE: [*_extras(kept[kind][name]), *extras]}
+    return kept
+
+
+def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
+    """A written document with the extras that its tree keeps for this dialect."""
+    document = dict(document)
+    for kind in KINDS:
+        theirs = _theirs(kind, dialect)
+        written = objects(document, theirs)
+        for name, group in objects(tree, kind).items():
+            mine = [extra for extra in _extras(group) if extra.get("dialect") == dialect.name]
+            if mine and name in written:
+                written[name] = _applied(written[name], mine)
+                document[theirs] = {**document[theirs], name: written[name]}
+    mine = [extra for extra in _extras(tree) if extra.get("dialect") == dialect.name]
+    return _applied(document, mine) if mine else document
+
+
+def without_extras(tree: Tree, dialect: str = "") -> Tree:
+    """The tree without extras: those of one dialect, or all."""
+
+    def stripped(entity: Tree) -> Tree:
+        left = [extra for extra in _extras(entity) if dialect and extra.get("dialect") != dialect]
+        plain = {name: value for name, value in entity.items() if name != ATTRIBUTE}
+        return {**plain, ATTRIBUTE: left} if left else plain
+
+    plain = stripped(tree)
+    for kind in KINDS:
+        if isinstance(plain.get(kind), dict):
+            plain[kind] = {
+                name: stripped(group) if isinstance(group, dict) and ATTRIBUTE in group else group
+                for name, group in plain[kind].items()
+            }
+    return plain
+
+
+def _theirs(kind: str, dialect: Dialect) -> str:
+    return next((theirs for theirs, ours in dialect.collections.items() if ours == kind), kind)
+
+
+def _extras(entity: Any) -> list[Tree]:
+    extras = entity.get(ATTRIBUTE) if isinstance(entity, dict) else None
+    return [extra for extra in extras if isinstance(extra, dict)] if isinstance(extras, list) else []
+
+
+def _extra(dialect: str, at: str, given: Any, written: Any) -> Tree:
+    extra: Tree = {"dialect": dialect, "at": at}
+    if given is not _NOTHING:
+        extra["value"] = given
+    if written is not _NOTHING:
+        extra["instead"] = written
+    return extra
+
+
+def _differences(given: Any, written: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    if isinstance(given, dict) and isinstance(written, dict):
+        for name, value in given.items():
+            yield from _differences(value, written.get(name, _NOTHING), (*steps, name))
+        for name, value in written.items():
+            if name not in given:
+                yield (*steps, name), _NOTHING, value
+    elif not _same(given, written):
+        yield steps, given, written
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and bool(one == other))
+
+
+def _applied(document: Tree, extras: list[Tree]) -> Tree:
+    for extra in extras:
+        at = extra.get("at")
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in str(at).split("/")[1:]]
+        if steps:
+            document = _replaced(document, steps, extra)
+    return document
+
+
+def _replaced(holder: Any, steps: list[str], extra: Tree) -> Any:
+    if not isinstance(holder, dict):
+        return holder
+    name, *below = steps
+    present = holder.get(name, _NOTHING)
+    if below:
+        return holder if present is _NOTHING else {**holder, name: _replaced(present, below, extra)}
+    if not _same(present, extra.get("instead", _NOTHING)):
+        return holder
+    if "value" in extra:
+        return {**holder, name: extra["value"]}
+    return {one: value for one, value in holder.items() if one != name}

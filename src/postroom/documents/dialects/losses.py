@@ -1,0 +1,107 @@
+"""What is lost on the way into a dialect: the difference between a tree and what is read back from the document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from postroom.documents.dialects.dialect import Dialect, Loss, Tree
+from postroom.documents.dialects.options import named_list
+from postroom.documents.dialects.references import as_xid
+from postroom.documents.dialects.walking import objects
+from postroom.model.pointers import pointer
+from postroom.protocols.table import canonical_protocol
+
+_NOTHING: Any = object()
+_SHOWN = 60
+_LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
+_TAKEN = frozenset(
+    ("id", "version", "versionid", "type", "origin", "docs", "tags", "uri", "format", "binding", "metadata", "message")
+) | frozenset(("schema", "schemaurl", "schemaformat", "config", "xref", "readonly", "defaultversionid"))
+_MARKERS = ("specversion", "$schema")
+
+
+def losses(tree: Tree, read_back: Tree, dialect: Dialect) -> list[Loss]:
+    """All that the tree says and its document in a dialect does not."""
+    found = []
+    for steps, value in _missing(_flat(tree), _flat(read_back), ()):
+        place = pointer(steps)
+        why = dialect.why(place) or _by_name(steps) or f"{dialect.name} has no place for it"
+        found.append(Loss(place, _shown(value), why))
+    return found
+
+
+def _by_name(steps: tuple[Any, ...]) -> str:
+    """Why an extension is lost: by the name it has."""
+    name = steps[-1] if steps else ""
+    if not isinstance(name, str) or not _LEGAL.match(name):
+        return "1.0 does not allow this name; it is kept among the extras"
+    return "the older dialects have an attribute of this name with another meaning" if name in _TAKEN else ""
+
+
+def _flat(tree: Tree) -> Tree:
+    """The tree with schemas that have one Version written without a collection of them."""
+    plain = {name: value for name, value in tree.items() if name not in _MARKERS}
+    if not isinstance(tree.get("schemagroups"), dict):
+        return plain
+    plain["schemagroups"] = {
+        name: {**group, "schemas": _flat_schemas(group["schemas"])}
+        if isinstance(group, dict) and isinstance(group.get("schemas"), dict)
+        else group
+        for name, group in tree["schemagroups"].items()
+    }
+    return plain
+
+
+def _flat_schemas(schemas: Tree) -> Tree:
+    return {name: _flat_schema(schema) if isinstance(schema, dict) else schema for name, schema in schemas.items()}
+
+
+def _flat_schema(schema: Tree) -> Tree:
+    versions = objects(schema, "versions")
+    if "defaultversionid" in schema:  # C-38: files have it on the resource, too
+        meta = schema.get("meta")
+        chosen = {"defaultversionid": schema["defaultversionid"], **(meta if isinstance(meta, dict) else {})}
+        schema = {**{name: value for name, value in schema.items() if name != "defaultversionid"}, "meta": chosen}
+    if len(versions) != 1:
+        return schema
+    ((version, own),) = versions.items()
+    rest = {name: value for name, value in schema.items() if name != "versions"}
+    return {"versionid": version, **rest, **own}
+
+
+def _missing(given: Any, back: Any, steps: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if given is back or _same(given, back, steps):
+        return
+    if isinstance(given, dict) and isinstance(back, dict):
+        for name, value in given.items():
+            yield from _missing(value, back.get(name, _NOTHING), (*steps, name))
+    elif isinstance(given, list) and isinstance(back, list) and len(given) == len(back):
+        for position, (one, other) in enumerate(zip(given, back, strict=True)):
+            yield from _missing(one, other, (*steps, position))
+    else:
+        yield steps, given
+
+
+def _same(given: Any, back: Any, steps: tuple[Any, ...]) -> bool:
+    if given == back and type(given) is type(back):
+        return True
+    name = steps[-1] if steps else ""
+    if isinstance(given, str) and isinstance(back, str):
+        if name in ("protocol", "envelope"):  # compared ignoring case, in any spelling
+            return canonical_protocol(given) == canonical_protocol(back)
+        return bool(as_xid(given) == as_xid(back))
+    if name == "query":  # C-04: a map says the same as a list
+        return bool(named_list(given) == named_list(back))
+    # C-05: a property of which only the value is known may be written as that value.
+    if isinstance(given, dict) and given.keys() == {"value"} and not isinstance(back, dict):
+        return bool(given["value"] == back)
+    return False
+
+
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

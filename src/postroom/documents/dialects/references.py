@@ -1,0 +1,41 @@
+"""References between entities: xids of 1.0-rc4, JSON pointers of the older dialects."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from postroom.documents.dialects.names import SERVICE_COLLECTIONS
+
+_TO_OURS = {**SERVICE_COLLECTIONS, "definitiongroups": "messagegroups", "schemaGroup": "schemagroups"}
+_TO_SERVICE = {"messagegroups": "definitionGroups", "schemagroups": "schemaGroups", "messages": "definitions"}
+
+
+def as_xid(reference: Any) -> Any:
+    """A pointer into the same document as an xid in the names of 1.0-rc4; anything else as it is."""
+    if not isinstance(reference, str) or not reference.startswith(("#/", "/")):
+        return reference
+    steps = reference.removeprefix("#")[1:].split("/")
+    if reference.startswith("#"):
+        steps = [unquote(step).replace("~1", "/").replace("~0", "~") for step in steps]
+    steps[0] = _TO_OURS.get(steps[0], steps[0])
+    if len(steps) > 2:
+        steps[2] = {"definitions": "messages", "schema": "schemas"}.get(steps[2], steps[2])
+    return "/" + "/".join(steps)
+
+
+def as_pointer(reference: Any, *, service: bool = False) -> Any:
+    """An xid (or a pointer) of this registry as a JSON pointer; anything else as it is."""
+    if not isinstance(reference, str) or not reference.startswith(("#/", "/")):
+        return reference
+    steps = as_xid(reference)[1:].split("/")
+    if service:
+        steps[0] = _TO_SERVICE.get(steps[0], steps[0])
+        if len(steps) > 2:
+            steps[2] = _TO_SERVICE.get(steps[2], steps[2])
+    return "#/" + "/".join(step.replace("~", "~0").replace("%", "%25") for step in steps)
+
+
+def is_local(reference: Any) -> bool:
+    """Whether a reference leads into the same registry."""
+    return isinstance(reference, str) and reference.startswith(("#/", "/"))
