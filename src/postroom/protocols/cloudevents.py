@@ -55,7 +55,7 @@ class Malformed(msgspec.Struct, frozen=True, gc=False):
 def unwrap(record: Record) -> list[Message | Malformed]:
     """The messages a record carries: one, or all those of a CloudEvents batch."""
     wire = wire_named(record.protocol)
-    stated = wire.content_type(record.metadata) if record.protocol else record.metadata.get("content_type", "")
+    stated = wire.content_type(record.metadata) if record.protocol else _bare_content_type(record.metadata)
     media = media_type(stated)
     if media.startswith(EVENT_MEDIA):
         return _announced(record, media, stated)
@@ -69,6 +69,11 @@ def unwrap(record: Record) -> list[Message | Malformed]:
     if media in ("", JSON_DATA) and _is_event_json(record.payload):
         return [_structured(record, record.payload)]
     return [Message(record.protocol, record.metadata, None, record.payload, contenttype=stated)]
+
+
+def _bare_content_type(metadata: dict[str, Any]) -> str:
+    stated = metadata.get("content_type")
+    return stated if isinstance(stated, str) else ""
 
 
 def _announced(record: Record, media: str, stated: str) -> list[Message | Malformed]:
