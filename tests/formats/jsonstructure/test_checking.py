@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postroom.errors import ReferenceMissing, SchemaRefused
+from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.jsonstructure.format import check, parse
 from postroom.formats.schema import Found, SchemaDocument
 from postroom.formats.table import check_schema, parse_schema
@@ -26,7 +26,7 @@ def test_names_of_the_format(name: str) -> None:
 
 
 def test_an_unknown_draft_is_refused() -> None:
-    with pytest.raises(SchemaRefused, match="draft-99 is not a draft we read"):
+    with pytest.raises(FormatUnknown, match="draft-99 is not a draft we read"):
         check_schema("JsonStructure/draft-99", CAR)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.errors import SchemaRefused
+from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.filling import filler
 from postroom.formats.schema import Found, PayloadSchema
 from postroom.formats.table import check_schema, parse_schema
@@ -86,7 +86,7 @@ def test_unusable_documents_are_refused_with_the_place(document: Any, place: str
 
 
 def test_other_versions_are_refused() -> None:
-    with pytest.raises(SchemaRefused, match="1.0 and 1.1"):
+    with pytest.raises(FormatUnknown, match="1.0 and 1.1"):
         parse(OVEN, "2")
 
 

@@ -23,7 +23,7 @@ _DEEPEST = 8
 _FATHOMLESS = 40
 _MOST_VALUES = 20_000
 # In all tries together.
-_MOST_INVENTED = 60_000
+_MOST_INVENTED = 30_000
 _REMEDY = "Give your own with --data."
 
 
@@ -41,9 +41,11 @@ def sample(documents: Documents, start: Located, rng: random.Random, is_valid: C
                 return value
         except (TooMuch, RecursionError, ValueError):
             # Another choice may end sooner.
-            invented += inventor.made
-            if gatherer.exhausted or invented > _MOST_INVENTED:
+            if gatherer.exhausted:
                 break
+        invented += inventor.made
+        if invented > _MOST_INVENTED:
+            break
     raise SchemaRefused("no fitting data could be invented for this schema.", remedy=_REMEDY)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.errors import SchemaRefused
+from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.jsonstructure.imports import IMPORTS, with_imports
 from postroom.formats.schema import SchemaDocument
 from postroom.formats.texts import json_of
@@ -32,7 +32,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 def read_document(source: SchemaDocument) -> Document:
     """The document of a source; SchemaRefused when its root is not that of a JSON Structure document."""
     if source.version and source.version not in DRAFTS:
-        raise SchemaRefused(
+        raise FormatUnknown(
             f"JsonStructure/{source.version} is not a draft we read.", remedy=f"We read {', '.join(DRAFTS)}."
         )
     document = json_of(source.document)

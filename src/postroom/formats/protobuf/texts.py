@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from postroom.errors import ReferenceMissing, SchemaRefused
+from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.protobuf import protoc
 from postroom.formats.schema import Found, Library, SchemaDocument
 from postroom.formats.texts import text_of
@@ -104,7 +104,7 @@ def _syntax_line(version: str) -> str:
     if _EDITION.match(version):
         return f'edition = "{version}";'
     if version and version not in _SYNTAXES:
-        raise SchemaRefused(f"there is no Protobuf/{version}.", remedy="We read Protobuf/2, Protobuf/3 and editions.")
+        raise FormatUnknown(f"there is no Protobuf/{version}.", remedy="We read Protobuf/2, Protobuf/3 and editions.")
     return _SYNTAXES.get(version, "")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from postroom.errors import SchemaRefused
+from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.xsd import (
@@ -202,7 +202,7 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
 
 def _read(source: SchemaDocument) -> tuple[list[documents.Part], str]:
     if source.version not in _VERSIONS:
-        raise SchemaRefused(f"XML Schema has the versions 1.0 and 1.1, not {source.version!r}.")
+        raise FormatUnknown(f"XML Schema has the versions 1.0 and 1.1, not {source.version!r}.")
     parts = documents.collect(source)
     guards.guard(parts)
     newer = parts[0].root.get(f"{{{VERSIONING}}}minVersion", "").strip() == "1.1"
