@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
-from postroom.pipeline.commit import commit_batch, plan_manifest
+from postroom.pipeline.commit import commit_batch, plan_manifest, sweep
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest, unfinished
@@ -153,3 +154,46 @@ def test_tables_carry_their_definition(sorted_lake: Lake) -> None:
 
 def test_manifests_are_gone_when_all_is_done(sorted_lake: Lake) -> None:
     assert list(sorted_lake.manifests.glob("*.json")) == []
+
+
+def test_tables_say_what_their_columns_come_from(fleet: Any, lake: Lake, tmp_path: Path) -> None:
+    for batch, catalog in enumerate((fleet.compiled(), fleet.compiled(heading={"type": "integer"}))):
+        job = fleet.job(lake, catalog, batch=batch)
+        file = fleet.write(tmp_path / f"{batch}.jsonl", [fleet.position(batch)])
+        commit_batch(lake, job, "", [fleet.task(job, file)])
+    properties = DeltaTable(lake.path("fleet/vehicle.position")).metadata().configuration
+    assert properties == {
+        "postroom.definition": "/messagegroups/fleet/messages/vehicle.position",
+        "postroom.definition.version": "1",
+        "postroom.schema": "/schemagroups/fleet.schemas/schemas/position",
+        "postroom.schema.version": "3",
+        "postroom.catalog": fleet.compiled().digest,
+    }
+
+
+def test_a_table_made_again_in_the_same_place_is_another_one(
+    fleet: Any, lake: Lake, catalog: Catalog, records: Path
+) -> None:
+    for run in ("one", "two"):
+        job = fleet.job(lake, catalog.compiled, run=run)
+        commit_batch(lake, job, "", [fleet.task(job, records)])
+        assert position_rows(lake) == 11
+        shutil.rmtree(lake.path("fleet/vehicle.position"))
+
+
+def test_files_that_were_swept_away_stop_a_late_commit(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:
+    job = fleet.job(lake, catalog.compiled)
+    written = fleet.task(job, records)
+    assert sweep(lake, job.run, job.batch) == len(written.files)
+    with pytest.raises(LakeRefused, match="another process is sorting it"):
+        commit_batch(lake, job, "", [written])
+    assert list(lake.places()) == []
+
+
+def test_nothing_of_a_promised_batch_is_swept_away(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:
+    job = fleet.job(lake, catalog.compiled)
+    put_manifest(lake, plan_manifest(lake, job, "", [fleet.task(job, records)]))
+    assert sweep(lake, job.run, job.batch) == 0
+    finish_commits(lake)
+    assert sweep(lake, job.run, job.batch) == 0
+    assert total_rows(lake) == 24

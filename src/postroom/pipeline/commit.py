@@ -20,7 +20,7 @@ from postroom.pipeline.evolution import Incompatible, new_columns
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import DEAD_LETTERS
-from postroom.pipeline.ledger import LedgerEntry, commit_properties, find_entry, is_committed, record_batch
+from postroom.pipeline.ledger import LedgerEntry, commit_properties, find_entry, record_batch
 from postroom.pipeline.manifest import (
     AddedFile,
     Change,
@@ -31,6 +31,7 @@ from postroom.pipeline.manifest import (
     read_manifest,
     remove_manifest,
 )
+from postroom.pipeline.opening import has_batch, open_table
 from postroom.pipeline.properties import properties_of, renew_properties
 from postroom.pipeline.worker import Written, WrittenFile
 
@@ -139,7 +140,7 @@ def _is_partitioned(lake: Lake, folder: str, job: Job) -> bool:
     present = _generations(lake, folder)
     if not present:
         return job.partition_by_date
-    return LANDED_ON in DeltaTable(lake.path(present[0])).metadata().partition_columns
+    return LANDED_ON in open_table(lake.path(present[0])).metadata().partition_columns
 
 
 def choose_table(lake: Lake, folder: str, schema: str, definition: str) -> tuple[str, Change | None]:
@@ -147,7 +148,7 @@ def choose_table(lake: Lake, folder: str, schema: str, definition: str) -> tuple
     present = _generations(lake, folder)
     why = ""
     for candidate in present:
-        table = DeltaTable(lake.path(candidate))
+        table = open_table(lake.path(candidate))
         _check_owner(table, definition, candidate)
         try:
             _, paths = new_columns(table.schema().to_json(), schema)
@@ -179,26 +180,25 @@ def _check_owner(table: DeltaTable, definition: str, folder: str) -> None:
 
 def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:
     """Add the files of a batch to one table, once; the table is made or widened first."""
-    path = str(lake.path(table.folder))
-    if is_committed(path, manifest.run, manifest.batch):
-        return
+    folder = lake.path(table.folder)
     try:
         if not lake.has(table.folder):
-            create_table(lake.path(table.folder), manifest, table)
-        else:
-            _append(path, manifest, table)
+            create_table(folder, manifest, table)
+            return
+        delta = open_table(folder)
+        if not has_batch(delta, manifest.run, manifest.batch):
+            _append(delta, manifest, table)
     except DeltaError as error:
         raise LakeRefused(f"the table cannot be written: {_first_line(error)}", place=table.folder) from error
 
 
-def _append(path: str, manifest: Manifest, table: TableCommit) -> None:
-    delta = DeltaTable(path)
+def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
     fields, _ = new_columns(delta.schema().to_json(), table.schema)
     if fields:
         # A wider schema in the write itself is accepted and then stays invisible (DESIGN).
         delta.alter.add_columns([Field.from_json(field) for field in fields])
-        delta = DeltaTable(path)
-    renew_properties(delta, table)
+    if renew_properties(delta, table) or fields:
+        delta.update_incremental()
     delta.create_write_transaction(
         _actions(table),
         mode="append",

@@ -27,12 +27,15 @@ def properties_of(definition: Definition, job: Job) -> dict[str, str]:
     }
 
 
-def renew_properties(delta: DeltaTable, table: TableCommit) -> None:
-    """Bring properties and description of a table up to date when its definition or schema is another one now."""
+def renew_properties(delta: DeltaTable, table: TableCommit) -> bool:
+    """Bring properties and description of a table up to date with its definition; says whether anything changed."""
     if not table.properties:
-        return
-    present = delta.metadata()
+        return False
+    present, changed = delta.metadata(), False
     if any(present.configuration.get(name) != value for name, value in table.properties.items() if name != CATALOG):
         delta.alter.set_table_properties(table.properties, raise_if_not_exists=False)
+        changed = True
     if table.description and present.description != table.description:
         delta.alter.set_table_description(table.description)
+        changed = True
+    return changed
