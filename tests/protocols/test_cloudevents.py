@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.protocols.cloudevents import Malformed, Message, unwrap, wrap
@@ -110,6 +110,7 @@ _NAMES = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=10
 )
 
 
+@settings(deadline=None)
 @given(
     extensions=st.dictionaries(_NAMES, st.text(min_size=1, max_size=20), max_size=3),
     data=st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=9), max_size=3),

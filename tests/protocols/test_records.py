@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import RecordRefused
@@ -53,6 +53,7 @@ def test_what_is_no_record_is_refused_with_a_sentence(line: bytes, says: str) ->
         parse_record(line)
 
 
+@settings(deadline=None)
 @given(protocol=st.sampled_from(["KAFKA", "HTTP", "NATS"]), payload=st.binary(max_size=200), topic=st.text(max_size=20))
 def test_rendering_and_reading_are_inverse(protocol: str, payload: bytes, topic: str) -> None:
     record = Record(protocol, {"topic": topic}, payload)

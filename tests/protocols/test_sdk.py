@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
 from cloudevents.core.bindings import amqp, http, kafka
 from cloudevents.core.v1.event import CloudEvent
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.protocols.cloudevents import Message, unwrap, wrap
@@ -110,6 +110,7 @@ def as_headers(attributes: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 @pytest.mark.parametrize("protocol", BINDINGS)
+@settings(deadline=None)
 @given(attributes=_ATTRIBUTES, data=_DATA)
 def test_the_sdk_reads_what_we_make(
     protocol: str, mode: str, attributes: dict[str, Any], data: tuple[str | None, bytes]
@@ -136,6 +137,7 @@ def same_data(found: Any, contenttype: str | None, body: bytes) -> bool:
 
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 @pytest.mark.parametrize("protocol", BINDINGS)
+@settings(deadline=None)
 @given(attributes=_ATTRIBUTES.filter(lambda found: "time" in found), data=_DATA)
 def test_we_read_what_the_sdk_makes(
     protocol: str, mode: str, attributes: dict[str, Any], data: tuple[str | None, bytes]
@@ -148,7 +150,9 @@ def test_we_read_what_the_sdk_makes(
     assert isinstance(message, Message), message
     found = dict(message.attributes or {})
     expected = ours(attributes, contenttype)
-    assert datetime.fromisoformat(str(found.pop("time"))) == datetime.fromisoformat(str(expected.pop("time")))
+    moments = [datetime.fromisoformat(str(held.pop("time"))) for held in (found, expected)]
+    # The SDK computes AMQP's milliseconds with floats and cuts them off.
+    assert abs(moments[0] - moments[1]) <= timedelta(milliseconds=1 if binding.native and mode == "binary" else 0)
     assert found == (expected if mode == "structured" or binding.native else as_headers(expected))
     assert (message.body, message.mode) == (body, mode)
 
