@@ -38,6 +38,7 @@ def test_each_definition_has_its_handler(catalog: Catalog) -> None:
     assert dispatch({**EVENT, "type": "other"}) == [None]
 
 
+@pytest.mark.feature("MSG-130")
 def test_the_rest_is_not_lost(catalog: Catalog) -> None:
     rest: list[str] = []
 

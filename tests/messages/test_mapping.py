@@ -35,6 +35,7 @@ def record(kind: str | None = "sale", topic: str = "/store/4/cashierdesk/2") -> 
     return {"protocol": "MQTT/5.0", "metadata": metadata, "payload": "{}"}
 
 
+@pytest.mark.feature("MSG-052")
 def test_the_example_of_the_specification() -> None:
     (result,) = catalog(sale=SALE).engine.sort_line(json.dumps(record()).encode())
     assert result.match.outcome == "landed"

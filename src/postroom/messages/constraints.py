@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 from postroom.messages.definition import Constraint
 from postroom.messages.outcome import Reason
@@ -55,8 +56,12 @@ class Check:
         if bound is None:
             return self._reason("template_mismatch", template.text, value)
         for name, text in bound.items():
-            if variables.setdefault(name, text) != text:
-                return self._reason("variable_conflict", f"{{{name}}} = {variables[name]}", text)
+            known = variables.setdefault(name, text)
+            if known == text or (template.alone and unquote(text) == known):
+                continue
+            if unquote(known) != text:  # what was bound by a placeholder alone may be encoded
+                return self._reason("variable_conflict", f"{{{name}}} = {known}", text)
+            variables[name] = text
         return None
 
     def _wanted(self) -> str:
