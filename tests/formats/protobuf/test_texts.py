@@ -54,7 +54,6 @@ def test_the_text_decides_the_syntax_and_the_name_stands_in(version: str, text: 
         ("3", 'syntax = "proto9";', "1:10", "proto9"),
         ("3", "message A { string a = 0; }", "1:24", "positive"),
         ("3", "message A { Missing a = 1; }", "1:13", "not defined"),
-        ("9", "message A {}", "", "no Protobuf/9"),
         ("2077", "message A {}", "1:1", "edition"),
         ("3", 'import "oven.proto"; message A {}', "", "'oven.proto' leads to no document"),
         ("3", 'import "../oven.proto"; message A {}', "", "not the name"),

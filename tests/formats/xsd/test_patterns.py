@@ -56,3 +56,8 @@ def test_patterns_that_cannot_be_matched_are_refused(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["((a?){50}){50}", "((a|b){60}){60}", "((a?){0}){50}", "((a*){50}){63}"])
 def test_counting_ways_never_overflows(pattern: str) -> None:
     assert is_quick(pattern) in (True, False)
+
+
+def test_patterns_that_go_on_in_very_many_ways_are_refused() -> None:
+    with pytest.raises(SchemaRefused, match="too many ways"):
+        automaton("((a?){50}){50}")

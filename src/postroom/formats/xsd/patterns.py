@@ -24,6 +24,8 @@ except ImportError:  # pragma: no cover - Python that hides it
     _parser = None
 
 MOST_POSITIONS = 5_000
+# Pairs of positions that may follow each other.
+MOST_PAIRS = 300_000
 MOST_CHOICES = 1_000
 # The logarithm of far more choices.
 _OUT_OF_REACH = 20.0
@@ -170,10 +172,14 @@ class _Builder:
         self.positions: list[Characters] = []
         self.follow: list[set[int]] = []
         self.doubled = False
+        self.pairs = 0
 
     def join(self, ends: Iterable[int], heads: set[int]) -> None:
         """Let positions follow others. `(a+)+` leads from `a` to `a` in two ways, which only looks decided."""
         for place in ends:
+            self.pairs += len(heads)
+            if self.pairs > MOST_PAIRS:
+                raise SchemaRefused("a pattern can go on in too many ways to be matched quickly.")
             self.doubled = self.doubled or not self.follow[place].isdisjoint(heads)
             self.follow[place] |= heads
 
