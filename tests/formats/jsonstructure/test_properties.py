@@ -110,3 +110,11 @@ def test_no_document_raises_anything_but_a_refusal(value: Any) -> None:
     for schema in ({"type": value}, {"type": "object", "properties": value}, {"type": "string", "enum": value}):
         with contextlib.suppress(SchemaRefused):
             structure(schema)
+
+
+def test_many_payloads_are_filled_like_each() -> None:
+    doubtful: set[int] = set()
+    payloads = [b'"2026-01-31"', b"1", msgspec.Raw(b'"2026-02-01"')]
+    days = [datetime.date(2026, 1, 31), None, datetime.date(2026, 2, 1)]
+    assert structure({"type": "date"}).fill_all(payloads, doubtful) == days
+    assert doubtful == {1}

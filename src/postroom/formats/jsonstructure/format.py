@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -71,6 +71,16 @@ class JsonStructure:
             return fill(payload), True
         except (ColumnMismatch, *_NOT_QUICK):
             return None, False
+
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+        """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
+        values: list[Any] = []
+        for place, payload in enumerate(payloads):
+            value, sure = self.fill(payload)
+            values.append(value)
+            if not sure:
+                doubtful.add(place)
+        return values
 
     @functools.cached_property
     def _filled(self) -> Callable[[bytes], Any] | None:
