@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import click
 
 from postroom.cli.command import postroom_command, settings_from
-from postroom.errors import FolderUnwritable
+from postroom.cli.documents import check_dialect, document_text, report_losses, write_text
 
 
 @postroom_command(example="postroom dump --from demo/catalog --format yaml -o catalog.yaml")
@@ -18,23 +15,9 @@ from postroom.errors import FolderUnwritable
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
 def command(source: str, dialect: str, form: str, output: str | None) -> None:
     """Dump a catalog as one document. Loaded into an empty registry it gives the same dump."""
-    from postroom.documents.dumping import dump
+    from postroom.documents.converting import convert
 
-    text = _text(dump(source, dialect, settings_from()), form)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FolderUnwritable(f"cannot be written: {error.strerror}.", place=output) from None
-
-
-def _text(document: Any, form: str) -> str:
-    if form == "yaml":
-        import yaml
-
-        return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=120)
-    import json
-
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    check_dialect(dialect)
+    made = convert(source, dialect, settings_from())
+    write_text(document_text(made.document, form), output)
+    report_losses(made.losses, dialect)

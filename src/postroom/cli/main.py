@@ -19,6 +19,7 @@ COMMANDS = {
     "serve": "Serve the registry over HTTP.",
     "load": "Load catalogs into a store or a running service.",
     "dump": "Dump a catalog as one document.",
+    "convert": "Convert a catalog to another dialect.",
     "lint": "Say what is wrong with catalogs.",
     "match": "Say for each record which message definition it fits.",
     "make": "Make messages from the definition MESSAGE.",

@@ -11,23 +11,17 @@ from typing import Any
 
 from postroom.documents.service import read_whole_service
 from postroom.documents.sources import STORE_SCHEMES, read_source, scheme_of
-from postroom.errors import BadFlag
 from postroom.settings import Settings
 
 Tree = dict[str, Any]
 
-DIALECTS = ("1.0-rc4",)
 CHECKS = ("formatvalidated", "formatvalidatedreason", "compatibilityvalidated", "compatibilityvalidatedreason")
 OF_THE_SERVER = ("self", "shortself", "epoch", "isdefault", *CHECKS)
 OF_THE_REGISTRY = ("registryid", "createdat", "modifiedat", "xid", "capabilities", "model")
 
 
-def dump(source: str, dialect: str, settings: Settings) -> Tree:
+def read_whole(source: str, settings: Settings) -> Tree:
     """The document of a source: as it was written for files, without server matters for stores and services."""
-    if dialect not in DIALECTS:
-        raise BadFlag(
-            f"this version does not write {dialect}.", place="--dialect", remedy=f"It writes {', '.join(DIALECTS)}."
-        )
     scheme = scheme_of(source)
     if scheme in ("http", "https"):
         return plain_registry(read_whole_service(source, settings))

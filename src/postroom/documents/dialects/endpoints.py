@@ -6,6 +6,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.names import ENDPOINT_OPTIONS, RC4_ENDPOINT_OPTIONS
+from postroom.documents.dialects.options import family_of
 from postroom.documents.dialects.references import as_pointer, as_xid
 
 _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
@@ -40,9 +41,15 @@ def _read_config(config: Tree) -> Tree:
         chosen[ours] = as_xid(value) if ours == "willmessage" else value
     addresses = config.get("endpoints")
     if isinstance(addresses, list):
-        chosen["endpoints"] = [{"uri": one} if isinstance(one, str) else one for one in addresses]
+        chosen["endpoints"] = _read_addresses(addresses, config.get("protocol"))
     chosen["deployed"] = config.get("strict", False)
     return {**read, "protocoloptions": chosen}
+
+
+def _read_addresses(addresses: list[Any], protocol: Any) -> list[Any]:
+    if addresses and family_of(protocol) == "KAFKA" and all(isinstance(one, str) for one in addresses):
+        return [{"bootstrap.servers": addresses}]  # C-35
+    return [{"uri": one} if isinstance(one, str) else one for one in addresses]
 
 
 def write_config(endpoint: Tree, *, service: bool) -> Tree:

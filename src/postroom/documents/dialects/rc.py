@@ -13,6 +13,7 @@ from postroom.documents.dialects.names import CORE_CHECKS, RC4_ENDPOINT_OPTIONS,
 from postroom.documents.dialects.reading import Reader
 from postroom.documents.dialects.references import as_pointer, is_local
 from postroom.documents.dialects.walking import changed, renamed
+from postroom.model.core import SPECVERSION
 
 _OLD_META = ("compatibilityauthority", "validation")
 
@@ -146,7 +147,7 @@ def _without(entity: Any, names: tuple[str, ...]) -> Any:
 
 
 def _write_rc4(tree: Tree) -> Tree:
-    return tree
+    return {"specversion": SPECVERSION, **tree} if "specversion" in tree else tree
 
 
 _ENDPOINTS = (

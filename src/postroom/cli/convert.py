@@ -1,0 +1,51 @@
+"""`postroom convert`: a catalog in the words of another dialect."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.documents import check_dialect, document_text, form_of, report_losses, write_text
+from postroom.cli.output import print_json
+
+
+@postroom_command(example="postroom convert demo/catalog --dialect 0.5-service -o bicycles.cereg")
+@click.argument("source", metavar="SRC")
+@click.option("--dialect", required=True, metavar="D", help="The dialect to write; `docs/reference/dialects.md`.")
+@click.option(
+    "--format", "form", type=click.Choice(["json", "yaml"]), help="Default: as the name of FILE says, else json."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
+@click.option("--plain", is_flag=True, help="Leave out what is kept for other dialects (`dialectextras`).")
+@click.option("--json", "as_json", is_flag=True, help="Report as JSON on stdout; without -o the document is in it.")
+def command(source: str, dialect: str, form: str | None, output: str | None, plain: bool, as_json: bool) -> None:
+    """Convert a catalog to another dialect.
+
+    The dialect of SRC is told by its shape. What the new dialect cannot carry is reported on stderr.
+    """
+    from postroom.documents.converting import convert
+
+    check_dialect(dialect)
+    made = convert(source, dialect, settings_from(), extras=not plain)
+    text = document_text(made.document, form_of(form, output))
+    if output is not None or not as_json:
+        write_text(text, output)
+    if as_json:
+        report = {
+            "source": source,
+            "from": made.read_as,
+            "dialect": dialect,
+            "notes": msgspec.to_builtins(made.notes),
+            "losses": msgspec.to_builtins(made.losses),
+        }
+        print_json(report if output is not None else {**report, "document": made.document})
+        return
+    for note in made.notes[:SHOWN_NOTES]:
+        click.echo(f"note: {note.place}: {note.sentence}", err=True)
+    if len(made.notes) > SHOWN_NOTES:
+        click.echo(f"note: and {len(made.notes) - SHOWN_NOTES:,} more (--json lists all)", err=True)
+    report_losses(made.losses, dialect)
+
+
+SHOWN_NOTES = 5

@@ -1,0 +1,85 @@
+"""Documents as commands write them: JSON or YAML, to a file or to stdout, and the report of what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from postroom.errors import BadFlag, FolderUnwritable
+
+if TYPE_CHECKING:
+    from postroom.documents.dialects.dialect import Loss
+
+SHOWN_OF_A_KIND = 3
+
+
+def document_text(document: Any, form: str) -> str:
+    """A document as text."""
+    if form == "yaml":
+        import yaml
+
+        return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=120)
+    import json
+
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def form_of(form: str | None, output: str | None) -> str:
+    """The form to write: the one asked for, else that of the file's name, else JSON."""
+    return form or ("yaml" if output and output.endswith((".yaml", ".yml")) else "json")
+
+
+def write_text(text: str, output: str | None) -> None:
+    """Write to a file, all of it or nothing, or to stdout."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    path = Path(output)
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
+            path.write_text(text, encoding="utf-8")
+        else:
+            _replace(path, text)
+    except OSError as error:
+        raise FolderUnwritable(f"cannot be written: {error.strerror}.", place=output) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def check_dialect(name: str) -> None:
+    """Raise BadFlag for a dialect that nobody knows."""
+    from postroom.documents.dialects.table import DIALECTS
+
+    if name not in DIALECTS:
+        remedy = f"It writes {', '.join(DIALECTS)}."
+        raise BadFlag(f"this version does not write {name}.", place="--dialect", remedy=remedy)
+
+
+def report_losses(lost: tuple[Loss, ...], dialect: str) -> None:
+    """On stderr, for people: what the dialect cannot carry, by reason."""
+    for line in _report(lost, dialect):
+        click.echo(line, err=True)
+
+
+def _report(lost: tuple[Loss, ...], dialect: str) -> Iterator[str]:
+    if not lost:
+        return
+    yield f"{dialect} cannot carry {len(lost):,} {'member' if len(lost) == 1 else 'members'}:"
+    for why, losses in groupby(sorted(lost, key=lambda loss: loss.why), key=lambda loss: loss.why):
+        listed = list(losses)
+        yield f"  {why} ({len(listed):,})"
+        for loss in listed[:SHOWN_OF_A_KIND]:
+            yield f"    {loss.place}: {loss.what}"
+        if len(listed) > SHOWN_OF_A_KIND:
+            yield f"    and {len(listed) - SHOWN_OF_A_KIND:,} more (--json lists all)"
