@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import msgspec
@@ -170,6 +170,7 @@ def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
 
     fetcher = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
 
+    @cache
     def fetch(url: str) -> str | None:
         try:
             return fetcher(url).decode("utf-8-sig")
