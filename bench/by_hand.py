@@ -5,17 +5,16 @@ The input is cached once; each type has its schema for `from_json`, and one filt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from bench import stream
-from postroom.pipeline import spark as pipeline_spark
+from postroom.pipeline.spark import spark_session
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 _SETTINGS = {
+    "spark.jars.packages": DELTA,
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
@@ -23,14 +22,9 @@ _DATA = "sensor string, value double, count bigint, unit string, ok boolean, not
 _EVENT = f"specversion string, id string, type string, source string, time timestamp, data struct<{_DATA}>"
 
 
-@contextmanager
-def delta_session() -> Iterator[Any]:
+def delta_session() -> AbstractContextManager[Any]:
     """A Spark session with Delta's own library."""
-    with (
-        mock.patch.dict(pipeline_spark.CONFIGURATION, _SETTINGS),
-        pipeline_spark.spark_session("local[2]", packages=[DELTA]) as spark,
-    ):
-        yield spark
+    return spark_session("local[2]", configuration=_SETTINGS)
 
 
 def land_by_hand(spark: Any, lines: Path, lake: Path, definitions: int) -> None:

@@ -7,7 +7,7 @@ Each format is a folder with a module `format` that offers `parse`, `check` and 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -55,6 +55,11 @@ class QuickSchema(Protocol):
     def fill(self, payload: bytes) -> tuple[Any, bool]:
         """A valid payload in the shape of its columns, absent members left out, and True; (None, False) when only
         `judge` can tell."""
+        ...
+
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+        """The same for many payloads, bytes or msgspec's Raw; the places of those that only `judge` can tell about are
+        added to `doubtful`."""
         ...
 
 

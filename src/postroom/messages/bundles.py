@@ -45,7 +45,8 @@ class Pile(msgspec.Struct, gc=False):
 class Bundle(msgspec.Struct, gc=False):
     """Events that landed in one definition, by column; `rows` are their places in what was read.
 
-    `extensions` has the attributes that the definition does not declare, for the few places that have any.
+    `extensions` has the attributes that the definition does not declare, for the few places that have any; `timestamps`
+    names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent.
     """
 
     definition: Definition
@@ -55,6 +56,7 @@ class Bundle(msgspec.Struct, gc=False):
     metadata: dict[str, Column]
     extensions: dict[int, dict[str, Any]]
     data: Column
+    timestamps: frozenset[str]
 
 
 def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
@@ -64,7 +66,7 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     columns = {name: list(map(get, events)) for name, get in plan.attributes}
     if pile.structured:
         _sift_structured(events, columns["specversion"], bad)
-    _sift(plan, columns, bad)
+    timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
     types = _content_types(columns["datacontenttype"], pile.structured, plan.definition.contenttype)
     if pile.structured:
@@ -85,7 +87,7 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
         )
         if extensions:
             extensions = _extensions(plan, list(compress(events, keep)))
-    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data), left
+    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps), left
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:
@@ -118,7 +120,9 @@ _base64_of = attrgetter("data_base64")
 _data_of = attrgetter("data")
 
 
-def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> None:
+def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> frozenset[str]:
+    """Look at the values; the names of those columns that are timestamps without doubt come back."""
+    timestamps: set[str] = set()
     for name, constant in plan.constants:
         column = columns[name]
         if column.count(constant) != len(column):
@@ -129,9 +133,11 @@ def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> None:
             bad.update(place for place, value in enumerate(column) if value is None)
     for name, accepts in plan.values:
         column = columns[name]
-        if column.count(None) == len(column) or (accepts is surely_timestamp and surely_timestamps(column)):
-            continue
-        bad.update(place for place, value in enumerate(column) if value is not None and not accepts(value))
+        if accepts is surely_timestamp and surely_timestamps(column):
+            timestamps.add(name)
+        elif column.count(None) != len(column):
+            bad.update(place for place, value in enumerate(column) if value is not None and not accepts(value))
+    return frozenset(timestamps)
 
 
 def _bound(plan: Plan, columns: dict[str, Column], metadata: list[dict[str, Any]], bad: set[int]) -> dict[str, Column]:

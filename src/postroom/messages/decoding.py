@@ -50,6 +50,7 @@ class QuickDecoder:
 
     def __init__(self, schema: QuickSchema, exact: ExactDecoder) -> None:
         self._fill = schema.fill
+        self._fill_all = schema.fill_all
         self._exact = exact
 
     def one(self, body: bytes, contenttype: str) -> tuple[Any, bool] | None:
@@ -63,12 +64,4 @@ class QuickDecoder:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(is_json, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)
-        fill = self._fill
-        values: list[Any] = []
-        append = values.append
-        for place, body in enumerate(map(bytes, bodies)):
-            value, sure = fill(body)
-            append(value)
-            if not sure:
-                bad.add(place)
-        return values
+        return self._fill_all(bodies, bad)

@@ -50,7 +50,8 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
     arrays = places.columns(bundle.rows) | _constants(job, bundle.definition, count)
     for column in layout.columns:
         if column.origin == "attribute":
-            arrays[column.name] = _property(column, bundle.attributes.get(column.member), count, leftovers)
+            sure = column.member in bundle.timestamps
+            arrays[column.name] = _property(column, bundle.attributes.get(column.member), count, leftovers, sure)
         elif column.origin == "variable":
             arrays[column.name] = _texts(bundle.variables.get(column.member), count)
         elif column.origin == "metadata":
@@ -87,12 +88,14 @@ def _texts(values: list[Any] | None, count: int) -> pa.Array:
     return pa.nulls(count, pa.string()) if values is None else pa.array(values, pa.string(), size=count)
 
 
-def _property(column: Column, values: list[Any] | None, count: int, leftovers: dict[int, dict[str, str]]) -> pa.Array:
+def _property(
+    column: Column, values: list[Any] | None, count: int, leftovers: dict[int, dict[str, str]], sure: bool = False
+) -> pa.Array:
     if values is None or values.count(None) == count:
         return pa.nulls(count, arrow_type(column.type))
     if column.type == STRING and _TEXT.issuperset(map(type, values)):
         return pa.array(values, pa.string(), size=count)
-    if column.type == TIMESTAMP and surely_timestamps(values):
+    if column.type == TIMESTAMP and (sure or surely_timestamps(values)):
         return pa.array(values, pa.string()).cast(_TIME)
     return _read_slowly(column, values, leftovers)
 

@@ -21,7 +21,7 @@ LINES = (".jsonl", ".ndjson", ".json")
 SUFFIXES = (*LINES, *(line + packed for line in LINES for packed in PACKED), ".parquet")
 
 SMALLEST_RANGE = 1024 * 1024
-LARGEST_RANGE = 64 * 1024 * 1024
+LARGEST_RANGE = 160 * 1024 * 1024
 ROWS_OF_RANGE = 100_000
 # A packed file can only be read from its beginning, and how long it is nobody knows before the end.
 WHOLE_FILE = 2**62

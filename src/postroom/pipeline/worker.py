@@ -28,8 +28,8 @@ from postroom.pipeline.lines import Line
 from postroom.pipeline.rows import Row, dead_letters_table, landed_table
 
 # Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input.
-FLUSH_ROWS = 200_000
-FLUSH_BYTES = 64 * 1024 * 1024
+FLUSH_ROWS = 600_000
+FLUSH_BYTES = 160 * 1024 * 1024
 
 
 class WrittenFile(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -84,6 +84,27 @@ class JsonSchema:
             return self._fast(payload), True
         except (ValueError, RecursionError):
             return None, False
+
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+        """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
+        fast = self._fast
+        if fast is None:
+            doubtful.update(range(len(payloads)))
+            return [None] * len(payloads)
+        values: list[Any] = []
+        append = values.append
+        for place, payload in enumerate(payloads):
+            value = None
+            try:
+                sure = len(payload) <= SHALLOW or not may_be_deep(bytes(payload))
+                if sure:
+                    value = fast(payload)
+            except (ValueError, RecursionError):
+                sure = False
+            if not sure:
+                doubtful.add(place)
+            append(value)
+        return values
 
     def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
         """Validate a payload by the shortest way, without its value: no violations, or what does not fit."""
