@@ -20,6 +20,7 @@ COMMANDS = {
     "load": "Load catalogs into a store or a running service.",
     "dump": "Dump a catalog as one document.",
     "convert": "Convert a catalog to another dialect.",
+    "diff": "Say what changed between two catalogs.",
     "lint": "Say what is wrong with catalogs.",
     "match": "Say for each record which message definition it fits.",
     "make": "Make messages from the definition MESSAGE.",

@@ -55,10 +55,21 @@ def _parse_json(text: str, path: Path) -> Any:
         return json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, path))
     except json.JSONDecodeError as error:
         raise DocumentBroken(
-            f"this is not valid JSON: {error.msg}.", place=f"{path}:{error.lineno}:{error.colno}"
+            f"this is not valid JSON: {_json_mistake(text, error)}.", place=f"{path}:{error.lineno}:{error.colno}"
         ) from None
     except RecursionError:
         raise DocumentRefused("it is nested too deeply.", place=str(path)) from None
+
+
+def _json_mistake(text: str, error: json.JSONDecodeError) -> str:
+    """What is wrong, in the words of somebody who wrote it: most often a comment or a comma too many."""
+    if text.startswith(("//", "/*"), error.pos):
+        return "it has a comment, which JSON does not allow"
+    if text[error.pos : error.pos + 1] in ("}", "]") and text[: error.pos].rstrip().endswith(","):
+        return "there is a comma after the last member"
+    if error.msg.startswith("Illegal trailing comma"):
+        return "there is a comma after the last member"
+    return error.msg
 
 
 def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
