@@ -305,3 +305,10 @@ def test_small_files_are_taken_together_and_all_cores_have_work() -> None:
     assert [len(group) for group in grouped(files, 100)] == [2, 2, 2, 2, 2]
     large = [LetterFile("a.parquet", 15_000_000, 10, 1), LetterFile("b.parquet", 15_000_000, 10, 1)]
     assert [len(group) for group in grouped(large, 1)] == [1, 1]
+
+
+def test_replay_is_offered_beside_sort() -> None:
+    from postroom import pipeline
+
+    assert pipeline.replay is replay
+    assert "replay" in pipeline.__all__

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from postroom.pipeline.ledger import LedgerEntry as LedgerEntry
+    from postroom.pipeline.replaying import replay as replay
     from postroom.pipeline.sink import SortSink as SortSink
     from postroom.pipeline.sorting import sort as sort
     from postroom.pipeline.sorting import sorter as sorter
 
-__all__ = ["LedgerEntry", "SortSink", "sort", "sorter"]
+__all__ = ["LedgerEntry", "SortSink", "replay", "sort", "sorter"]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,6 +24,10 @@ def __getattr__(name: str) -> Any:
         from postroom.pipeline.sink import SortSink
 
         return SortSink
+    if name == "replay":
+        from postroom.pipeline.replaying import replay
+
+        return replay
     if name == "LedgerEntry":
         from postroom.pipeline.ledger import LedgerEntry
 
