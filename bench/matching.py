@@ -11,14 +11,16 @@ import msgspec
 
 from bench.measure import Ratio, cpu_of, ratio
 from postroom.catalog import Catalog
+from postroom.messages.bundles import bundle_of
 from postroom.messages.making import AUTO
 from postroom.protocols.records import parse_record, render_record
 
 COUNT = 3000
+ROUNDS = 5
 
 
-def catalog_of(size: int) -> Catalog:
-    """A catalog of so many definitions with payload schemas."""
+def catalog_of(size: int, schema_format: str | None = "JsonSchema/draft-07") -> Catalog:
+    """A catalog of so many definitions, with payload schemas or without."""
     schema = {
         "type": "object",
         "required": ["sensor", "value"],
@@ -36,8 +38,7 @@ def catalog_of(size: int) -> Catalog:
                 "type": {"value": f"com.example.reading.{n}"},
                 "source": {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"},
             },
-            "dataschemaformat": "JsonSchema/draft-07",
-            "dataschema": schema,
+            **({"dataschemaformat": schema_format, "dataschema": schema} if schema_format else {}),
         }
         for n in range(size)
     }
@@ -56,28 +57,67 @@ def lines_for(catalog: Catalog, mode: str) -> list[bytes]:
 
 
 def measure() -> Iterator[Ratio]:
-    """Single calls, structured and binary, few and many definitions; and making."""
+    """Batches and single calls, structured and binary, few and many definitions; compiling; making."""
     catalog = catalog_of(200)
-    structured = lines_for(catalog, "structured")
+    structured, binary = lines_for(catalog, "structured"), lines_for(catalog, "binary")
     envelopes = [parse_record(line).payload for line in structured]
     decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
     def decode() -> float:
         return cpu_of(lambda: [decoder.decode(envelope) for envelope in envelopes])
 
-    def sort(chosen: Catalog, lines: list[bytes]) -> float:
-        return cpu_of(lambda: [chosen.engine.sort_line(line) for line in lines])
+    def batch(chosen: Catalog, lines: list[bytes]) -> float:
+        return cpu_of(lambda: _sorted_in_bulk(chosen, lines))
 
-    for mode, lines in (("structured", structured), ("binary", lines_for(catalog, "binary"))):
-        yield ratio(
-            f"match and validate a {mode} record, 200 definitions / decode an envelope",
-            lambda lines=lines: sort(catalog, lines),  # type: ignore[misc]  # bound early on purpose
-            decode,
-            None,
-            rounds=5,
-        )
-    many = catalog_of(10_000)
-    same = lines_for(many, "structured")
+    for mode, lines in (("structured", structured), ("binary", binary)):
+        for goal, chosen, name in ((10, catalog, "match and validate"), (6, catalog_of(200, None), "match")):
+            yield ratio(
+                f"{name} a batch of {mode} records / decode the envelopes",
+                lambda lines=lines, chosen=chosen: batch(chosen, lines),  # type: ignore[misc]  # bound early on purpose
+                decode,
+                goal,
+                ROUNDS,
+            )
     yield ratio(
-        "10,000 definitions / 200 definitions", lambda: sort(many, same), lambda: sort(catalog, structured), 1.3, 5
+        "catalog.match() / decode an envelope",
+        lambda: cpu_of(lambda: [catalog.match(line) for line in structured]),
+        decode,
+        15,
+        ROUNDS,
     )
+    many, hundred = catalog_of(10_000), catalog_of(100)
+    yield ratio(
+        "10,000 definitions / 100 definitions",
+        lambda: batch(many, lines_for(many, "structured")),
+        lambda: batch(hundred, lines_for(hundred, "structured")),
+        1.3,
+        ROUNDS,
+    )
+    yield Ratio("seconds to compile 10,000 definitions", cpu_of(lambda: catalog_of(10_000).engine), 5)
+    yield _making(catalog)
+
+
+def _sorted_in_bulk(catalog: Catalog, lines: list[bytes]) -> None:
+    left: list[int] = []
+    for piles, others in catalog.engine.piles(lines):
+        left += others
+        for pile in piles:
+            left += bundle_of(pile)[1]
+    for row in left:
+        catalog.engine.sort_exactly(lines[row])
+
+
+def _making(catalog: Catalog) -> Ratio:
+    maker = catalog.message(catalog.definitions[0].xid).maker
+    data = {"sensor": "sensor-1", "value": 12.5, "unit": "C", "note": "n" * 40}
+    made = render_record(maker.make({"plant": "oslo", "machine": "m7"}, data, protocol="KAFKA"))
+
+    def make() -> None:
+        for _ in range(COUNT):
+            maker.make({"plant": "oslo", "machine": "m7"}, data, protocol="KAFKA")
+
+    def serialise() -> None:
+        for _ in range(COUNT):
+            msgspec.json.encode(made)
+
+    return ratio("make / serialise the same record", lambda: cpu_of(make), lambda: cpu_of(serialise), 10, ROUNDS)

@@ -65,3 +65,23 @@ class QuickDecoder:
         if not all(map(is_json, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)
         return self._fill_all(bodies, bad)
+
+
+class PlainDecoder:
+    """Payloads that no schema describes: their bytes, or their text."""
+
+    def __init__(self, *, text: bool) -> None:
+        self._text = text
+
+    def one(self, body: bytes, contenttype: str) -> tuple[Any, bool] | None:
+        """The payload and True; None for text that is none."""
+        try:
+            return (body.decode() if self._text else body), True
+        except UnicodeDecodeError:
+            return None
+
+    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+        """The same for many; the places of those in doubt are added to `bad`."""
+        found = [self.one(bytes(body), "") for body in bodies]
+        bad.update(place for place, one in enumerate(found) if one is None)
+        return [None if one is None else one[0] for one in found]

@@ -15,7 +15,7 @@ from postroom.formats.schema import PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.messages.bundles import Pile
 from postroom.messages.constraints import shorten
-from postroom.messages.decoding import ExactDecoder, QuickDecoder
+from postroom.messages.decoding import ExactDecoder, PlainDecoder, QuickDecoder
 from postroom.messages.definition import CompiledCatalog, Definition
 from postroom.messages.express import Decoder, Express, RecordColumns, attributes_of
 from postroom.messages.matching import Fit, Index
@@ -135,6 +135,8 @@ class Engine:
 
     def _decoder(self, definition: Definition) -> Decoder | None:
         """How the express lane reads payloads of a definition."""
+        if definition.schema is None:
+            return PlainDecoder(text=self.data_column(definition) == STRING)
         schema = self.schema(definition)
         if schema is None:
             return None
