@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from postroom.formats.avro.logical import meaning, plain
-from postroom.formats.avro.misfits import Misfit, shown
+from postroom.formats.avro.misfits import Misfit
 from postroom.formats.avro.reading import DEEPEST
 from postroom.formats.avro.types import (
     NO_DEFAULT,
@@ -33,6 +33,7 @@ from postroom.formats.avro.types import (
 )
 from postroom.formats.avro.writing import write
 from postroom.formats.schema import Violation
+from postroom.formats.showing import shown
 
 _MOST_VIOLATIONS = 20
 _STEPS = 200_000

@@ -15,9 +15,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeGuard
 
 from postroom.formats.avro import calendar
-from postroom.formats.avro.misfits import Misfit, shown
+from postroom.formats.avro.misfits import Misfit
 from postroom.formats.avro.types import Logical
 from postroom.formats.avro.varints import read_long, write_long
+from postroom.formats.showing import shown
 
 # Wider decimals have no column of their own and are text.
 WIDEST_DECIMAL = 38

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from postroom.formats.schema import Violation
 from postroom.model.pointers import pointer
 
@@ -26,13 +22,3 @@ class Misfit(Exception):
 
     def __str__(self) -> str:
         return f"{pointer(reversed(self.steps)) or 'it'} must be {self.expected} but is {self.found}"
-
-
-def shown(value: Any) -> str:
-    """A value for a sentence: as JSON, cut where it gets long."""
-    try:
-        text = msgspec.json.encode(value, enc_hook=str).decode()
-    except (ValueError, TypeError, RecursionError, OverflowError):
-        # Some values have no JSON, such as texts with lone surrogates.
-        return f"some {type(value).__name__}"
-    return text if len(text) <= 200 else text[:199] + "…"

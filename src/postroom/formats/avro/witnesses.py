@@ -12,11 +12,12 @@ import fastavro
 from fastavro.read import SchemaResolutionError
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.misfits import Misfit, shown
+from postroom.formats.avro.misfits import Misfit
 from postroom.formats.avro.rendering import rendered
 from postroom.formats.avro.samples import Step, bare, sample_through
 from postroom.formats.avro.types import AvroType
 from postroom.formats.avro.writing import write
+from postroom.formats.showing import shown
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.formats.avro.logical import meaning, plain
-from postroom.formats.avro.misfits import Misfit, shown
+from postroom.formats.avro.misfits import Misfit
 from postroom.formats.avro.types import (
     NO_DEFAULT,
     Array,
@@ -29,6 +29,7 @@ from postroom.formats.avro.types import (
     tagged_branch,
 )
 from postroom.formats.avro.varints import write_long
+from postroom.formats.showing import shown
 
 _RANGES = {"int": range(-(2**31), 2**31), "long": range(-(2**63), 2**63)}
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

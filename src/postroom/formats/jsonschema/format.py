@@ -24,11 +24,11 @@ from postroom.formats.jsonschema.fast import fast_decoder
 from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler
-from postroom.formats.jsonschema.violations import first_line, shorten_json, too_large, violation
+from postroom.formats.jsonschema.violations import first_line, too_large, violation
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
 
-__all__ = ["JsonSchema", "check", "parse", "readable", "shorten_json"]
+__all__ = ["JsonSchema", "check", "parse", "readable"]
 
 _MOST_VIOLATIONS = 20
 # Payloads, in bytes, that all violations are found of, and those that the first one is found of among alternatives.

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from postroom.formats.schema import Violation
+from postroom.formats.showing import shorten, shown
 from postroom.model.pointers import pointer
 
 _MOST_OPTIONS = 20
@@ -22,7 +21,7 @@ def violation(error: Any) -> Violation:
     # A pattern that gave up is of its own kind under the same keyword.
     gave_up = type(error.kind).__name__ in ("BacktrackLimitExceeded", "RegexEngineFailure")
     describe = _bounded_text if gave_up else _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
-    return Violation(pointer(error.instance_path), code, describe(error.kind), shorten_json(error.instance))
+    return Violation(pointer(error.instance_path), code, describe(error.kind), shown(error.instance))
 
 
 def too_large(length: int) -> Violation:
@@ -32,31 +31,18 @@ def too_large(length: int) -> Violation:
     )
 
 
-def shorten_json(value: Any) -> str:
-    """A value as JSON, cut where it gets long."""
-    try:
-        text = msgspec.json.encode(value, enc_hook=str).decode()
-    except RecursionError:
-        text = "a value nested very deeply"
-    return _shorten(text)
-
-
 def first_line(error: object) -> str:
     """The first line of an error's text, or its type where it has none."""
-    return _shorten(str(error).splitlines()[0]) if str(error) else type(error).__name__
+    return shorten(str(error).splitlines()[0]) if str(error) else type(error).__name__
 
 
 def _snake(keyword: str) -> str:
     return re.sub("([A-Z])", r"_\1", keyword.lstrip("$")).lower()
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= 200 else text[:199] + "…"
-
-
 def _options(values: list[Any]) -> str:
-    shown = ", ".join(map(shorten_json, values[:_MOST_OPTIONS]))
-    return f"{shown} and {len(values) - _MOST_OPTIONS} more" if len(values) > _MOST_OPTIONS else shown
+    listed = ", ".join(map(shown, values[:_MOST_OPTIONS]))
+    return f"{listed} and {len(values) - _MOST_OPTIONS} more" if len(values) > _MOST_OPTIONS else listed
 
 
 def _bounded_text(_: Any) -> str:
@@ -66,7 +52,7 @@ def _bounded_text(_: Any) -> str:
 _EXPECTATIONS: dict[str, Callable[[Any], str]] = {
     "type": lambda kind: " or ".join(kind.types),
     "enum": lambda kind: "one of " + _options(kind.options),
-    "const": lambda kind: shorten_json(kind.value),
+    "const": lambda kind: shown(kind.value),
     "required": lambda kind: str(kind.property),
     "falseSchema": lambda _: "absent",
     "additionalProperties": lambda kind: ", ".join(kind.unexpected[:_MOST_OPTIONS]),

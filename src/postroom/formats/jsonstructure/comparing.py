@@ -12,12 +12,13 @@ from postroom.errors import SchemaRefused
 from postroom.formats.compatibility import COMPATIBLE
 from postroom.formats.jsonstructure.containment import Comparison, TooLarge
 from postroom.formats.jsonstructure.document import Document
-from postroom.formats.jsonstructure.findings import Findings, TooMuchWork, shorten
+from postroom.formats.jsonstructure.findings import Findings, TooMuchWork
 from postroom.formats.jsonstructure.gaps import Gap
 from postroom.formats.jsonstructure.judging import Checks
 from postroom.formats.jsonstructure.samples import Inventor
 from postroom.formats.jsonstructure.shapes import Anything, Shape
 from postroom.formats.schema import Verdict, Violation
+from postroom.formats.showing import shown
 
 _SEED = 2026
 _SAMPLES = 40
@@ -75,7 +76,7 @@ def _incompatible(found: Gap, reader: Schema, payload: bytes) -> Verdict:
         writer_at=found.writer_at,
         reader_at=found.reader_at,
         counterexample=payload,
-        shown=shorten(msgspec.json.decode(payload)),
+        shown=shown(msgspec.json.decode(payload)),
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from postroom.formats.schema import Violation
+from postroom.formats.showing import shown
 from postroom.model.pointers import pointer
 
 # Where a value lies: the place of its container and the step from there; None is the payload itself.
@@ -34,7 +33,7 @@ class Findings:
         if len(self.violations) < MOST_FINDINGS:
             if value is None and code == "payload_type":
                 code = "null_not_allowed"
-            self.violations.append(Violation(_pointer(place), code, expected, shorten(value)))
+            self.violations.append(Violation(_pointer(place), code, expected, shown(value)))
 
     def extend(self, others: Findings) -> None:
         """Note what an alternative noted."""
@@ -58,16 +57,3 @@ def _pointer(place: Place) -> str:
         place, step = place
         steps.append(step)
     return pointer(reversed(steps))
-
-
-def shorten(value: Any) -> str:
-    """A value as JSON, cut where it gets long."""
-    if isinstance(value, str) and len(value) > 200:
-        value = value[:200] + "…"
-    elif isinstance(value, list | dict) and len(value) > 40:
-        return f"a list of {len(value)} items" if isinstance(value, list) else f"an object of {len(value)} members"
-    try:
-        text = msgspec.json.encode(value, enc_hook=str).decode()
-    except (RecursionError, ValueError, msgspec.MsgspecError):
-        return "a value that is nested too deeply"
-    return text if len(text) <= 200 else text[:199] + "…"

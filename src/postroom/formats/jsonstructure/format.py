@@ -18,10 +18,11 @@ from postroom.formats.jsonstructure.decoding import NotQuick, quick_decoder
 from postroom.formats.jsonstructure.document import Document, read_document
 from postroom.formats.jsonstructure.encoding import json_value
 from postroom.formats.jsonstructure.filling import finishing
-from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork, shorten
+from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
 from postroom.formats.jsonstructure.judging import Checks
 from postroom.formats.jsonstructure.shapes import Shape
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.showing import shown
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
@@ -111,7 +112,7 @@ class JsonStructure:
     def _judge_with_addins(self, value: dict[str, Any], size: int) -> tuple[Any, list[Violation]]:
         used, offers = value["$uses"], self.document.offers
         if not isinstance(used, list) or not all(isinstance(name, str) and name in offers for name in used):
-            return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", shorten(used))]
+            return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", shown(used))]
         names = frozenset(used)
         if names not in self._variants:
             addins = tuple(reference for name in sorted(names) for reference in offers[name])

@@ -19,8 +19,8 @@ from postroom.formats.protobuf.counterexamples import NoExample, Path, payload_a
 from postroom.formats.protobuf.members import Entry, entry_of, is_map, member_name
 from postroom.formats.protobuf.roots import relative_name, root_message, top_messages, unused_messages
 from postroom.formats.protobuf.types import candidates, is_safe, type_name
-from postroom.formats.protobuf.writing import shown
 from postroom.formats.schema import Verdict
+from postroom.formats.showing import shown
 
 _MOST_PAIRS = 5_000
 _MOST_TRIES = 60

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.errors import SchemaRefused
@@ -16,6 +15,7 @@ from postroom.formats.protobuf.members import Entry, entry_of, is_map, member_na
 from postroom.formats.protobuf.scalars import Unfit, map_key, scalar
 from postroom.formats.protobuf.wire import DEEPEST, MOST_VIOLATIONS
 from postroom.formats.schema import Violation
+from postroom.formats.showing import shown
 from postroom.model.pointers import pointer
 
 Steps = tuple[object, ...]
@@ -211,15 +211,6 @@ class Writer:
     def _add(self, steps: Steps, code: str, expected: str, found: str) -> None:
         if len(self.violations) < MOST_VIOLATIONS:
             self.violations.append(Violation(pointer(steps), code, expected, found))
-
-
-def shown(value: Any) -> str:
-    """A value as JSON, cut where it gets long."""
-    try:
-        text = msgspec.json.encode(value, enc_hook=str).decode()
-    except (TypeError, ValueError, RecursionError, OverflowError):
-        text = type(value).__name__
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _takes_null(member: FieldDescriptor) -> bool:

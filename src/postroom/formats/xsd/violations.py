@@ -10,12 +10,12 @@ from lxml import etree
 from xmlschema.validators import XsdPatternFacets
 
 from postroom.formats.schema import Violation
+from postroom.formats.showing import shorten
 from postroom.formats.xsd.guards import KEPT_PATTERN
 from postroom.formats.xsd.messages import MESSAGES
 from postroom.formats.xsd.names import local_name
 
 MOST = 20
-_LONGEST = 200
 
 
 def from_native(root: Any, log: Any) -> list[Violation]:
@@ -52,11 +52,11 @@ def _taken_apart(at: str, entry: Any, element: Any) -> Violation:
             return Violation(
                 at,
                 f"payload_xsd_{rule}",
-                _shorten(expected.format(*parts, tag=tag)),
-                _shorten(found.format(*parts, tag=tag)),
+                shorten(expected.format(*parts, tag=tag)),
+                shorten(found.format(*parts, tag=tag)),
             )
     rule = entry.type_name.removeprefix("SCHEMAV_").removeprefix("CVC_").lower()
-    return Violation(at, f"payload_xsd_{rule}", "as the schema says", _shorten(_plain(message)))  # fmt: skip
+    return Violation(at, f"payload_xsd_{rule}", "as the schema says", shorten(_plain(message)))  # fmt: skip
 
 
 def _plain(text: str) -> str:
@@ -83,10 +83,10 @@ def _python_violation(at: str, element: Any, reason: str, validator: Any, error:
     if expected:
         names = " or ".join(str(getattr(one, "local_name", None) or "another element") for one in expected)
         if "not complete" in reason:
-            return Violation(at, "payload_xsd_missing", _shorten(f"an element that holds {names}"), "without it")
+            return Violation(at, "payload_xsd_missing", shorten(f"an element that holds {names}"), "without it")
         invalid = getattr(error, "invalid_child", None)
         shown = f"<{local_name((element if invalid is None else invalid).tag)}>"
-        return Violation(at, "payload_xsd_content", _shorten(names), shown)
+        return Violation(at, "payload_xsd_content", shorten(names), shown)
     stray = re.match(r"Unexpected child with tag '(.*?)'", reason)
     if stray:
         return Violation(at, "payload_xsd_content", f"without a child {local_name(stray[1])}", "with one")
@@ -94,7 +94,7 @@ def _python_violation(at: str, element: Any, reason: str, validator: Any, error:
         reason = "text like " + " or ".join(str(one.get(KEPT_PATTERN) or one.get("value")) for one in validator)
     value = getattr(error, "obj", None)
     shown = value if isinstance(value, str) else f"<{local_name(element.tag)}>"
-    return Violation(at, f"payload_xsd_{_rule(validator)}", _shorten(_plain(reason)) or "valid", _shorten(shown))
+    return Violation(at, f"payload_xsd_{_rule(validator)}", shorten(_plain(reason)) or "valid", shorten(shown))
 
 
 def _rule(validator: Any) -> str:
@@ -129,7 +129,3 @@ def _element(root: Any, path: str | None, prefixes: dict[str, str]) -> Any:
     except etree.XPathError:
         return root
     return found[0] if found and etree.iselement(found[0]) else root
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
