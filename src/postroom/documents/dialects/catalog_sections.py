@@ -50,7 +50,8 @@ def read_sections(version: Tree, chosen: Any) -> Tree:
         return _read_mqtt(version)
     if chosen == "NATS":
         options = {NATS_CATALOG[name]: _bare(version[name]) for name in NATS_CATALOG if version.get(name) is not None}
-        return {"protocol": "NATS", **({"protocoloptions": options} if options else {})}
+        read = {"protocol": "NATS", **({"protocoloptions": options} if options else {})}
+        return {**read, **_reference(version.get("payload"))}
     rest = {name: value for name, value in version.items() if name not in _COMMON}
     return {**({"envelope": chosen} if isinstance(chosen, str) else {}), **rest}
 
@@ -69,7 +70,8 @@ def write_sections(message: Tree, group: Tree, chosen: str) -> Tree:
     if chosen == "MQTT":
         return _write_mqtt(options, reference, message.get("protocol", group.get("protocol")))
     if chosen == "NATS":
-        return {_WRITTEN["nats"].get(name, name): _value(one) for name, one in options.items()}
+        written = {_WRITTEN["nats"].get(name, name): _value(one) for name, one in options.items()}
+        return {**written, **({"payload": _schema(reference)} if reference else {})}  # C-74: as MQTT has it
     metadata = message.get("envelopemetadata")
     return {"envelopemetadata": metadata} if metadata is not None else {}
 

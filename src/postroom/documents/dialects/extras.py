@@ -109,23 +109,31 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _applied(document: Tree, extras: list[Tree]) -> Tree:
+    """The document with extras in it; objects on the way are copied once, however many extras lie below them."""
+    made = dict(document)
+    own = {id(made)}
     for extra in extras:
-        at = extra.get("at")
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in str(at).split("/")[1:]]
-        if steps:
-            document = _replaced(document, steps, extra)
-    return document
+        *above, name = [step.replace("~1", "/").replace("~0", "~") for step in str(extra.get("at")).split("/")[1:]] or [
+            ""
+        ]
+        holder: Any = made
+        for step in above:
+            below = holder.get(step)
+            if not isinstance(below, dict):
+                break
+            if id(below) not in own:
+                below = holder[step] = dict(below)
+                own.add(id(below))
+            holder = below
+        else:
+            _put(holder, name, extra)
+    return made
 
 
-def _replaced(holder: Any, steps: list[str], extra: Tree) -> Any:
-    if not isinstance(holder, dict):
-        return holder
-    name, *below = steps
-    present = holder.get(name, _NOTHING)
-    if below:
-        return holder if present is _NOTHING else {**holder, name: _replaced(present, below, extra)}
-    if not _same(present, extra.get("instead", _NOTHING)):
-        return holder
+def _put(holder: Tree, name: str, extra: Tree) -> None:
+    if not _same(holder.get(name, _NOTHING), extra.get("instead", _NOTHING)):
+        return
     if "value" in extra:
-        return {**holder, name: extra["value"]}
-    return {one: value for one, value in holder.items() if one != name}
+        holder[name] = extra["value"]
+    else:
+        holder.pop(name, None)
