@@ -101,7 +101,7 @@ def test_yaml_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--from", "demo/catalog", "--dialect", "0.5-message"], 2, "does not write 0.5-message"),
+        (["--from", "demo/catalog", "--dialect", "0.9"], 2, "does not write 0.9"),
         (["--from", "sqlite:///nowhere.db"], 2, "no such database"),
         (["--from", "http://127.0.0.1:1"], 3, "does not answer"),
         (["--from", "demo/catalog", "-o", "/nowhere/x.json"], 3, "cannot be written"),
