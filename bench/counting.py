@@ -17,7 +17,7 @@ from postroom.pipeline.hauls import Haul, hauls_of
 from postroom.pipeline.worker import FLUSH_BYTES, FLUSH_ROWS, no_garbage_collection, open_engine
 
 # Workers cannot import this module, so its classes travel to them.
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # Spark left it untyped
 
 
 class Counted(WriterCommitMessage):
