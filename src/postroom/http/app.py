@@ -16,14 +16,22 @@ from postroom.http.bodies import MEGABYTE, read_body
 from postroom.http.cache import AnswerCache
 from postroom.http.calls import Answer, Call, parse_query
 from postroom.http.dispatch import answer, refuse
+from postroom.http.messages import MakeOrder
 from postroom.http.representations import Representation, matches, represent, takes_gzip
 from postroom.http.sharing import refuse_foreign_writes, sharing_headers
+from postroom.model.types import Model
+from postroom.registry.capabilities import Access, Capabilities
+from postroom.registry.paging import Cursor
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
 NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
 UNKNOWN_BASE = "http://localhost"
+
+# msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
+for _kind in (Access, Capabilities, Cursor, MakeOrder, Model):
+    msgspec.json.Decoder(_kind)
 
 
 def create_app(store: Store, settings: Settings) -> ASGIApp:
