@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -73,9 +74,16 @@ class XmlSchema:
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
+        return self._judged(payload, self.plan.decode)
+
+    def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
+        """Validate a payload by the shortest way, without its value: no violations, or what does not fit."""
+        return self._judged(payload, _nothing)[1]
+
+    def _judged(self, payload: bytes, decode: Callable[[Any], Any]) -> tuple[Any, list[Violation]]:
         try:
             root, wrong = self._read(payload)
-            return (None, wrong) if wrong else (self.plan.decode(root), [])
+            return (None, wrong) if wrong else (decode(root), [])
         except reading.XmlRefused as error:
             found = f"{error.sentence} ({error.place})" if error.place else error.sentence
             return None, [Violation("", "payload_not_xml", "XML", found)]
@@ -169,6 +177,10 @@ class XmlSchema:
             if not wrong and not self.judge(self.encode(value))[1]:
                 return value
         raise SchemaRefused("no value could be invented that the schema takes.")
+
+
+def _nothing(root: Any) -> None:
+    return None
 
 
 def parse(source: SchemaDocument) -> XmlSchema:
