@@ -11,7 +11,7 @@ from lxml import etree
 from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.schema import Found, Library, SchemaDocument
 from postroom.formats.xsd import reading
-from postroom.formats.xsd.names import XML, XS, local_name, namespace_of, xs
+from postroom.formats.xsd.names import XML, XS, local_name, xs
 
 MOST_DOCUMENTS = 200
 MOST_BYTES = 4 * 2**20
@@ -149,8 +149,3 @@ def text_of(part: Part) -> str:
     """A part as text, with lines where its author had them."""
     text: str = etree.tostring(part.root, encoding="unicode")
     return text
-
-
-def own_namespace(part: Part) -> str:
-    """The namespace that a part defines."""
-    return str(part.root.get("targetNamespace", "")) or namespace_of("")
