@@ -9,6 +9,7 @@ import msgspec
 
 from postroom.errors import DefinitionRefused
 from postroom.messages.tree import Place, Tree, find_message, local_path
+from postroom.model.pointers import leads, steps_of
 from postroom.protocols.table import canonical_protocol
 
 # The text at a URL; None when it cannot be had.
@@ -83,19 +84,8 @@ def merged(chain: Chain) -> Tree:
 
 def declarer(chain: Chain, pointer: str) -> str:
     """The xid of the message that says what the effective message has at a pointer; empty when none does."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    return next((xid for xid, layer in chain if _has(layer, steps)), "")
-
-
-def _has(value: Any, steps: list[str]) -> bool:
-    for step in steps:
-        if isinstance(value, list) and step.isdigit() and int(step) < len(value):
-            value = value[int(step)]
-        elif isinstance(value, dict) and step in value:
-            value = value[step]
-        else:
-            return False
-    return True
+    steps = steps_of(pointer)
+    return next((xid for xid, layer in chain if leads(layer, steps)), "")
 
 
 def _base(tree: Tree, reference: str, fetch: Fetch | None) -> Place | None:

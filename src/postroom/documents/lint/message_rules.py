@@ -12,8 +12,8 @@ from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import Document, Message
 from postroom.formats.table import FAMILIES, format_named
 from postroom.messages.rules import check_message, check_messagegroup
-from postroom.messages.tree import Tree, find_message, local_path, members
-from postroom.model.pointers import pointer
+from postroom.messages.tree import find_message, local_path, members
+from postroom.model.pointers import leads, pointer
 from postroom.model.shipped import load_model
 from postroom.model.types import GroupType
 from postroom.protocols.cloudevents import ENVELOPE, media_type
@@ -238,7 +238,7 @@ def definition_refused(message: Message) -> Iterator[Remark]:
         inside = message.refusal.place.removeprefix(message.xid).strip("/")
         # The constraint may be inherited; then the message itself is the place.
         steps = [step.replace("~1", "/").replace("~0", "~") for step in inside.split("/")] if inside else []
-        place = message.at(*steps) if _leads(message.own, steps) else message.at()
+        place = message.at(*steps) if leads(message.own, steps) else message.at()
         yield Remark(place, message.refusal.sentence, message.refusal.remedy)
 
 
@@ -258,15 +258,3 @@ def reference_dangling(document: Document) -> Iterator[Remark]:
 def _is_name(value: str, *, versioned: bool = False) -> bool:
     name, slash, version = value.partition("/")
     return bool(name.strip()) and (bool(version.strip()) if slash else not versioned)
-
-
-def _leads(holder: Tree, steps: list[str]) -> bool:
-    value: object = holder
-    for step in steps:
-        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        elif isinstance(value, dict) and step in value:
-            value = value[step]
-        else:
-            return False
-    return True
