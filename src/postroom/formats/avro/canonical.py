@@ -7,12 +7,16 @@ from typing import Any
 
 import fastavro.schema
 
-from postroom.formats.avro.types import Array, AvroType, Enum, Fixed, Map, Record, Union
+from postroom.formats.avro.rendering import rendered
+from postroom.formats.avro.types import AvroType
+
+# The attributes that the form keeps, in the order in which it has them.
+_KEPT = ("name", "type", "fields", "symbols", "items", "values", "size")
 
 
 def canonical_form(kind: AvroType) -> str:
     """What the specification calls Parsing Canonical Form."""
-    return json.dumps(_canonical(kind, set()), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_canonical(rendered(kind)), ensure_ascii=False, separators=(",", ":"))
 
 
 def fingerprint(kind: AvroType) -> bytes:
@@ -21,21 +25,9 @@ def fingerprint(kind: AvroType) -> bytes:
     return bytes.fromhex(fastavro.schema.fingerprint(canonical_form(kind), "CRC-64-AVRO"))
 
 
-def _canonical(kind: AvroType, defined: set[str]) -> Any:
-    if isinstance(kind, Array):
-        return {"type": "array", "items": _canonical(kind.items, defined)}
-    if isinstance(kind, Map):
-        return {"type": "map", "values": _canonical(kind.values, defined)}
-    if isinstance(kind, Union):
-        return [_canonical(branch, defined) for branch in kind.branches]
-    if not isinstance(kind, Record | Enum | Fixed):
-        return kind.kind
-    if kind.name in defined:
-        return kind.name
-    defined.add(kind.name)
-    if isinstance(kind, Enum):
-        return {"name": kind.name, "type": "enum", "symbols": kind.symbols}
-    if isinstance(kind, Fixed):
-        return {"name": kind.name, "type": "fixed", "size": kind.size}
-    fields = [{"name": field.name, "type": _canonical(field.type, defined)} for field in kind.fields]
-    return {"name": kind.name, "type": "record", "fields": fields}
+def _canonical(document: Any) -> Any:
+    if isinstance(document, list):
+        return [_canonical(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    return {name: _canonical(document[name]) for name in _KEPT if name in document}
