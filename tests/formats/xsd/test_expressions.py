@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from postroom.errors import SchemaRefused
 from postroom.formats.schema import SchemaDocument
+from postroom.formats.xsd import expressions
 from postroom.formats.xsd.format import XmlSchema, parse, readable
 from tests.formats.xsd.schemas import attribute, order, sequence
 
@@ -61,6 +63,21 @@ def test_what_people_write_is_within_the_budget(test: str, payload: bytes) -> No
 def test_loops_inside_of_loops_end_at_the_budget(test: str, payload: bytes) -> None:
     value, wrong = asserting(test).judge(payload)
     assert (value, wrong[0].code) == (None, "payload_xsd_too_complex")
+
+
+def test_a_budget_that_ends_while_a_loop_is_left_early_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def numbers() -> Iterator[int]:
+        yield from range(3)
+
+    def firsts() -> None:
+        for _ in range(20):
+            next(numbers())
+
+    # Each step in turn is the last of the budget; some are the end of a generator that nobody holds any more.
+    for steps in range(40):
+        monkeypatch.setattr(expressions, "MOST_STEPS", steps)
+        with pytest.raises(expressions.TooComplex), expressions.Budget(0):
+            firsts()
 
 
 @pytest.mark.parametrize(

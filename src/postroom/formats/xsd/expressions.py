@@ -6,10 +6,10 @@ xmlschema evaluates them in plain Python, so that the interpreter's own hook for
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -34,6 +34,7 @@ _EXPRESSIONS = tuple(xs(name) for name in ("assert", "assertion", "alternative")
 _OPERANDS = XPathToken.get_operands.__code__
 _TRANSLATION = translate_pattern.__code__
 _RANGE = "evaluate__range_expression"
+_TOO_MANY = "the expressions of the schema take too many steps"
 _ENDLESS = re.compile(r"[*+]|\{\d+,\}")
 
 
@@ -51,27 +52,27 @@ def are_in(parts: Iterable[Part]) -> bool:
     return any(True for part in parts for _ in part.root.iter(*_EXPRESSIONS))
 
 
-@contextmanager
-def budget(elements: int) -> Iterator[None]:
-    """Raise TooComplex when what runs inside takes more steps than a document of so many elements may."""
-    before = sys.getprofile()
-    sys.setprofile(_Counter(MOST_STEPS + STEPS_PER_ELEMENT * elements))
-    try:
-        yield
-    except _Stopped as stopped:
-        raise TooComplex(str(stopped)) from None
-    finally:
-        sys.setprofile(before)
+class Budget:
+    """A block that may take as many steps as a document of so many elements needs: more raise TooComplex."""
 
+    def __init__(self, elements: int) -> None:
+        self.left = MOST_STEPS + STEPS_PER_ELEMENT * elements
 
-class _Counter:
-    def __init__(self, left: int) -> None:
-        self.left = left
+    def __enter__(self) -> None:
+        self._before = sys.getprofile()
+        sys.setprofile(self._count)
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        sys.setprofile(self._before)
+        if isinstance(error, _Stopped):
+            raise TooComplex(str(error)) from None
+        if error is None and self.left < 0:
+            raise TooComplex(_TOO_MANY)
+
+    def _count(self, frame: FrameType, event: str, arg: Any) -> None:
         self.left -= 1
-        if self.left < 0:
-            raise _Stopped("the expressions of the schema take too many steps")
+        if self.left < 0 and _may_raise(frame, event, arg):
+            raise _Stopped(_TOO_MANY)
         if event == "return":
             self._look_at_result(frame, arg)
         elif event == "call":
@@ -94,6 +95,14 @@ class _Counter:
         text = frame.f_back.f_locals.get("input_string") if frame.f_back is not None else None
         if isinstance(text, str) and len(text) > _longest(str(frame.f_locals.get("pattern"))):
             raise _Stopped("the expressions of the schema look for a pattern in a very long text")
+
+
+def _may_raise(frame: FrameType, event: str, arg: Any) -> bool:
+    """Whether somebody hears what is raised: not while the budget itself begins or ends, and not while a generator
+    goes on or ends, which may be one that nobody holds any more.
+    """
+    is_turn = event in ("call", "return") and arg is None and frame.f_code.co_flags & inspect.CO_GENERATOR
+    return not is_turn and frame.f_globals is not globals()
 
 
 def _longest(pattern: str) -> int:

@@ -143,7 +143,7 @@ class XmlSchema:
             return violations.from_python(root, self.components.iter_errors(root))
 
     def _budget(self, root: Any) -> AbstractContextManager[None]:
-        return expressions.budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
+        return expressions.Budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
 
     def _wrong_root(self, root: Any) -> list[Violation]:
         if root.tag == self.root.name:

@@ -54,7 +54,7 @@ def components(parts: list[Part], version: str, checked: bool = False) -> Any:
     texts = {part.name: text_of(part) for part in parts}
     kind = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
     # Expressions are tried on the schema itself when they are read.
-    bound = expressions.budget(expressions.BUILDING_ELEMENTS) if expressions.are_in(parts) else nullcontext()
+    bound = expressions.Budget(expressions.BUILDING_ELEMENTS) if expressions.are_in(parts) else nullcontext()
     try:
         with warnings.catch_warnings(), bound:
             warnings.simplefilter("ignore")
