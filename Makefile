@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 SYNC   := $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs format lock clean
+.PHONY: help setup demo test search check bench docs format lock clean
 
 help: ## Print this help
 	@echo "Postroom: what to type"
@@ -31,6 +31,9 @@ demo: setup ## Sort 20,000 mixed messages into typed tables, end to end
 
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+search: setup ## Run the property tests with new random inputs
+	@HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n 2 --dist loadgroup -m hypothesis
 
 check: setup ## Format, lint, types, order of imports
 	@$(BIN)/ruff format --check .

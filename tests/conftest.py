@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from postroom.catalog import Catalog, open_catalog
 from tests.absence import absent
@@ -15,6 +16,12 @@ from tests.absence import absent
 ROOT = Path(__file__).parent.parent
 DEMO_CATALOG = ROOT / "demo" / "catalog"
 SHARED = ROOT.parent / "shared"
+
+
+# A run of the suite repeats the one before: what it proves does not depend on luck. `make search` looks further.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -692,7 +692,6 @@ def test_the_registry_does_what_the_specification_says(record_property: Callable
             max_examples=int(os.environ.get("MACHINE_RUNS", "90")),
             stateful_step_count=30,
             deadline=None,
-            derandomize="MACHINE_RANDOM" not in os.environ,
             database=None,
             suppress_health_check=list(HealthCheck),
         )

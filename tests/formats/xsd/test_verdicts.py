@@ -348,5 +348,9 @@ def test_no_definite_verdict_is_wrong(seed: int) -> None:
         assert reader.judge(verdict.counterexample)[1] != []
     if verdict.answer == YES:
         for number in range(10):
-            payload = writer.encode(writer.sample(random.Random(number)))
+            try:
+                payload = writer.encode(writer.sample(random.Random(number)))
+            except SchemaRefused:
+                # Two changes may leave a type that no text fits (a pattern of three letters, two at most).
+                return
             assert reader.judge(payload)[1] == [], payload
