@@ -9,6 +9,7 @@ from postroom.http import configuration, entities
 from postroom.http.answers import completed
 from postroom.http.calls import Answer, Call
 from postroom.http.discovery import NAMES
+from postroom.http.mounts import mounted
 from postroom.registry.capabilities import read_capabilities
 from postroom.registry.flags import parse_flags
 from postroom.registry.places import resolve
@@ -44,6 +45,9 @@ def refuse(problem: RegistryProblem, call: Call) -> Answer:
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     if call.path.startswith(SHORT):
         return configuration.answer_short(call, store)
+    if found := mounted(call, store):
+        mount, inner = found
+        return mount(inner, store, settings)
     name = _fixed_name(call.path, store)
     with store.read() as tx:
         capabilities = read_capabilities(tx)
