@@ -117,3 +117,17 @@ def test_the_file_is_safe_at_every_commit(tmp_path: Path) -> None:
 def test_rows_are_entities_again(attributes: dict[str, object], document: Document | None) -> None:
     entity = Entity(xid="/a/b", epoch=3, createdat="c", modifiedat="m", attributes=attributes, document=document)
     assert entity_of(entity_values(entity)) == entity
+
+
+def test_records_of_a_kind_come_in_the_order_of_their_ids(store: Store) -> None:
+    with store.write() as tx:
+        for name in ("b", "a", "c"):
+            tx.put_record("link", name, name.encode())
+        tx.put_record("subscription", "a", b"another")
+        tx.put_record("link", "c", b"new")
+        tx.delete_record("link", "a")
+    with store.read() as tx:
+        assert tx.records("link") == [("b", b"b"), ("c", b"new")]
+        assert tx.records("link", after="b", limit=1) == [("c", b"new")]
+        assert (tx.record("subscription", "a"), tx.record("link", "a")) == (b"another", None)
+        assert tx.records("nothing") == []

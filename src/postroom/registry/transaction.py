@@ -79,3 +79,17 @@ class Transaction(Protocol):
 
     def put_capabilities(self, capabilities: dict[str, Any]) -> None:
         """Replace the capabilities."""
+
+    def records(self, kind: str, after: str = "", limit: int = 2**62) -> list[tuple[str, bytes]]:
+        """What the services around the registry keep beside the entities (subscriptions, links, …): ids and bodies of
+        one kind that follow an id, in the order of their ids.
+        """
+
+    def record(self, kind: str, record_id: str) -> bytes | None:
+        """One of them."""
+
+    def put_record(self, kind: str, record_id: str, body: bytes) -> None:
+        """Create or replace one; no row of the change log comes of it."""
+
+    def delete_record(self, kind: str, record_id: str) -> None:
+        """Remove one."""

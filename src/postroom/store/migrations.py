@@ -52,6 +52,15 @@ MIGRATIONS: tuple[str, ...] = (
         AND xid NOT LIKE '/%/%/%/%/%';
     CREATE INDEX entity_by_xref ON entity (xref) WHERE xref IS NOT NULL
     """,
+    """
+    CREATE TABLE record (
+        kind TEXT NOT NULL,
+        id   TEXT NOT NULL,
+        body BLOB NOT NULL,
+        PRIMARY KEY (kind, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX change_by_xid ON change (xid, sequence)
+    """,
 )
 
 LATEST = len(MIGRATIONS)

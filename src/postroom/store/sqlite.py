@@ -158,6 +158,24 @@ class SqliteTransaction:
             (msgspec.json.encode(capabilities),),
         )
 
+    def records(self, kind: str, after: str = "", limit: int = 2**62) -> list[tuple[str, bytes]]:
+        """The records of a kind that follow an id, in the order of their ids."""
+        query = "SELECT id, body FROM record WHERE kind = ? AND id > ? ORDER BY id LIMIT ?"
+        return [(str(row[0]), bytes(row[1])) for row in self._db.execute(query, (kind, after, limit))]
+
+    def record(self, kind: str, record_id: str) -> bytes | None:
+        """One record."""
+        row = self._db.execute("SELECT body FROM record WHERE kind = ? AND id = ?", (kind, record_id)).fetchone()
+        return bytes(row[0]) if row else None
+
+    def put_record(self, kind: str, record_id: str, body: bytes) -> None:
+        """Create or replace a record."""
+        self._db.execute("INSERT OR REPLACE INTO record (kind, id, body) VALUES (?, ?, ?)", (kind, record_id, body))
+
+    def delete_record(self, kind: str, record_id: str) -> None:
+        """Remove a record."""
+        self._db.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
+
     def _configuration(self, name: str) -> bytes:
         row = self._db.execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else b""
