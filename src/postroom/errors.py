@@ -17,6 +17,9 @@ PostroomError
 │   ├── FormatUnknown           format_unknown
 │   ├── RecordRefused           record_refused
 │   ├── MakeRefused             make_refused
+│   ├── CursorBroken            cursor_broken
+│   ├── CursorForeign           cursor_foreign
+│   ├── CursorTooOld            cursor_too_old
 │   └── LakeRefused             lake_refused
 └── MissingSystem             exit 3: something the command needs is not there
     ├── ExtraMissing            extra_missing
@@ -151,6 +154,24 @@ class MakeRefused(InputError):
     """A message that cannot be made: variables missing, data that does not fit the schema."""
 
     code = "make_refused"
+
+
+class CursorBroken(InputError):
+    """A place in the change log that is no place in any change log."""
+
+    code = "cursor_broken"
+
+
+class CursorForeign(InputError):
+    """A place in the change log of another registry, or of this one before it was restored from a backup."""
+
+    code = "cursor_foreign"
+
+
+class CursorTooOld(InputError):
+    """A place in the change log whose successors are no longer kept: what happened since then is not known."""
+
+    code = "cursor_too_old"
 
 
 class LakeRefused(InputError):

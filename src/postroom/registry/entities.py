@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, Literal
 
 import msgspec
 
-Action = Literal["created", "updated", "deleted"]
+Action = Literal["created", "updated", "deleted", "deprecation"]
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the change log; the store gives the sequence."""
+    """One row of the change log, which is one change event; the store gives the sequence."""
 
     xid: str
     action: Action
@@ -52,3 +53,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     correlation: str
     time: str
     sequence: int = 0
+
+    @property
+    def mark(self) -> str:
+        """The sequence and a checksum: what this row is called, and no row of another log, nor of another past."""
+        return f"{self.sequence:x}-{zlib.crc32(f'{self.time} {self.correlation} {self.xid}'.encode()):08x}"

@@ -59,8 +59,17 @@ class Transaction(Protocol):
     def append_history(self, entity: Entity, sequence: int) -> None:
         """Keep a superseded body with the sequence of the change that superseded it."""
 
-    def changes(self, after: int, limit: int) -> list[Change]:
-        """Rows of the change log after a sequence, oldest first."""
+    def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
+        """Rows of the change log after a sequence that concern an entity or anything below it, oldest first."""
+
+    def last_change(self) -> Change | None:
+        """The newest row of the change log; it is never forgotten."""
+
+    def forget_changes(self, last: int) -> None:
+        """Remove the rows of the change log up to a sequence, but never the newest."""
+
+    def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
+        """The first body of an entity that a change after a sequence superseded, and that change's sequence."""
 
     def history(self, xid: str) -> list[Entity]:
         """Superseded bodies of an entity, oldest first."""

@@ -24,6 +24,10 @@ from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
 
 BUSY_SECONDS = 30.0
+CHANGES_BELOW = (
+    "sequence IN (SELECT sequence FROM change WHERE xid = ? AND sequence > ? "
+    "UNION ALL SELECT sequence FROM change WHERE xid > ? AND xid < ? AND sequence > ?)"
+)
 
 
 class SqliteTransaction:
@@ -120,10 +124,29 @@ class SqliteTransaction:
             (*entity_values(entity), sequence),
         )
 
-    def changes(self, after: int, limit: int) -> list[Change]:
-        """Rows of the change log after a sequence."""
-        query = f"SELECT {CHANGE_COLUMNS} FROM change WHERE sequence > ? ORDER BY sequence LIMIT ?"  # noqa: S608
-        return [change_of(row) for row in self._db.execute(query, (after, limit))]
+    def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
+        """Rows of the change log after a sequence; those of one entity are found by the index on (xid, sequence)."""
+        where, values = ("sequence > ?", (after,)) if xid == "/" else (CHANGES_BELOW, _below(xid, after))
+        query = f"SELECT {CHANGE_COLUMNS} FROM change WHERE {where} ORDER BY sequence LIMIT ?"  # noqa: S608
+        return [change_of(row) for row in self._db.execute(query, (*values, limit))]
+
+    def last_change(self) -> Change | None:
+        """The newest row of the change log."""
+        query = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
+        row = self._db.execute(query).fetchone()
+        return change_of(row) if row else None
+
+    def forget_changes(self, last: int) -> None:
+        """Remove the oldest rows of the change log."""
+        self._db.execute(
+            "DELETE FROM change WHERE sequence <= ? AND sequence < (SELECT max(sequence) FROM change)", (last,)
+        )
+
+    def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
+        """The first superseded body after a sequence."""
+        query = f"SELECT {ENTITY_COLUMNS}, sequence FROM history WHERE xid = ? AND sequence > ? ORDER BY sequence"  # noqa: S608
+        row = self._db.execute(query + " LIMIT 1", (xid, after)).fetchone()
+        return (int(row[-1]), entity_of(row[:-1])) if row else None
 
     def history(self, xid: str) -> list[Entity]:
         """Superseded bodies of an entity, oldest first."""
@@ -184,6 +207,11 @@ class SqliteTransaction:
 def _place(xid: str) -> tuple[str, str]:
     collection, _, entity_id = xid.rpartition("/")
     return (collection, entity_id.casefold()) if xid != "/" else ("", "/")
+
+
+def _below(xid: str, after: int) -> tuple[str | int, ...]:
+    """The values for CHANGES_BELOW: "0" is the character after "/"."""
+    return xid, after, f"{xid}/", f"{xid}0", after
 
 
 def _xref(entity: Entity) -> str | None:
