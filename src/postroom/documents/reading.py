@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from postroom.documents.json_places import line_and_column, repeated_member
 from postroom.errors import DocumentBroken, DocumentRefused, FileMissing
 from postroom.settings import Settings
 
@@ -52,13 +53,41 @@ def read_document(path: Path, settings: Settings) -> Any:
 
 def _parse_json(text: str, path: Path) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, path))
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except _Repeated:
+        name, offset = repeated_member(text) or ("", 0)
+        line, column = line_and_column(text, offset)
+        sentence = f"the member {name!r} appears twice in one object."
+        raise DocumentBroken(sentence, place=f"{path}:{line}:{column}") from None
     except json.JSONDecodeError as error:
         raise DocumentBroken(
             f"this is not valid JSON: {_json_mistake(text, error)}.", place=f"{path}:{error.lineno}:{error.colno}"
         ) from None
+    except _ConstantRefused as error:
+        raise DocumentBroken(f"this is not valid JSON: {error} is no number there.", place=str(path)) from None
+    except ValueError:
+        raise DocumentBroken("this is not valid JSON: it has a number of too many digits.", place=str(path)) from None
     except RecursionError:
         raise DocumentRefused("it is nested too deeply.", place=str(path)) from None
+
+
+class _ConstantRefused(Exception):
+    """NaN or an infinity, which Python reads and JSON does not have."""
+
+
+class _Repeated(Exception):
+    """An object has a member twice."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _ConstantRefused(name)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _Repeated
+    return members
 
 
 def _json_mistake(text: str, error: json.JSONDecodeError) -> str:
@@ -70,15 +99,6 @@ def _json_mistake(text: str, error: json.JSONDecodeError) -> str:
     if error.msg.startswith("Illegal trailing comma"):
         return "there is a comma after the last member"
     return error.msg
-
-
-def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DocumentBroken(f"the member {twice!r} appears twice in one object.", place=str(path))
-    return members
 
 
 def _parse_yaml(text: str, path: Path) -> Any:
@@ -103,17 +123,16 @@ def _check_depth(value: Any, limit: int, path: Path) -> None:
     layer = [value]
     seen = 0
     for _ in range(limit):
-        layer = [
-            child
-            for item in layer
-            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-        ]
-        seen += len(layer)
-        if not layer:
-            return
+        below: list[Any] = []
+        for item in layer:
+            below += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
         # YAML aliases share nodes in memory but count each time here, so that a small file cannot unfold endlessly.
+        seen += len(below)
         if seen > _MOST_VALUES:
             raise DocumentRefused(f"it unfolds to more than {_MOST_VALUES:,} values.", place=str(path))
+        layer = [one for one in below if one.__class__ is dict or one.__class__ is list]
+        if not layer:
+            return
     raise DocumentRefused(
         f"it is nested deeper than {limit} levels.",
         place=str(path),

@@ -39,9 +39,12 @@ def changed(collection: Any, place: str, change: Change) -> Any:
     if not isinstance(collection, dict):
         return collection
     return {
-        name: change(one, place + pointer((name,))) if isinstance(one, dict) else one
-        for name, one in collection.items()
+        name: change(one, place + _step(name)) if isinstance(one, dict) else one for name, one in collection.items()
     }
+
+
+def _step(name: str) -> str:
+    return pointer((name,)) if "/" in name or "~" in name else "/" + name
 
 
 def renamed(entity: Tree, names: dict[str, str]) -> Tree:
