@@ -52,6 +52,13 @@ OLD_PROPERTY_TYPES = {"any": "var"}
 
 NOW, OLD_NOW = "0000-01-01T00:00:00Z", "01-01-0000T00:00:00Z"
 
+# What the release candidates before 1.0-rc4 call differently: in a Version, an address, an authorization.
+RELEASE_ATTRIBUTES = {"ancestor": "ancestorid"}
+ADDRESS_MEMBERS = {"url": "uri"}
+AUTHORIZATION_MEMBERS = {"resourceurl": "resourceuri", "authorityurl": "authorityuri"}
+# Attributes of `meta` that went with 1.0-rc2; the first stands in every Resource type, the other in schemas.
+RC2_META = ("compatibilityauthority", "validation")
+
 # Options of endpoints: AMQP kept its hyphens, the others lost them.
 ENDPOINT_OPTIONS = {
     "clean-session": "cleansession",

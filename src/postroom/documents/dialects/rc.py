@@ -9,13 +9,22 @@ import msgspec
 
 from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
 from postroom.documents.dialects.materialising import materialised
-from postroom.documents.dialects.names import CORE_CHECKS, RC4_ENDPOINT_OPTIONS, RESOURCES
+from postroom.documents.dialects.names import (
+    ADDRESS_MEMBERS,
+    AUTHORIZATION_MEMBERS,
+    CORE_CHECKS,
+    RC2_META,
+    RC4_ENDPOINT_OPTIONS,
+    RELEASE_ATTRIBUTES,
+    RESOURCES,
+)
 from postroom.documents.dialects.reading import Reader
 from postroom.documents.dialects.references import as_pointer, is_local
 from postroom.documents.dialects.walking import changed, renamed
 from postroom.model.core import SPECVERSION
 
-_OLD_META = ("compatibilityauthority", "validation")
+_TO_RELEASE = {ours: theirs for theirs, ours in RELEASE_ATTRIBUTES.items()}
+_TO_ADDRESS = {ours: theirs for theirs, ours in ADDRESS_MEMBERS.items()}
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -63,10 +72,23 @@ def _read_group(kind: str, group: Tree) -> Tree:
     options = group.get("protocoloptions")
     if kind != "endpoints" or not isinstance(options, dict):
         return group
+    return {**group, "protocoloptions": read_endpoint_options(options)}
+
+
+def read_endpoint_options(options: Tree) -> Tree:
+    """The `protocoloptions` of an endpoint in the names of 1.0-rc4."""
     read = {"deployed": False, **options}  # until rc3, absent means that it is not there
-    read |= _listed(options, "endpoints", {"url": "uri"})
-    read |= _listed(options, "authorization", {"resourceurl": "resourceuri", "authorityurl": "authorityuri"})
-    return {**group, "protocoloptions": read}
+    read |= _listed(options, "endpoints", ADDRESS_MEMBERS)
+    read |= _listed(options, "authorization", AUTHORIZATION_MEMBERS)
+    return read
+
+
+def write_endpoint_options(options: Tree) -> Tree:
+    """The `protocoloptions` of an endpoint in the names of the release candidates before 1.0-rc4."""
+    written = dict(options)
+    written.setdefault("deployed", True)  # rc4: absent means that it is there
+    written |= _listed(written, "endpoints", _TO_ADDRESS)
+    return written
 
 
 def _listed(options: Tree, name: str, names: dict[str, str]) -> Tree:
@@ -77,15 +99,15 @@ def _listed(options: Tree, name: str, names: dict[str, str]) -> Tree:
 
 
 def _read_resource(collection: str, resource: Tree) -> Tree:
-    read = renamed(resource, {"ancestor": "ancestorid"})
+    read = renamed(resource, RELEASE_ATTRIBUTES)
     meta = read.get("meta")
     if isinstance(meta, dict):
-        kept = {name: value for name, value in meta.items() if name not in _OLD_META}
+        kept = {name: value for name, value in meta.items() if name not in RC2_META}
         if kept.get("compatibility") == "none":  # C-51
             del kept["compatibility"]
         read["meta"] = kept
     if isinstance(read.get("versions"), dict):
-        read["versions"] = changed(read["versions"], "", lambda one, _: renamed(one, {"ancestor": "ancestorid"}))
+        read["versions"] = changed(read["versions"], "", lambda one, _: renamed(one, RELEASE_ATTRIBUTES))
     return read
 
 
@@ -114,8 +136,7 @@ def _write_group(release: Release, kind: str, group: Tree) -> Tree:
         written["deprecated"] = renamed(deprecated, {"documentation": "docs"})
     if isinstance(options, dict):
         known = {name: value for name, value in options.items() if name not in RC4_ENDPOINT_OPTIONS}
-        known.setdefault("deployed", True)  # rc4: absent means that it is there
-        known |= _listed(known, "endpoints", {"uri": "url"})
+        known = write_endpoint_options(known)
         if isinstance(known.get("authorization"), list):
             known["authorization"] = [_without(one, ("mechanism",)) for one in known["authorization"]]
         written["protocoloptions"] = known
@@ -130,7 +151,7 @@ def _write_resource(release: Release, collection: str, resource: Tree) -> Tree:
 
 
 def _write_version(release: Release, collection: str, version: Tree) -> Tree:
-    written = renamed(version, {"ancestorid": "ancestor"})
+    written = renamed(version, _TO_RELEASE)
     if not release.checks:
         written = _without(written, CORE_CHECKS)
     if collection != "messages":
