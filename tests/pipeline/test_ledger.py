@@ -11,11 +11,12 @@ from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
-from postroom.pipeline.commit import apply_manifest, plan_manifest
+from postroom.pipeline.commit import apply_manifest
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import LEDGER
 from postroom.pipeline.ledger import SCHEMA, find_entry, is_committed, read_ledger
 from postroom.pipeline.manifest import put_manifest, unfinished
+from postroom.pipeline.planning import plan_manifest
 
 
 def test_an_entry_is_found_by_run_and_batch(sorted_lake: Lake) -> None:

@@ -12,10 +12,10 @@ from deltalake import DeltaTable, write_deltalake
 from postroom.catalog import Catalog
 from postroom.errors import FileMissing, LakeRefused
 from postroom.pipeline import LedgerEntry, SortSink, sort
-from postroom.pipeline.commit import plan_manifest
 from postroom.pipeline.lake import create_lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest
+from postroom.pipeline.planning import plan_manifest
 from postroom.pipeline.sources import cut_ranges
 from postroom.pipeline.spark_errors import told_by_spark
 

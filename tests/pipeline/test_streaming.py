@@ -19,10 +19,10 @@ from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.pipeline import LedgerEntry, sort, sorter
 from postroom.pipeline.balance import differences
-from postroom.pipeline.commit import plan_manifest
 from postroom.pipeline.lake import Lake, create_lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest
+from postroom.pipeline.planning import plan_manifest
 from postroom.pipeline.watching import watch_catalog
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

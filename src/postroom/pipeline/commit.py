@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from time import time
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-from deltalake import DeltaTable, Field, Schema
+from deltalake import DeltaTable, Field
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from postroom.errors import LakeRefused
-from postroom.messages.definition import Definition
-from postroom.pipeline.creation import LANDED_ON, create_table
-from postroom.pipeline.evolution import Incompatible, new_columns
+from postroom.pipeline.creation import create_table
+from postroom.pipeline.evolution import new_columns
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import Lake
-from postroom.pipeline.layout import DEAD_LETTERS
 from postroom.pipeline.ledger import LedgerEntry, commit_properties, find_entry, record_batch
 from postroom.pipeline.manifest import (
     AddedFile,
-    Change,
     Manifest,
     TableCommit,
-    check_balance,
     put_manifest,
     read_manifest,
     remove_manifest,
 )
 from postroom.pipeline.opening import has_batch, open_table
-from postroom.pipeline.properties import properties_of, renew_properties
-from postroom.pipeline.worker import Written, WrittenFile
+from postroom.pipeline.planning import plan_manifest
+from postroom.pipeline.properties import renew_properties
+from postroom.pipeline.worker import Written
 
 PARALLEL_COMMITS = 8
 
@@ -68,114 +64,6 @@ def apply_locked(lake: Lake, manifest: Manifest) -> LedgerEntry:
     entry = record_batch(lake, manifest)
     remove_manifest(lake, manifest)
     return entry
-
-
-def plan_manifest(lake: Lake, job: Job, source: str, written: list[Written]) -> Manifest:
-    """All that a batch will add, checked for balance; files of tables whose columns changed move to a new table."""
-    files = [file for task in written for file in task.files]
-    landed: dict[str, int] = {}
-    for file in files:
-        if file.folder != DEAD_LETTERS:
-            landed[file.xid] = landed.get(file.xid, 0) + file.rows
-    dead: dict[str, int] = {}
-    for task in written:
-        for outcome, count in task.dead.items():
-            dead[outcome] = dead.get(outcome, 0) + count
-    read = sum(task.read for task in written)
-    check_balance(job, read, landed, dead)
-    check_balance(job, sum(dead.values()), {DEAD_LETTERS: sum(f.rows for f in files if f.folder == DEAD_LETTERS)}, {})
-    schemas = {folder: schema for task in written for folder, schema in task.schemas.items()}
-    definitions = {definition.xid: definition for definition in lake.catalog(job.catalog).definitions}
-    planned = [_plan_table(lake, job, folder, schemas[folder], files, definitions) for folder in sorted(schemas)]
-    return Manifest(
-        run=job.run,
-        batch=job.batch,
-        source=source,
-        catalog=job.catalog,
-        started=job.started,
-        read=read,
-        landed=landed,
-        dead=dead,
-        tables=tuple(table for table, _ in planned),
-        changes=tuple(change for _, change in planned if change is not None),
-    )
-
-
-def _plan_table(
-    lake: Lake,
-    job: Job,
-    folder: str,
-    arrow_schema: bytes,
-    files: list[WrittenFile],
-    definitions: Mapping[str, Definition],
-) -> tuple[TableCommit, Change | None]:
-    mine = [file for file in files if file.folder == folder]
-    definition = definitions.get(mine[0].xid)
-    fields = pa.ipc.read_schema(pa.py_buffer(arrow_schema))
-    partition: dict[str, str] = {}
-    if definition is not None and _is_partitioned(lake, folder, job):
-        fields = fields.append(pa.field(LANDED_ON, pa.date32(), metadata={"comment": "Day of `_landed_at`, in UTC."}))
-        partition = {LANDED_ON: job.started.date().isoformat()}
-    schema = Schema.from_arrow(fields).to_json()
-    target, change = choose_table(lake, folder, schema, mine[0].xid)
-    if target != folder:
-        lake.path(target).mkdir(exist_ok=True)
-        for file in mine:
-            (lake.path(folder) / file.path).rename(lake.path(target) / file.path)
-    table = TableCommit(
-        target,
-        schema,
-        tuple(AddedFile(file.path, file.size, file.rows) for file in mine),
-        mine[0].xid,
-        mine[0].version,
-        definition.description if definition else "",
-        partition=partition,
-        properties=properties_of(definition, job) if definition else {},
-    )
-    return table, change
-
-
-def _is_partitioned(lake: Lake, folder: str, job: Job) -> bool:
-    """A table stays as it was made; what is asked for now decides about new tables."""
-    present = _generations(lake, folder)
-    if not present:
-        return job.partition_by_date
-    return LANDED_ON in open_table(lake.path(present[0])).metadata().partition_columns
-
-
-def choose_table(lake: Lake, folder: str, schema: str, definition: str) -> tuple[str, Change | None]:
-    """The newest table of a definition that can take the columns, or the name of a new one."""
-    present = _generations(lake, folder)
-    why = ""
-    for candidate in present:
-        table = open_table(lake.path(candidate))
-        _check_owner(table, definition, candidate)
-        try:
-            _, paths = new_columns(table.schema().to_json(), schema)
-        except Incompatible as difference:
-            why = why or str(difference)
-            continue
-        return candidate, Change(candidate, "columns_added", ", ".join(paths)) if paths else None
-    if not present:
-        return folder, Change(folder, "created")
-    newest = present[0].rpartition("@")
-    number = int(newest[2]) + 1 if newest[1] else 2
-    return f"{folder}@{number}", Change(f"{folder}@{number}", "replaced", why)
-
-
-def _generations(lake: Lake, folder: str) -> list[str]:
-    """The tables of a definition, newest first: `m@3`, `m@2`, `m`."""
-    path = lake.path(folder)
-    numbers = [int(name) for p in path.parent.glob(f"{path.name}@*") if (name := p.name.rpartition("@")[2]).isdigit()]
-    names = [f"{folder}@{number}" for number in sorted(numbers, reverse=True)] + [folder]
-    return [name for name in names if lake.has(name)]
-
-
-def _check_owner(table: DeltaTable, definition: str, folder: str) -> None:
-    owner = table.metadata().name
-    if owner != definition:
-        whose = f"belongs to {owner}" if owner else "was not made by Postroom"
-        raise LakeRefused(f"the table in this place {whose}.", place=folder, remedy="Move it out of the lake.")
 
 
 def commit_table(lake: Lake, manifest: Manifest, table: TableCommit) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
-from postroom.pipeline.commit import apply_locked, discard, plan_manifest
+from postroom.pipeline.commit import apply_locked, discard
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import DEAD_LETTERS, Lake
 from postroom.pipeline.ledger import LedgerEntry
@@ -21,6 +21,7 @@ from postroom.pipeline.manifest import (
     read_manifest,
     unfinished,
 )
+from postroom.pipeline.planning import plan_manifest
 from postroom.pipeline.replay_task import Replayed
 
 SOURCE = "dead letters"
