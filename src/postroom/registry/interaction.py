@@ -10,6 +10,8 @@ import msgspec
 
 from postroom.model.includes import Fetch, refuse_all
 from postroom.model.types import Model
+from postroom.registry.attachments import detach_all
+from postroom.registry.authority import index
 from postroom.registry.entities import Action, Change, Entity
 from postroom.registry.transaction import Transaction
 
@@ -43,6 +45,7 @@ class Interaction:
         """Create or replace an entity."""
         self._remember(entity.xid)
         self.tx.put(entity)
+        index(self.tx, entity)
 
     def remove(self, xid: str) -> None:
         """Remove an entity and everything below it."""
@@ -51,6 +54,7 @@ class Interaction:
             self.tx.delete(entity.xid)
         self._remember(xid)
         self.tx.delete(xid)
+        detach_all(self.tx, xid)
 
     def touch(self, xid: str) -> None:
         """Raise an entity's epoch because a member came or went; once per request is enough."""
