@@ -74,6 +74,11 @@ class Transaction(Protocol):
     def history(self, xid: str) -> list[Entity]:
         """Superseded bodies of an entity, oldest first."""
 
+    def history_below(self, xid: str) -> list[tuple[int, Entity]]:
+        """Superseded bodies of an entity and of everything below it, each after the sequence of the change that
+        superseded it, oldest first.
+        """
+
     def model(self) -> Model:
         """The full model in force."""
 

@@ -153,6 +153,12 @@ class SqliteTransaction:
         query = f"SELECT {ENTITY_COLUMNS} FROM history WHERE xid = ? ORDER BY sequence"  # noqa: S608
         return [entity_of(row) for row in self._db.execute(query, (xid,))]
 
+    def history_below(self, xid: str) -> list[tuple[int, Entity]]:
+        """Superseded bodies of an entity and of everything below it: two ranges of the primary key."""
+        query = f"SELECT {ENTITY_COLUMNS}, sequence FROM history WHERE xid = ? OR (xid > ? AND xid < ?)"  # noqa: S608
+        rows = self._db.execute(query + " ORDER BY sequence", (xid, f"{xid}/", f"{xid}0"))
+        return [(int(row[-1]), entity_of(row[:-1])) for row in rows]
+
     def model(self) -> Model:
         """The full model in force."""
         return _compiled(self._configuration("modelexpanded") or self._configuration("modelsource") or b"{}")
