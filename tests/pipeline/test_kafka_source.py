@@ -63,3 +63,17 @@ def test_a_broker_that_is_not_there_is_said_so() -> None:
 )
 def test_outages_are_told_from_mistakes(text: str, outage: bool) -> None:
     assert parse_kafka("kafka://one/orders").is_outage(text) is outage
+
+
+@pytest.mark.parametrize(
+    ("reached", "latest", "lag"),
+    [
+        ('{"rides":{"0":5,"1":7}}', '{"rides":{"0":9,"1":7}}', {"rides": 4}),
+        ('{"rides":{"0":5}}', '{"rides":{"0":5,"1":3},"alarms":{"0":2}}', {"rides": 3, "alarms": 2}),
+        ('{"rides":{"0":5}}', '{"rides":{"0":1}}', {"rides": 0}),
+        ("", "", {}),
+        ("what?", '{"rides":{"0":1}}', {"rides": 1}),
+    ],
+)
+def test_lag_is_counted_by_topic(reached: str, latest: str, lag: dict[str, int]) -> None:
+    assert parse_kafka("kafka://host/rides").lag(reached, latest) == lag

@@ -33,7 +33,7 @@ def entry(batch: int, landed: int, dead: int) -> LedgerEntry:
 def test_a_terminal_sees_rate_counts_and_lag() -> None:
     terminal, times = Terminal(), iter([0.0, 2.0, 4.0])
     with Progress(terminal, clock=lambda: next(times)) as progress:
-        progress.report(entry(0, 1800, 200))
+        progress.report(entry(0, 1800, 200), {})
         progress.report(entry(1, 3000, 0), {"orders[0]": 1200, "inbox": 0})
     shown = terminal.getvalue()
     assert "5,000 read, 4,800 landed, 200 dead, 1,500/s, orders[0] 1,200 behind" in shown
@@ -44,6 +44,6 @@ def test_a_terminal_sees_rate_counts_and_lag() -> None:
 def test_a_pipe_and_who_asked_for_quiet_see_nothing(stream: io.StringIO, quiet: bool) -> None:
     with Progress(stream, quiet=quiet) as progress:
         progress.say("reading")
-        progress.report(entry(0, 3, 1))
+        progress.report(entry(0, 3, 1), {})
     assert stream.getvalue() == ""
     assert (progress.read, progress.landed, progress.dead, progress.batches) == (4, 3, 1, 1)

@@ -67,7 +67,16 @@ def following(spark: Any, source: Path, catalog: Any, lake: Path, **options: Any
 
     def run() -> None:
         try:
-            sort(spark, source, catalog, lake, every=0.1, stop=stream.stop, report=stream.entries.append, **options)
+            sort(
+                spark,
+                source,
+                catalog,
+                lake,
+                every=0.1,
+                stop=stream.stop,
+                report=lambda entry, _: stream.entries.append(entry),
+                **options,
+            )
         except Exception as error:  # noqa: BLE001  (the thread that waits raises it)
             stream.failure = error
 

@@ -103,14 +103,17 @@ def command(
     if as_json:
         print_json(entry)
     else:
-        print_entry(entry)
+        print_entry(entry, lake)
 
 
-def print_entry(entry: LedgerEntry) -> None:
+def print_entry(entry: LedgerEntry, lake: str) -> None:
     """What became of a run, for people."""
+    from postroom.pipeline.summary import summarise
+
     if entry.landed:
         print_table("Landed", ("message", "rows"), sorted(entry.landed.items()))
     if entry.dead:
         print_table("Dead letters", ("outcome", "letters"), sorted(entry.dead.items()))
+    click.echo(summarise([entry], lake))
     landed, dead = sum(entry.landed.values()), sum(entry.dead.values())
     click.echo(f"read {entry.read:,} = landed {landed:,} + dead {dead:,}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Reader = Callable[["DataFrame"], "DataFrame | None"]
-Report = Callable[[LedgerEntry], None]
+Report = Callable[[LedgerEntry, Mapping[str, int]], None]
 
 
 class Sorter:
@@ -48,6 +48,7 @@ class Sorter:
         self.entries: list[LedgerEntry] = []
         self.error: PostroomError | None = None
         self.busy = False
+        self.lag: Mapping[str, int] = {}
         self._catalogs = catalogs
         self._nulls = nulls
         self._partition_by_date = partition_by_date
@@ -69,7 +70,7 @@ class Sorter:
         if entry is not None:
             self.entries.append(entry)
             if self._report is not None:
-                self._report(entry)
+                self._report(entry, self.lag)
 
     def _sort(self, frame: DataFrame, batch: int) -> LedgerEntry | None:
         run = self.run or _query_of(frame)

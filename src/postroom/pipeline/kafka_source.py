@@ -120,6 +120,16 @@ class KafkaSource(msgspec.Struct, frozen=True):
         """Whether a broker is away for a while."""
         return any(sign in error for sign in OUTAGES)
 
+    def lag(self, reached: str, latest: str) -> dict[str, int]:
+        """Records behind the newest ones, by topic."""
+        newest, ours = _offsets(latest), _offsets(reached)
+        return {
+            topic: sum(
+                max(offset - ours.get(topic, {}).get(partition, 0), 0) for partition, offset in partitions.items()
+            )
+            for topic, partitions in newest.items()
+        }
+
     def _options(self, unwanted: frozenset[str]) -> dict[str, str]:
         fixed = {
             "kafka.bootstrap.servers": ",".join(self.servers),
@@ -148,6 +158,14 @@ def answers(server: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
+
+
+def _offsets(text: str) -> dict[str, dict[str, int]]:
+    """Offsets by topic and partition, as the connector writes them."""
+    try:
+        return msgspec.json.decode(text or "{}", type=dict[str, dict[str, int]])
+    except msgspec.DecodeError:
+        return {}
 
 
 def _with_port(server: str) -> str:

@@ -48,8 +48,8 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, description=text)
 
-    def report(self, batch: LedgerEntry, lag: Mapping[str, int] | None = None) -> None:
-        """Take in a batch that is in the lake; `lag` has for each source how many records (or files) wait."""
+    def report(self, batch: LedgerEntry, lag: Mapping[str, int]) -> None:
+        """Take in a batch that is in the lake; `lag` has for each source how many records wait."""
         now = self._clock()
         rate = batch.read / max(now - self._last, 0.001)
         self._last = now
@@ -57,7 +57,7 @@ class Progress:
         self.landed += sum(batch.landed.values())
         self.dead += sum(batch.dead.values())
         self.batches += 1
-        self.say(self._line(rate, lag or {}))
+        self.say(self._line(rate, lag))
 
     @property
     def elapsed(self) -> float:

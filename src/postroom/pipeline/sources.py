@@ -64,6 +64,11 @@ class Source(Protocol):
     def is_outage(self, error: str) -> bool:
         """Whether an error of the stream passes by itself, so that it is worth trying again."""
 
+    def lag(self, reached: str, latest: str) -> dict[str, int]:
+        """How many records wait, by what people call the parts of a source, when Spark says how far it has come and
+        what there is, in the source's own terms; empty where these do not tell.
+        """
+
 
 def open_source(source: str | Path) -> Source:
     """The source of a name: `kafka://…`, a file or a folder."""
@@ -121,6 +126,10 @@ class FileSource:
     def is_outage(self, error: str) -> bool:
         """Files do not come back by themselves."""
         return False
+
+    def lag(self, reached: str, latest: str) -> dict[str, int]:
+        """Nothing: Spark numbers the batches of files, and keeps to itself which files wait."""
+        return {}
 
 
 def local_path(uri: str) -> str:

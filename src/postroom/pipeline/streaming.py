@@ -71,7 +71,7 @@ def _run_query(
     try:
         writer = source.stream(spark).writeStream.foreachBatch(sorter).trigger(**trigger)
         query = writer.option("checkpointLocation", str(checkpoint)).start()
-        _wait(query, sorter, stop)
+        _wait(query, source, sorter, stop)
     except PySparkException as error:
         if sorter.error is not None:
             raise sorter.error from error
@@ -81,8 +81,11 @@ def _run_query(
         raise told_by_spark(told, source.name) from error
 
 
-def _wait(query: StreamingQuery, sorter: Sorter, stop: Event) -> None:
+def _wait(query: StreamingQuery, source: Source, sorter: Sorter, stop: Event) -> None:
     while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second
+        if progress := query.lastProgress:
+            (reached,) = progress["sources"]
+            sorter.lag = source.lag(reached["endOffset"] or "", reached["latestOffset"] or "")
         if stop.is_set():
             left = GRACE_S
             while sorter.busy and left > 0 and query.isActive:
