@@ -11,15 +11,13 @@ from pathlib import Path
 from postroom.registry.entities import Change, Entity
 from postroom.store import open_store
 
+CONFIGURATION = {"/model", "/modelsource", "/capabilities"}
 REFERENCE = {
-    "xref",
-    "modifiedat",
-    "defaultversionid",
-    "defaultversionsticky",
-    "readonly",
-    "labels",
-    "owner",
-    "createdat",
+    f"meta.{name}"
+    for name in (
+        *("xref", "modifiedat", "defaultversionid", "defaultversionsticky", "readonly", "labels", "owner"),
+        "createdat",
+    )
 }
 
 
@@ -43,11 +41,11 @@ def check_log(changes: list[Change], entities: dict[str, int], kept: Counter[str
     assert [change.sequence for change in changes] == list(range(1, len(changes) + 1))
     alive: dict[str, int] = {}
     superseded: Counter[str] = Counter()
-    for change in changes:
+    for change in filter(_is_of_entity, changes):
         assert (change.xid in alive) == (change.action != "created"), change
         if change.action == "updated":
             # The epoch of a Resource that stands for another is not shown, and waits until it is one of its own again.
-            waits = change.xid.count("/") == 4 and set(change.changed) <= REFERENCE
+            waits = change.xid.count("/") == 4 and {n for n in change.changed if n.startswith("meta.")} <= REFERENCE
             assert change.epoch >= alive[change.xid] + (not waits), change
         superseded[change.xid] += change.action != "created"
         if change.action == "deleted":
@@ -55,9 +53,18 @@ def check_log(changes: list[Change], entities: dict[str, int], kept: Counter[str
         else:
             alive[change.xid] = change.epoch
     assert alive == entities
-    assert +superseded == kept
+    assert +superseded == Counter({xid: count for xid, count in kept.items() if xid not in CONFIGURATION})
+    told = Counter((one.correlation, one.xid, one.action == "deprecation") for one in changes)
+    assert max(told.values()) == 1, "an entity is told once per request (EVT-008, EVT-009)"
     starts = [one.correlation for one, before in _after(changes) if before is None or one.correlation != before]
     assert len(starts) == len(set(starts)), "the changes of one request stand together"
+
+
+def _is_of_entity(change: Change) -> bool:
+    """Whether a stored entity changed: not its configuration, nor only what a Resource shows of its default Version."""
+    shows = change.xid.count("/") == 4 and not any(name.startswith("meta.") for name in change.changed)
+    is_shadow = change.action == "deprecation" or (change.action == "updated" and shows)
+    return change.xid not in CONFIGURATION and not is_shadow
 
 
 def _after(changes: list[Change]) -> Iterator[tuple[Change, str | None]]:

@@ -105,7 +105,8 @@ def reset_capabilities(tx: Transaction) -> None:
 
 def _replace(interaction: Interaction, before: Capabilities, after: Capabilities) -> None:
     interaction.tx.put_capabilities(after.document())
-    interaction.note(SUBJECT, [name for name in NAMES if getattr(before, name) != getattr(after, name)])
+    changed = [name for name in NAMES if getattr(before, name) != getattr(after, name)]
+    interaction.note(SUBJECT, changed, before.document())
 
 
 def _updated(rules: Rules, before: Capabilities, written: Any, patch: bool) -> Capabilities:

@@ -12,7 +12,8 @@ from postroom.model.includes import Fetch, refuse_all
 from postroom.model.types import Model
 from postroom.registry.attachments import detach_all
 from postroom.registry.authority import index
-from postroom.registry.entities import Action, Change, Entity
+from postroom.registry.changelog import Changelog, Note, Row
+from postroom.registry.entities import Change, Entity
 from postroom.registry.transaction import Transaction
 
 
@@ -33,7 +34,8 @@ class Interaction:
         self.checks_epochs = True
         self.fetch: Fetch = refuse_all
         self._before: dict[str, Entity | None] = {}
-        self._notes: dict[str, set[str]] = {}
+        self._removed: set[str] = set()
+        self._notes: dict[str, Note] = {}
         self._pending: dict[str, Callable[[], None]] = {}
 
     @property
@@ -51,9 +53,9 @@ class Interaction:
         """Remove an entity and everything below it."""
         for entity in self.tx.below(xid):
             self._before.setdefault(entity.xid, entity)
-            self.tx.delete(entity.xid)
+            self._delete(entity.xid)
         self._remember(xid)
-        self.tx.delete(xid)
+        self._delete(xid)
         detach_all(self.tx, xid)
 
     def touch(self, xid: str) -> None:
@@ -63,9 +65,9 @@ class Interaction:
             return
         self.save(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
 
-    def note(self, path: str, changed: Iterable[str]) -> None:
-        """Log a change of configuration, which is no entity but belongs to the Registry."""
-        self._notes.setdefault(path, set()).update(changed)
+    def note(self, path: str, changed: Iterable[str] = (), before: dict[str, object] | None = None) -> None:
+        """Log a change of configuration, which is no entity but belongs to the Registry, with what was there before."""
+        self._notes.setdefault(path, Note(set(), before)).changed.update(changed)
 
     def at_end(self, name: str, check: Callable[[], None]) -> None:
         """Put off a check until everything the request asks for is written; once per name."""
@@ -91,24 +93,14 @@ class Interaction:
         """Write the change log and the history; the rows in the order in which entities were first touched."""
         self.settle()
         changes = []
-        for xid, before in self._before.items():
-            after = self.tx.entity(xid)
-            change = self._change(xid, before, after)
-            if change is None:
-                continue
+        for row in Changelog(self.tx, self._before, self._removed, self._notes).rows():
+            change = self._change(row)
             sequence = self.tx.append_change(change)
             changes.append(msgspec.structs.replace(change, sequence=sequence))
-            if before is not None:
-                self.tx.append_history(before, sequence)
+            if row.superseded is not None:
+                self.tx.append_history(row.superseded, sequence)
         self._before.clear()
-        return changes + self._noted()
-
-    def _noted(self) -> list[Change]:
-        registry = self.tx.entity("/") or _NOTHING
-        changes = []
-        for path, names in self._notes.items():
-            change = self._row(path, "updated", registry.epoch, tuple(sorted(names)))
-            changes.append(msgspec.structs.replace(change, sequence=self.tx.append_change(change)))
+        self._removed.clear()
         self._notes.clear()
         return changes
 
@@ -116,33 +108,17 @@ class Interaction:
         if xid not in self._before:
             self._before[xid] = self.tx.entity(xid)
 
-    def _change(self, xid: str, before: Entity | None, after: Entity | None) -> Change | None:
-        action: Action = "updated" if before and after else "created" if after else "deleted"
-        if (before is None and after is None) or before == after:
-            return None
-        names = changed_names(before, after) if before and after else ()
-        return self._row(xid, action, (after or before or _NOTHING).epoch, names)
+    def _delete(self, xid: str) -> None:
+        self._removed.add(xid)
+        self.tx.delete(xid)
 
-    def _row(self, xid: str, action: Action, epoch: int, changed: tuple[str, ...]) -> Change:
+    def _change(self, row: Row) -> Change:
         return Change(
-            xid=xid,
-            action=action,
-            epoch=epoch,
-            changed=changed,
+            xid=row.xid,
+            action=row.action,
+            epoch=row.epoch,
+            changed=row.changed,
             actor=self.actor,
             correlation=self.correlation,
             time=self.now,
         )
-
-
-_NOTHING = Entity(xid="", epoch=0, createdat="", modifiedat="")
-
-
-def changed_names(before: Entity, after: Entity) -> tuple[str, ...]:
-    """Names of the attributes that differ between two states of an entity."""
-    names = before.attributes.keys() | after.attributes.keys()
-    changed = {name for name in names if before.attributes.get(name) != after.attributes.get(name)}
-    changed |= {name for name in ("epoch", "createdat", "modifiedat") if getattr(before, name) != getattr(after, name)}
-    if before.document != after.document:
-        changed.add("document")
-    return tuple(sorted(changed))

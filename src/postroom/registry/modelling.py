@@ -35,6 +35,11 @@ def write_modelsource(interaction: Interaction, source: Any, with_registry: bool
     expanded = _expanded(interaction, source)
     model = checked_model(expanded)
     _refuse_removals(interaction, before, model)
+    former = interaction.tx.modelsource()
+    if source != former:
+        interaction.note("/modelsource", before=former)
+    if model != before:
+        interaction.note("/model")
     interaction.tx.put_modelsource(source, expanded)
     interaction.at_end("version modes", partial(check_modes, interaction, "model_error", "/model"))
     interaction.at_end("the model", partial(_refit, interaction))

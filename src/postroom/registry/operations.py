@@ -170,7 +170,7 @@ def import_document(tx: Transaction, tree: dict[str, Any], *, actor: str = "", c
     created: Counter[str] = Counter()
     updated: Counter[str] = Counter()
     for change in interaction.finish():
-        if change.xid != "/":
+        if change.xid != "/" and change.action != "deprecation":
             (created if change.action == "created" else updated)[change.xid.split("/")[-2]] += 1
     return Imported(dict(created), dict(updated))
 

@@ -1,0 +1,187 @@
+"""What the change log says of one request: one row for each event that core/events.md asks for.
+
+Names and defaults are those of the moment, so the rows are made when the request ends and not when someone reads them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import NamedTuple
+
+from postroom.registry.entities import Action, Document, Entity
+from postroom.registry.transaction import Transaction
+
+IDENTITY = ("versionid", "self", "xid", "epoch", "isdefault", "createdat", "modifiedat")
+"""What every Version shows beside its own attributes and the id of its Resource."""
+STAMPS = ("epoch", "createdat", "modifiedat")
+
+Lookup = Callable[[str], Entity | None]
+
+
+class Row(NamedTuple):
+    """One row to be written, and the body that its change superseded."""
+
+    xid: str
+    action: Action
+    epoch: int
+    changed: tuple[str, ...] = ()
+    superseded: Entity | None = None
+
+
+class Note(NamedTuple):
+    """A change of configuration, which is no entity: the names that changed, and what was there before."""
+
+    changed: set[str]
+    before: dict[str, object] | None
+
+
+class Changelog:
+    """The rows of a request, from what entities were before it and what they are now."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        before: Mapping[str, Entity | None],
+        removed: AbstractSet[str],
+        notes: Mapping[str, Note],
+    ) -> None:
+        self._tx = tx
+        self._before = before
+        self._removed = removed
+        self._notes = notes
+        self._now: dict[str, Entity | None] = {}
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, a Resource before its Versions, the Registry before its configuration."""
+        for xid in self._subjects():
+            row = self._row(xid)
+            if row is not None:
+                yield row
+                yield from self._deprecation(row)
+            if xid == "/":
+                yield from self._noted()
+
+    def _subjects(self) -> Iterator[str]:
+        """What was written, and the Resources that show a default Version which was."""
+        told: set[str] = set()
+        for xid in self._before:
+            resource = _resource_of(xid)
+            if resource and resource not in self._before and resource not in told and self._shows(resource, xid):
+                told.add(resource)
+                yield resource
+            yield xid
+
+    def _shows(self, resource: str, version: str) -> bool:
+        entity = self._is(resource)
+        return entity is not None and f"{resource}/versions/{entity.attributes.get('defaultversionid')}" == version
+
+    def _row(self, xid: str) -> Row | None:
+        before, after = self._was(xid), self._is(xid)
+        if xid in self._before and before == after and xid not in self._removed:
+            return None
+        if before is not None and (after is None or xid in self._removed):
+            return Row(xid, "deleted", before.epoch, (), before)
+        if after is None:
+            return None
+        if before is None:
+            return Row(xid, "created", after.epoch)
+        changed = tuple(sorted(self._names(xid, before, after)))
+        return Row(xid, "updated", after.epoch, changed, before if xid in self._before else None)
+
+    def _names(self, xid: str, before: Entity, after: Entity) -> set[str]:
+        names = _differing(before, after)
+        if xid == "/":
+            return names | self._members[xid] | {path.removeprefix("/") for path in self._notes}
+        slashes = xid.count("/")
+        if slashes == 4:
+            return {f"meta.{name}" for name in names} | self._members[xid] | self._default_names(xid)
+        if slashes == 6 and before.document != after.document:
+            singular = self._singular(xid)
+            names |= _document_names(singular, before.document) | _document_names(singular, after.document)
+        return names | self._members[xid]
+
+    @cached_property
+    def _members(self) -> dict[str, set[str]]:
+        """Of every entity that got or lost members: the attributes that show and count them."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for xid, before in self._before.items():
+            if xid == "/" or (before is None) == (self._is(xid) is None):
+                continue
+            owner, plural = xid.rsplit("/", 2)[:2]
+            found[owner or "/"] |= {plural, plural + "count"}
+        return found
+
+    def _default_names(self, xid: str) -> set[str]:
+        """What changed of what a Resource shows of its default Version: everything, when that is another one."""
+        before, after = _default(self._was, xid), _default(self._is, xid)
+        if before and after and before.xid == after.xid:
+            return set() if before == after else self._names(after.xid, before, after)
+        return {name for version in (before, after) if version for name in self._shown_names(xid, version)}
+
+    def _shown_names(self, xid: str, version: Entity) -> set[str]:
+        singular = self._singular(xid)
+        own = {name for name, value in version.attributes.items() if value is not None}
+        short = {"shortself"} if (self._tx.capabilities() or {}).get("shortself") else set()
+        return own | {*IDENTITY, singular + "id"} | short | _document_names(singular, version.document)
+
+    def _deprecation(self, row: Row) -> Iterator[Row]:
+        if row.action == "deleted" or row.xid.count("/") not in (2, 4):
+            return
+        before, after = self._was(row.xid), self._is(row.xid)
+        old = before.attributes.get("deprecated") if before else None
+        new = after.attributes.get("deprecated") if after else None
+        if old == new:
+            return
+        members, others = old or {}, new or {}
+        names = sorted(name for name in members.keys() | others.keys() if members.get(name) != others.get(name))
+        yield Row(row.xid, "deprecation", row.epoch, tuple(names))
+
+    def _noted(self) -> Iterator[Row]:
+        registry = self._is("/")
+        epoch = registry.epoch if registry else 0
+        for path, note in self._notes.items():
+            superseded = None
+            if note.before is not None:
+                superseded = Entity(xid=path, epoch=epoch, createdat="", modifiedat="", attributes=note.before)
+            yield Row(path, "updated", epoch, tuple(sorted(note.changed)), superseded)
+
+    def _singular(self, xid: str) -> str:
+        group, plural = xid.split("/")[1:4:2]
+        return self._tx.model().groups[group].resources[plural].singular
+
+    def _was(self, xid: str) -> Entity | None:
+        return self._before[xid] if xid in self._before else self._is(xid)
+
+    def _is(self, xid: str) -> Entity | None:
+        if xid not in self._now:
+            self._now[xid] = self._tx.entity(xid)
+        return self._now[xid]
+
+
+def _resource_of(xid: str) -> str:
+    """The Resource of a Version; empty for anything else."""
+    return xid.rsplit("/", 2)[0] if xid.count("/") == 6 else ""
+
+
+def _default(lookup: Lookup, xid: str) -> Entity | None:
+    """The default Version that a Resource shows, which may be that of another one."""
+    resource = lookup(xid)
+    if resource is not None and "xref" in resource.attributes:
+        resource = lookup(resource.attributes["xref"])
+    if resource is None or "defaultversionid" not in resource.attributes:
+        return None
+    return lookup(f"{resource.xid}/versions/{resource.attributes['defaultversionid']}")
+
+
+def _differing(before: Entity, after: Entity) -> set[str]:
+    names = before.attributes.keys() | after.attributes.keys()
+    changed = {name for name in names if before.attributes.get(name) != after.attributes.get(name)}
+    return changed | {name for name in STAMPS if getattr(before, name) != getattr(after, name)}
+
+
+def _document_names(singular: str, document: Document | None) -> set[str]:
+    """The attribute that a document is called by; the base64 form is the same attribute in another notation."""
+    return set() if document is None else {singular + "url" if document.url else singular}
