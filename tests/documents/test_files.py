@@ -79,3 +79,29 @@ def test_two_dialects_in_one_folder_are_one_catalog(tmp_path: Path) -> None:
     reading = read_catalog(tmp_path, SETTINGS)
     assert set(reading.tree["messagegroups"]) == {"ovens", "doors"}
     assert reading.dialect == "1.0-rc4, 0.5-service"
+
+
+def test_a_group_of_the_same_name_in_the_file_that_is_referred_to_is_refused(tmp_path: Path) -> None:
+    endpoint = {"usage": "consumer", "definitionGroups": ["b.cereg#/definitionGroups/ovens"]}
+    write(
+        tmp_path,
+        a={"endpoints": {"kitchen": endpoint}, "definitionGroups": {"ovens": GROUP}},
+        b={"definitionGroups": {"ovens": GROUP}},
+    )
+    with pytest.raises(DocumentRefused, match=r"a\.cereg has messagegroups 'ovens' as well"):
+        read_catalog(tmp_path / "a.cereg", SETTINGS)
+
+
+def test_a_link_does_not_lead_out_of_the_folder(tmp_path: Path) -> None:
+    write(tmp_path, secret={"definitionGroups": {"ovens": GROUP}})
+    inner = write(tmp_path / "inner", main={"definitionGroupsUrl": "link.cereg"})
+    (inner / "link.cereg").symlink_to(tmp_path / "secret.cereg")
+    with pytest.raises(DocumentRefused, match="outside of the folder"):
+        read_catalog(inner / "main.cereg", SETTINGS)
+
+
+@pytest.mark.parametrize("member", ["definitionGroupsUrl", "definitionGroupsURL", "messagegroupsurl"])
+def test_parts_are_named_in_any_case(tmp_path: Path, member: str) -> None:
+    part = "messagegroups" if member.islower() else "definitionGroups"
+    write(tmp_path, main={member: "groups.cereg", "endpoints": {}}, groups={part: {"ovens": {}}})
+    assert "ovens" in read_catalog(tmp_path / "main.cereg", SETTINGS).tree["messagegroups"]

@@ -81,3 +81,18 @@ def test_missing_things(tmp_path: Path) -> None:
         list(document_files(tmp_path / "none.json"))
     with pytest.raises(FileMissing, match="no .json, .yaml or .cereg"):
         list(document_files(tmp_path))
+
+
+def test_hidden_files_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".cache").mkdir()
+    for name in ("a.json", ".b.json", ".cache/c.json"):
+        write(tmp_path, name, "{}")
+    assert [path.name for path in document_files(tmp_path)] == ["a.json"]
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    write(tmp_path, "secret.json", "{}")
+    (tmp_path / "inner" / "link.json").symlink_to(tmp_path / "secret.json")
+    with pytest.raises(DocumentRefused, match="leads out of the folder"):
+        list(document_files(tmp_path / "inner"))

@@ -26,7 +26,7 @@ def test_a_folder_is_one_catalog() -> None:
 def test_the_same_group_in_two_files_is_refused(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text(json.dumps({"messagegroups": {"g": {}}}))
-    with pytest.raises(DocumentRefused, match="another file of the folder has messagegroups 'g'"):
+    with pytest.raises(DocumentRefused, match="a.json has messagegroups 'g' as well"):
         read_source(str(tmp_path), SETTINGS)
 
 

@@ -23,8 +23,9 @@ SHOWN_OF_A_KIND = 5
 @postroom_command(example="postroom lint demo/catalog")
 @click.argument("sources", nargs=-1, required=True, metavar="SRC…")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of all findings instead of a list.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="SARIF 2.1.0, for code hosts and editors, instead of a list.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings as well.")
-def command(sources: tuple[str, ...], as_json: bool, strict: bool) -> int:
+def command(sources: tuple[str, ...], as_json: bool, as_sarif: bool, strict: bool) -> int:
     """Say what is wrong with catalogs: the place, how bad it is, a code, what to do.
 
     SRC is a file, a folder, http(s)://… or sqlite:///path.db. The exit code is 1 when there are errors.
@@ -42,9 +43,13 @@ def command(sources: tuple[str, ...], as_json: bool, strict: bool) -> int:
             # One that cannot be read must not hide what is wrong with the others.
             click.echo(f"postroom: {error}", err=True)
             unreadable = max(unreadable, error.exit_code)
-    if as_json:
+    if as_sarif:
+        from postroom.documents.lint.sarif import sarif
+
+        print_json(sarif(findings))
+    elif as_json:
         print_json(findings)
-    else:
+    elif findings or not unreadable:
         for line in _lines(findings):
             click.echo(line)
     bad = ("error", "warning") if strict else ("error",)

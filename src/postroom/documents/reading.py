@@ -17,16 +17,28 @@ _MOST_VALUES = 5_000_000
 
 
 def document_files(path: Path) -> Iterator[Path]:
-    """The document files a path stands for: itself, or those in the folder, in order of their names."""
+    """The document files a path stands for: itself, or those in the folder, in order of their names.
+
+    Hidden files and folders are left alone; a link that leads out of the folder is refused.
+    """
     if path.is_dir():
-        found = [p for p in sorted(path.rglob("*")) if p.suffix in (*JSON_SUFFIXES, *YAML_SUFFIXES) and p.is_file()]
+        found = [file for file in sorted(path.rglob("*")) if _is_document(file, path)]
         if not found:
             raise FileMissing("there is no .json, .yaml or .cereg document in this folder.", place=str(path))
+        root = path.resolve()
+        for file in found:
+            if not file.resolve().is_relative_to(root):
+                raise DocumentRefused("this link leads out of the folder; it is not read.", place=str(file))
         yield from found
     elif path.exists():
         yield path
     else:
         raise FileMissing("there is no such file or folder.", place=str(path))
+
+
+def _is_document(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return not hidden and file.suffix in (*JSON_SUFFIXES, *YAML_SUFFIXES) and file.is_file()
 
 
 def read_document(path: Path, settings: Settings) -> Any:

@@ -15,13 +15,16 @@ def as_xid(reference: Any) -> Any:
     """A pointer into the same document as an xid in the names of 1.0-rc4; anything else as it is."""
     if not isinstance(reference, str) or not reference.startswith(("#/", "/")):
         return reference
-    steps = reference.removeprefix("#")[1:].split("/")
-    if reference.startswith("#"):
-        steps = [unquote(step).replace("~1", "/").replace("~0", "~") for step in steps]
+    steps = list(pointer_steps(reference[1:])) if reference.startswith("#") else reference[1:].split("/")
     steps[0] = _TO_OURS.get(steps[0], steps[0])
     if len(steps) > 2:
         steps[2] = {"definitions": "messages", "schema": "schemas"}.get(steps[2], steps[2])
     return "/" + "/".join(steps)
+
+
+def pointer_steps(fragment: str) -> tuple[str, ...]:
+    """The steps of a JSON pointer in the fragment of a URL: percent-decoded, then `~1` and `~0`."""
+    return tuple(unquote(step).replace("~1", "/").replace("~0", "~") for step in fragment.split("/")[1:])
 
 
 def as_pointer(reference: Any, *, service: bool = False) -> Any:

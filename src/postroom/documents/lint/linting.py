@@ -9,7 +9,8 @@ from postroom.documents.lint.findings import SEVERITIES, Finding, Remark
 from postroom.documents.lint.gathering import Gathered, gather
 from postroom.documents.lint.schema_checks import SchemaChecks
 from postroom.documents.lint.subjects import Document
-from postroom.documents.lint.table import GROUP_TWICE, RULES, About, Rule
+from postroom.documents.lint.table import OLD_RULES, RULES, SEVERITY_OF, About, Rule
+from postroom.documents.shelf import Origin
 from postroom.messages.tree import Tree
 from postroom.settings import Settings
 
@@ -17,11 +18,29 @@ from postroom.settings import Settings
 def lint_source(source: str, settings: Settings) -> list[Finding]:
     """What is wrong with the catalog of a source; an unreadable one raises an error."""
     gathered = gather(source, settings)
-    twice = [
-        Finding(file=file, pointer=remark.pointer, severity="error", code=GROUP_TWICE, sentence=remark.sentence)
-        for file, remark in gathered.twice
-    ]
-    return sorted([*twice, *_found(gathered)], key=_order)
+    return sorted([*_snags(gathered), *_found(gathered)], key=_order)
+
+
+def _snags(gathered: Gathered) -> Iterator[Finding]:
+    """What was found while the files were put together, and in older documents as they are written."""
+    for snag in gathered.snags:
+        file, place = gathered.written_in(Origin(snag.file), snag.place)
+        yield _finding(snag.code, file, Remark(place, snag.sentence))
+    for path, document in gathered.documents.items():
+        for code, find in OLD_RULES.items():
+            for remark in find(document):
+                yield _finding(code, str(path), remark)
+
+
+def _finding(code: str, file: str, remark: Remark) -> Finding:
+    return Finding(
+        file=file,
+        pointer=remark.pointer,
+        severity=SEVERITY_OF[code],
+        code=code,
+        sentence=remark.sentence,
+        remedy=remark.remedy,
+    )
 
 
 def lint_tree(tree: Tree, file: str = "") -> list[Finding]:
@@ -32,14 +51,9 @@ def lint_tree(tree: Tree, file: str = "") -> list[Finding]:
 def _found(gathered: Gathered) -> Iterator[Finding]:
     document = Document(gathered.tree)
     for rule, remark in _remarks(document):
-        yield Finding(
-            file=gathered.file_of(remark.pointer),
-            pointer=remark.pointer,
-            severity=rule.severity,
-            code=rule.code,
-            sentence=remark.sentence,
-            remedy=remark.remedy,
-        )
+        file, place = gathered.written(remark.pointer)
+        said = (gathered.worded(file, words) for words in (remark.sentence, remark.remedy))
+        yield _finding(rule.code, file, Remark(place, *said))
 
 
 def _remarks(document: Document) -> Iterator[tuple[Rule, Remark]]:

@@ -14,6 +14,7 @@ from postroom.documents.lint import (
     event_rules,
     message_rules,
     model_rules,
+    old_rules,
     option_rules,
     property_rules,
     schema_checks,
@@ -197,4 +198,17 @@ RULES: tuple[Rule, ...] = (
 )
 
 # Found while the files of a source are put together, before any rule looks at them.
-GROUP_TWICE = "group_twice"
+SNAGS: dict[str, Severity] = {
+    "group_twice": "error",
+    "file_outside": "error",
+    "file_missing": "error",
+    "file_circle": "error",
+    "file_not_fetched": "info",
+}
+
+# What some rules say about documents of 0.5 as they are written; the others see them in the names of 1.0.
+OLD_RULES: dict[str, Callable[[Any], Iterator[Remark]]] = {
+    "member_misspelt": old_rules.misspelt,
+    "type_variant": old_rules.type_datetime,
+}
+SEVERITY_OF: dict[str, Severity] = {**SNAGS, **{rule.code: rule.severity for rule in RULES}}

@@ -1,0 +1,42 @@
+"""References from one file to another: `orders.cereg#/definitionGroups/…`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.names import RESOURCES
+from postroom.documents.dialects.walking import groups, objects
+
+
+class FileReference(NamedTuple):
+    """A reference, the way to it in the tree, and what holds it under which key."""
+
+    steps: tuple[str | int, ...]
+    holder: Any
+    key: Any
+    reference: str
+
+
+def file_references(tree: Tree) -> Iterator[FileReference]:
+    """All references to other files: message groups of endpoints, bases and schemas of messages."""
+    for kind, name, group in groups(tree):
+        listed = group.get("messagegroups") if kind == "endpoints" else None
+        for position, reference in enumerate(listed if isinstance(listed, list) else ()):
+            if is_file_reference(reference):
+                yield FileReference((kind, name, "messagegroups", position), listed, position, reference)
+        if RESOURCES[kind] != "messages":
+            continue
+        for message_id, message in objects(group, "messages").items():
+            for key in ("basemessage", "dataschemauri"):
+                if is_file_reference(message.get(key)):
+                    yield FileReference((kind, name, "messages", message_id, key), message, key, message[key])
+
+
+def is_file_reference(reference: Any) -> bool:
+    """Whether it names a file and a place in it, and no service."""
+    if not isinstance(reference, str) or reference.startswith(("#", "/")) or "://" in reference:
+        return False
+    name, separator, fragment = reference.partition("#")
+    return bool(separator and name and fragment.startswith("/")) and not name.startswith("urn:")

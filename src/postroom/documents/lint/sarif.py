@@ -1,0 +1,70 @@
+"""Findings as SARIF 2.1.0, the form that code hosts and editors show beside the lines they concern."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from postroom.documents.file_places import Position, positions
+from postroom.documents.lint.findings import Finding, Severity
+from postroom.documents.lint.table import RULES, SEVERITY_OF
+from postroom.documents.sources import scheme_of
+from postroom.version import VERSION
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """One SARIF log with one run."""
+    results: list[dict[str, Any]] = []
+    for file, found in groupby(findings, key=lambda finding: finding.file):
+        listed = list(found)
+        places = _positions(file, listed)
+        results += [_result(finding, places.get(finding.pointer)) for finding in listed]
+    driver = {"name": "postroom lint", "semanticVersion": VERSION, "rules": _rules({one.code for one in findings})}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _positions(file: str, findings: list[Finding]) -> dict[str, Position]:
+    if scheme_of(file) or not Path(file).is_file():
+        return {}
+    return positions(Path(file), {finding.pointer for finding in findings})
+
+
+def _result(finding: Finding, position: Position | None) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+    if position is not None:
+        physical["region"] = {"startLine": position[0], "startColumn": position[1]}
+    logical = [{"fullyQualifiedName": finding.pointer or "/"}]
+    mark = hashlib.sha256(f"{finding.code} {finding.pointer}".encode()).hexdigest()[:32]
+    return {
+        "ruleId": finding.code,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": " ".join(filter(None, (finding.sentence, finding.remedy)))},
+        "locations": [{"physicalLocation": physical, "logicalLocations": logical}],
+        "partialFingerprints": {"postroom/v1": mark},
+    }
+
+
+def _uri(file: str) -> str:
+    if scheme_of(file):
+        return file
+    path = Path(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+
+
+def _rules(codes: set[str]) -> list[dict[str, Any]]:
+    words = {rule.code: (rule.find.__doc__ or "").strip() for rule in RULES}
+    return [
+        {
+            "id": code,
+            "shortDescription": {"text": words.get(code) or code.replace("_", " ")},
+            "defaultConfiguration": {"level": _LEVELS[SEVERITY_OF[code]]},
+        }
+        for code in sorted(codes)
+    ]
