@@ -10,11 +10,10 @@ import re
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld
 from postroom.registry.transaction import Transaction
+from postroom.store.retention import FORGOTTEN, KIND
 
 LAST = "last"
 """Stands for the newest change there is: whoever starts here gets what comes from now on."""
-KIND, FORGOTTEN = "changes", "forgotten"
-"""The record that holds the mark of the newest change that is no longer kept."""
 
 _CURSOR = re.compile(r"([0-9a-f]{1,15})-([0-9a-f]{8})\Z")
 _RESYNC = "Read the whole registry anew, then go on from the cursor `last`."

@@ -9,18 +9,26 @@ from postroom.model.includes import Fetch, refuse_all
 from postroom.registry.operations import initialise
 from postroom.registry.rules import Rules
 from postroom.store.interface import Store
+from postroom.store.retention import FOREVER, Retention
 from postroom.store.rules import RULES
 
 SQLITE = "sqlite:///"
 
 
 def open_store(
-    url: str, model: str = "messaging", *, create: bool = True, fetch: Fetch = refuse_all, rules: Rules | None = None
+    url: str,
+    model: str = "messaging",
+    *,
+    create: bool = True,
+    fetch: Fetch = refuse_all,
+    rules: Rules | None = None,
+    retention: Retention = FOREVER,
 ) -> Store:
     """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
 
     With `create=False` a file that is not there is an error instead of a new registry; `fetch` gets what the model
-    includes from elsewhere; `rules` are what the registry demands beyond its model.
+    includes from elsewhere; `rules` are what the registry demands beyond its model; `retention` says which changes
+    are forgotten as new ones come.
     """
     scheme = url.partition(":")[0]
     if scheme in ("postgresql", "postgres"):
@@ -32,7 +40,7 @@ def open_store(
     path = Path(url.removeprefix(SQLITE))
     if not create and not path.exists():
         raise FileMissing("there is no such database.", place=str(path))
-    store = SqliteStore(path, rules or RULES)
+    store = SqliteStore(path, rules or RULES, retention)
     try:
         with store.write() as tx:
             initialise(tx, model, fetch)

@@ -21,6 +21,7 @@ from postroom.registry.entities import Change, Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.store.migrations import LATEST, MIGRATIONS
+from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
 
 BUSY_SECONDS = 30.0
@@ -36,6 +37,8 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection, rules: Rules) -> None:
         self._db = connection
         self.rules = rules
+        self.appended = 0
+        """How many rows this transaction added to the change log."""
 
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""
@@ -115,6 +118,7 @@ class SqliteTransaction:
                 change.time,
             ),
         )
+        self.appended += 1
         return int(cursor.lastrowid or 0)
 
     def append_history(self, entity: Entity, sequence: int) -> None:
@@ -234,9 +238,10 @@ def _compiled(source: bytes) -> Model:
 class SqliteStore:
     """A store in one file. Readers have connections of their own; writers take turns on one."""
 
-    def __init__(self, path: Path, rules: Rules) -> None:
+    def __init__(self, path: Path, rules: Rules, retention: Retention = FOREVER) -> None:
         self._path = path
         self._rules = rules
+        self._retention = retention
         self._turn = threading.Lock()
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
@@ -267,7 +272,10 @@ class SqliteStore:
         with self._turn:
             self._begin()
             try:
-                yield SqliteTransaction(self._writer, self._rules)
+                transaction = SqliteTransaction(self._writer, self._rules)
+                yield transaction
+                if transaction.appended:
+                    forget(transaction, self._retention, transaction.appended)
             except BaseException:
                 self._writer.rollback()
                 raise

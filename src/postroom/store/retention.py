@@ -1,0 +1,46 @@
+"""How long the change log is kept; history, the superseded bodies themselves, is not concerned."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from postroom.registry.entities import Change
+from postroom.registry.transaction import Transaction
+
+KIND, FORGOTTEN = "changes", "forgotten"
+"""The record that holds the mark of the newest change that is no longer kept."""
+STEP = 500
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """Changes that are older than some days, or of which there are too many, are forgotten; 0 sets no limit."""
+
+    days: int = 0
+    count: int = 0
+
+
+FOREVER = Retention()
+
+
+def forget(tx: Transaction, retention: Retention, appended: int) -> None:
+    """Forget what is due, in a step that is small but gets ahead of a write that appended this many rows."""
+    newest = tx.last_change()
+    if retention == FOREVER or newest is None:
+        return
+    last = newest.sequence - retention.count if retention.count else 0
+    since = oldest_time(retention.days)
+    cut: Change | None = None
+    for change in tx.changes(0, max(STEP, 2 * appended)):
+        if change.sequence == newest.sequence or (change.sequence > last and change.time >= since):
+            break
+        cut = change
+    if cut is not None:
+        tx.forget_changes(cut.sequence)
+        tx.put_record(KIND, FORGOTTEN, cut.mark.encode())
+
+
+def oldest_time(days: int) -> str:
+    """The time before which changes are forgotten; empty when time is no reason."""
+    return (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S") if days else ""
