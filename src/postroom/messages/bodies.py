@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,7 @@ class Auto:
 
 
 AUTO = Auto()
+MakeBody = Callable[[Any, random.Random], bytes]
 
 
 class BodyMaker:
@@ -46,6 +48,22 @@ class BodyMaker:
     @cached_property
     def _quick(self) -> QuickSchema | None:
         return self.schema if isinstance(self.schema, QuickSchema) else None
+
+    def shortcut(self, contenttype: str) -> MakeBody:
+        """The same as `make` for one content type, by the shortest way."""
+        schema, quick = self.schema, self._quick
+        if schema is None or quick is None or not is_json(contenttype):
+            return lambda data, rng: self.make(data, contenttype, rng)
+        encode, fill = schema.encode, quick.fill
+
+        def make(data: Any, rng: random.Random) -> bytes:
+            if type(data) is dict:
+                body = encode(data, contenttype)
+                if fill(body)[1]:
+                    return body
+            return self.make(data, contenttype, rng)
+
+        return make
 
     def make(self, data: Any, contenttype: str, rng: random.Random) -> bytes:
         """The bytes of a payload; MakeRefused says what does not fit."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import random
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 from postroom.messages.definition import Constraint
@@ -15,7 +18,7 @@ Invent = Callable[[random.Random], Any]
 def inventor(constraint: Constraint) -> Invent:
     """What makes values for an attribute, header or option without a fixed value."""
     if constraint.type == "timestamp":
-        return lambda _rng: now()
+        return stamp
     if constraint.path == ("id",):
         return identity
     if constraint.path == ("source",) and constraint.type not in _BY_TYPE:
@@ -26,17 +29,31 @@ def inventor(constraint: Constraint) -> Invent:
 
 def now() -> str:
     """The present moment, as RFC 3339 writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    seconds, rest = divmod(time.time_ns() // 1_000_000, 1000)
+    return _second(seconds) + _MILLISECONDS[rest]
+
+
+@functools.lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
+
+
+def stamp(_rng: random.Random) -> str:
+    """The present moment, which leaves nothing to chance."""
+    return now()
 
 
 def identity(rng: random.Random) -> str:
     """A random UUID (version 4)."""
-    # As uuid.UUID(int=…, version=4) would say it, in a third of the time.
-    bits = rng.getrandbits(128) & ~(0xC000 << 48 | 0xF000 << 64) | 0x8000 << 48 | 4 << 76
-    text = f"{bits:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    # As uuid.UUID(int=…, version=4) would say it, in a fraction of the time.
+    bits = rng.getrandbits(128) & _NEITHER | _VERSION_4
+    return "-".join(_UUID_PARTS("%032x" % bits))  # noqa: UP031 - a third of the time of a format
 
 
+_MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
+_NEITHER = ~(0xC000 << 48 | 0xF000 << 64)
+_VERSION_4 = 0x8000 << 48 | 4 << 76
+_UUID_PARTS = itemgetter(slice(0, 8), slice(8, 12), slice(12, 16), slice(16, 20), slice(20, 32))
 _BY_TYPE: dict[str, Invent] = {
     "integer": lambda rng: rng.randrange(1000),
     "number": lambda rng: round(rng.random(), 3),

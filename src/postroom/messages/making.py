@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from postroom.errors import MakeRefused
 from postroom.messages.bodies import AUTO, BodyMaker, is_json_text
-from postroom.messages.constraints import Check, shorten
+from postroom.messages.constraints import Check
 from postroom.messages.definition import Definition
+from postroom.messages.drafts import Draft
 from postroom.messages.engine import Engine
 from postroom.messages.explaining import explain_reason
 from postroom.messages.filtering import Filter
-from postroom.messages.inventing import Invent, inventor
+from postroom.messages.giving import Given, Places, is_open
+from postroom.messages.inventing import inventor
 from postroom.messages.outcome import Reason
-from postroom.messages.placing import Placement, placements, without
-from postroom.protocols.cloudevents import ENVELOPE, JSON_DATA, Message, header_text, media_type, unwrap, wrap
+from postroom.messages.placing import placements
+from postroom.messages.routes import Route, RouteMap
+from postroom.protocols.cloudevents import ENVELOPE, Message, unwrap
 from postroom.protocols.records import Record
 from postroom.protocols.table import canonical_protocol, wire_named
 from postroom.protocols.wire import Wire
 
 __all__ = ["AUTO", "Draft", "Maker"]
 
+Way = tuple[str, str, tuple[str, ...]]
+"""Protocol, mode, and the names of what is given beside placeholders."""
+
 MODES = ("", "binary", "structured")
-# CloudEvents has these whether a definition names them or not (MSG-056).
-_OPTIONAL = ("subject", "dataschema", "time")
-
-
-class Draft(msgspec.Struct, frozen=True):
-    """A message about to go on the wire. `attributes` is None for a message without an envelope."""
-
-    protocol: str
-    metadata: dict[str, Any]
-    attributes: dict[str, Any] | None
-    body: bytes
-    mode: str
-
-    def record(self) -> Record:
-        """The message on the wire."""
-        if self.attributes is None:
-            return Record(self.protocol, self.metadata, self.body)
-        wire = wire_named(self.protocol)
-        if not (wire.contenttype and wire.contenttype[0] in self.metadata):
-            return wrap(self.protocol, self.metadata, self.attributes, self.body, self.mode)
-        # The definition may state the content type; a message has it once.
-        metadata = without(wire, self.metadata, wire.contenttype)
-        record = wrap(self.protocol, metadata, self.attributes, self.body, self.mode)
-        if self.mode == "structured" and media_type(wire.content_type(self.metadata)) == JSON_DATA:
-            return Record(record.protocol, self.metadata, record.payload)  # as many producers label such events
-        return record
+_MOST_ROUTES = 256
+_CHANCE = random.Random()  # noqa: S311 - sample data, no secrets
+# Two processes never give the same ids.
+os.register_at_fork(after_in_child=_CHANCE.seed)
 
 
 class Maker:
@@ -65,26 +48,47 @@ class Maker:
         self.is_event = definition.envelope == ENVELOPE
         self.envelope = self.filter.envelope
         self.placements = placements(definition)
-        templates = [c.template for c in (*self.envelope, *(p.check for p in self.placements)) if c.template]
-        self.variables = tuple(dict.fromkeys(name for template in templates for name in template.names))
+        self._places = Places(definition.xid, self.envelope if self.is_event else None, self.placements)
+        self.variables = self._places.variables
         """The placeholders that need a value, in the order they appear."""
-        self._templates = [(c.path[0], c.template) for c in self.envelope if c.template is not None]
-        self._constants = {c.path[0]: c.constraint.value for c in self.envelope if c.constant is not None}
-        self._skeleton = {c.path[0]: self._constants.get(c.path[0]) for c in self.envelope if _is_made(c)}
+        self._skeleton = {c.path[0]: c.constraint.value for c in self.envelope if _is_made(c)}
         if self.is_event and definition.contenttype:
             self._skeleton.setdefault("datacontenttype", definition.contenttype)
-        self._invented = [(c.path[0], inventor(c.constraint)) for c in self.envelope if _is_open(c) and _is_made(c)]
-        self._open: dict[str, Check | Placement | None] = self._open_places()
+        self._templates = {c.path[0]: c.template for c in self.envelope if c.template is not None}
+        self._inventors = {c.path[0]: inventor(c.constraint) for c in self.envelope if is_open(c) and _is_made(c)}
+        self._roads = RouteMap(self._templates, self._inventors, self.placements, self.body)
+        self._is_typed = not self.is_event or bool(self._skeleton.get("datacontenttype"))
+        self._routes: dict[Way, Route | None] = {}
         self._proven: set[tuple[str, str]] = set()
 
-    def make(self, variables: Mapping[str, Any], data: Any = None, **options: Any) -> Record:
-        """A record of this definition (options as for `draft`); everything missing or wrong is said at once."""
-        draft = self.draft(variables, data, **options)
+    def make(
+        self,
+        variables: Mapping[str, Any],
+        data: Any = None,
+        *,
+        protocol: str = "",
+        mode: str = "",
+        rng: random.Random | None = None,
+    ) -> Record:
+        """A record of this definition; everything missing or wrong is said at once."""
+        rng = rng or _CHANCE
+        given = self._places.sort(variables)
+        way = (protocol, mode, given.names)
+        route = self._routes.get(way)
+        if route is not None and (self._is_typed or self._is_json(data)):
+            return route.record(given, data, rng)
+        return self._make_exactly(given, data, way, rng)
+
+    def _make_exactly(self, given: Given, data: Any, way: Way, rng: random.Random) -> Record:
+        """The way of the first message of its kind, and of those that no route serves."""
+        draft = self._draft(given, data, way[0], way[1], rng)
         record = draft.record()
         # Definitions may contradict themselves: what is made for a protocol and a mode is tried once.
         if (draft.protocol, draft.mode) not in self._proven:
             self._prove(record)
             self._proven.add((draft.protocol, draft.mode))
+        if way not in self._routes and len(self._routes) < _MOST_ROUTES and (self._is_typed or self._is_json(data)):
+            self._routes[way] = self._roads.route(draft, given)
         return record
 
     def draft(
@@ -97,15 +101,20 @@ class Maker:
         rng: random.Random | None = None,
     ) -> Draft:
         """The parts of a message before they are put on the wire."""
-        rng = rng or random.Random()  # noqa: S311 - sample data, no secrets
-        values, given, options = self._given(variables)
+        return self._draft(self._places.sort(variables), data, protocol, mode, rng or _CHANCE)
+
+    def _is_json(self, data: Any) -> bool:
+        """Whether data becomes JSON, whatever it is; otherwise the content type of a message may depend on it."""
+        return self.body.schema is None and not isinstance(data, bytes | str)
+
+    def _draft(self, given: Given, data: Any, protocol: str, mode: str, rng: random.Random) -> Draft:
         wire = self._wire(protocol)
         if mode not in MODES:
             raise self._refused(f"there is no mode {mode!r}.", "Say binary or structured.")
-        attributes = self._attributes(values, given, rng) if self.is_event else None
+        attributes = self._attributes(given, rng) if self.is_event else None
         metadata: dict[str, Any] = {}
         for placement in self.placements:
-            placement.put(metadata, wire, values, options, rng)
+            placement.put(metadata, wire, given.values, given.options, rng)
         contenttype = self.definition.contenttype
         if attributes is not None:
             contenttype = str(attributes.get("datacontenttype", ""))
@@ -117,53 +126,6 @@ class Maker:
             raise self._refused("it has neither envelope nor protocol.", "Say the protocol, like HTTP or KAFKA.")
         return Draft(name, metadata, attributes, body, mode or self.definition.mode or "binary")
 
-    def _open_places(self) -> dict[str, Check | Placement | None]:
-        """What may be given beside placeholders: attributes and options that the definition leaves open, by name."""
-        places: dict[str, Check | Placement | None] = {}
-        for placement in self.placements:
-            if _is_open(placement.check):
-                places[f"protocoloptions.{placement.name}"] = places[placement.name] = placement
-        if self.is_event:
-            declared = {check.path[0] for check in self.envelope}
-            places |= {name: None for name in _OPTIONAL if name not in declared}
-            places |= {check.path[0]: check for check in self.envelope if _is_open(check)}
-        return places
-
-    def _given(self, given: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any], dict[str, Any]]:
-        """Values of placeholders, attributes and options; names are placeholders first, then what is left open."""
-        values: dict[str, str] = {}
-        attributes: dict[str, Any] = {}
-        options: dict[str, Any] = {}
-        problems: list[str] = []
-        for name, value in given.items():
-            text = header_text(value)
-            if not _is_text(text):
-                problems.append(f"{name} is not text that can be sent")
-            elif name in self.variables:
-                values[name] = text
-            elif name in self._open:
-                place = self._open[name]
-                if isinstance(place, Placement):
-                    options[place.name] = _fitting(place.check, value, problems)
-                else:
-                    attributes[name] = _fitting(place, value, problems)
-            else:
-                problems.append(self._unknown(name))
-        missing = [name for name in self.variables if not values.get(name)]
-        if missing:
-            problems.append(f"values are missing for {', '.join(missing)}")
-        if problems:
-            remedy = f"Give each one, like {missing[0]}=VALUE." if missing else ""
-            raise self._refused(f"{'; '.join(problems)}.", remedy)
-        return values, attributes, options
-
-    def _unknown(self, name: str) -> str:
-        fixed = self._constants.get(name)
-        if fixed is not None:
-            return f"{name} is fixed: it is {shorten(fixed)!r}"
-        known = sorted({*self.variables, *(name for name in self._open if not name.startswith("protocoloptions."))})
-        return f"the definition has no variable {name!r}; it has: {', '.join(known) or 'none'}"
-
     def _wire(self, protocol: str) -> Wire:
         own = self.definition.protocol
         if protocol and own and canonical_protocol(protocol) != own:
@@ -173,15 +135,14 @@ class Maker:
             raise MakeRefused(f"there is no protocol {protocol!r} that we know.", remedy="Try KAFKA, MQTT/5.0, HTTP.")
         return wire
 
-    def _attributes(self, values: Mapping[str, str], given: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+    def _attributes(self, given: Given, rng: random.Random) -> dict[str, Any]:
         made = self._skeleton.copy()
-        for name, template in self._templates:
-            made[name] = template.expand(values)
-        invent: Invent
-        for name, invent in self._invented:
-            if name not in given:
+        for name, template in self._templates.items():
+            made[name] = template.expand(given.values)
+        for name, invent in self._inventors.items():
+            if name not in given.attributes:
                 made[name] = invent(rng)
-        made.update(given)
+        made.update(given.attributes)
         return made
 
     def _prove(self, record: Record) -> None:
@@ -199,36 +160,14 @@ class Maker:
         return MakeRefused(sentence, place=self.definition.xid, remedy=remedy)
 
 
-def _fitting(check: Check | None, value: Any, problems: list[str]) -> Any:
-    if check is None:
-        return value
-    value = _typed(check.constraint.type, value)
-    reason = check.problem(value, {})
-    if reason is not None:
-        problems.append(explain_reason(reason))
-    return value
-
-
-def _is_open(check: Check) -> bool:
-    return check.constant is None and check.template is None
-
-
 def _is_made(check: Check) -> bool:
     """Whether every message gets it: what has a value or must be there, and the time (MSG-060)."""
-    return not _is_open(check) or check.constraint.required or _is_stamped(check)
+    return not is_open(check) or check.constraint.required or _is_stamped(check)
 
 
 def _is_stamped(check: Check) -> bool:
     # MSG-053: a timestamp whose value is "now" is stamped.
     return check.path == ("time",) or check.constraint.value is not None
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return True
 
 
 def _kind_of(body: bytes) -> str:
@@ -237,13 +176,3 @@ def _kind_of(body: bytes) -> str:
     except UnicodeDecodeError:
         return "application/octet-stream"
     return "text/plain"
-
-
-def _typed(kind: str, value: Any) -> Any:
-    """Text given for a number or a boolean becomes one; what does not parse is left for the check to name."""
-    if not isinstance(value, str) or kind not in ("integer", "number", "boolean"):
-        return value
-    try:
-        return msgspec.json.decode(value.encode())
-    except msgspec.DecodeError:
-        return value

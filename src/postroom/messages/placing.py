@@ -17,18 +17,18 @@ _TEXT_TYPES = ("string", "uritemplate", "symbol", "uri", "urireference")
 
 
 class Placement:
-    """Where the value of one constraint goes, and what it is."""
+    """Where the value of one constraint goes, and what it is: a constant, from a template, given, or invented."""
 
     def __init__(self, check: Check, path: tuple[str, ...]) -> None:
         self.check = check
         self.path = path
         self.name = ".".join(check.path)
         constraint = check.constraint
-        self._template = check.template
-        self._constant = constraint.value if check.constant is not None else None
+        self.template = check.template
+        self.constant = constraint.value if check.constant is not None else None
         is_open = check.constant is None and check.template is None
         # MSG-053: a timestamp that says "now" is stamped.
-        self._invent = inventor(constraint) if is_open and (constraint.required or constraint.value) else None
+        self.invent = inventor(constraint) if is_open and (constraint.required or constraint.value) else None
 
     def put(
         self,
@@ -39,23 +39,24 @@ class Placement:
         rng: random.Random,
     ) -> None:
         """Add the value to the metadata of a message, where there is one; `given` are values for open places."""
-        value = self._value(values, given, rng)
-        if value is None:
-            return
-        option = wire.option(self.path[0])
-        shape = option.shape if option is not None else "value"
-        if not isinstance(value, str) and (shape == "named" or self.check.constraint.type in _TEXT_TYPES):
-            value = header_text(value)
-        put(metadata, wire, self.path, value)
+        value = self.value(values, given, rng)
+        if value is not None:
+            put(metadata, wire, self.path, header_text(value) if self.is_text(wire) else value)
 
-    def _value(self, values: Mapping[str, str], given: Mapping[str, Any], rng: random.Random) -> Any:
-        if self._constant is not None:
-            return self._constant
-        if self._template is not None:
-            return self._template.expand(values)
+    def is_text(self, wire: Wire) -> bool:
+        """Whether numbers and booleans travel as text there."""
+        option = wire.option(self.path[0])
+        return (option is not None and option.shape == "named") or self.check.constraint.type in _TEXT_TYPES
+
+    def value(self, values: Mapping[str, str], given: Mapping[str, Any], rng: random.Random) -> Any:
+        """The value in one message, or None."""
+        if self.constant is not None:
+            return self.constant
+        if self.template is not None:
+            return self.template.expand(values)
         if self.name in given:
             return given[self.name]
-        return None if self._invent is None else self._invent(rng)
+        return None if self.invent is None else self.invent(rng)
 
 
 def put(metadata: dict[str, Any], wire: Wire, path: tuple[str, ...], value: Any) -> None:

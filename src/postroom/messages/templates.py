@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from urllib.parse import quote, unquote
 
 from postroom.errors import DefinitionRefused, MakeRefused
@@ -26,6 +27,8 @@ class Template:
                 f"two placeholders stand side by side in {text!r}, so nothing tells where one ends.",
                 remedy="Put a character between them.",
             )
+        self._form = "%s".join(literal.replace("%", "%%") for literal in self.literals)
+        self._texts = itemgetter(*self.names) if self.names else _no_texts
         self.alone = self.literals == ("", "")
         # Names that a regular expression can give to its groups, each once, so that a match is the answer.
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
@@ -75,12 +78,16 @@ class Template:
         """The text with its placeholders filled; a placeholder alone is inserted as it is, others percent-encoded."""
         if self.alone:
             return values[self.names[0]]
-        filled = self._filled([quote(values[name], safe="") for name in self.names])
+        texts = self._texts(values)
+        plain = "".join(texts)
+        if not (plain.isascii() and plain.isalnum()):
+            texts = tuple(quote(values[name], safe="") for name in self.names)
+        filled = self._form % texts
         if not self._doubtful or self._reads(filled, values):
             return filled
         following = self.literals[1:]
-        stricter = [_encoded(values[name], literal) for name, literal in zip(self.names, following, strict=True)]
-        filled = self._filled(stricter)
+        stricter = (_encoded(values[name], literal) for name, literal in zip(self.names, following, strict=True))
+        filled = self._form % tuple(stricter)
         if self._reads(filled, values):
             return filled
         raise MakeRefused(
@@ -88,14 +95,12 @@ class Template:
             remedy="Choose values without the text that separates them.",
         )
 
-    def _filled(self, texts: list[str]) -> str:
-        parts = [self.literals[0]]
-        for text, literal in zip(texts, self.literals[1:], strict=True):
-            parts += (text, literal)
-        return "".join(parts)
-
     def _reads(self, filled: str, values: Mapping[str, str]) -> bool:
         return self.extract(filled) == {name: values[name] for name in self.names}
+
+
+def _no_texts(_values: Mapping[str, str]) -> tuple[str, ...]:
+    return ()
 
 
 def _encoded(value: str, following: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ _BATCH = (JSON_BATCH, EVENT_MEDIA + "-batch")
 JSON_DATA = "application/json"
 _BODY = frozenset(("data", "data_base64"))
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _IDENTIFYING = ("specversion", "id", "source", "type")
 
 _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -105,7 +107,7 @@ def _is_event_json(payload: bytes) -> bool:
         return False
     try:
         members = _envelope_decoder.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         return False
     return all(bytes(members.get(name, b"null")) != b"null" for name in _IDENTIFYING)
 
@@ -118,7 +120,7 @@ def media_type(content_type: str) -> str:
 def _batch(record: Record) -> list[Message | Malformed]:
     try:
         events = _batch_decoder.decode(record.payload.removeprefix(_BYTE_ORDER_MARK))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         return [Malformed("/payload", "batch_broken", "a JSON array of CloudEvents", str(error))]
     if not events:
         # A record must end somewhere; an empty batch says nothing that could land.
@@ -134,7 +136,7 @@ def _structured(record: Record, text: bytes, at: str = "/payload") -> Message | 
         if _has(members, "data") and _has(members, "data_base64"):
             return Malformed(at, "event_broken", "either data or data_base64", "both")
         body, contenttype = _structured_body(members, attributes)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _UNREADABLE as error:
         return Malformed(at, "event_broken", "a CloudEvent in JSON", str(error))
     except (binascii.Error, ValueError):
         return Malformed(f"{at}/data_base64", "event_broken", "valid base64", "something else")
@@ -183,7 +185,7 @@ def wrap(protocol: str, metadata: dict[str, Any], attributes: dict[str, Any], bo
     if mode == "structured" or not wire.headers:
         return Record(wire.name, _with_content_type(wire, metadata, JSON_EVENT), _event_json(attributes, body))
     headers = [
-        {"name": wire.prefixes[0] + name, "value": _header_value(wire, value)}
+        {"name": wire.prefixes[0] + name, "value": header_value(wire, value)}
         for name, value in attributes.items()
         if name != "datacontenttype" or wire.contenttype_attribute
     ]
@@ -198,7 +200,8 @@ def header_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _header_value(wire: Wire, value: Any) -> Any:
+def header_value(wire: Wire, value: Any) -> Any:
+    """An attribute value as a header of a protocol carries it."""
     if wire.native_values and isinstance(value, bool | int):
         return value
     text = header_text(value)
@@ -208,20 +211,33 @@ def _header_value(wire: Wire, value: Any) -> Any:
 def _event_json(attributes: dict[str, Any], body: bytes) -> bytes:
     event: dict[str, Any] = dict(attributes)
     if body:
-        name, value = _event_data(str(attributes.get("datacontenttype", "")), body)
+        name, value = data_member(str(attributes.get("datacontenttype", "")))(body)
         event[name] = value
     return msgspec.json.encode(event)
 
 
-def _event_data(content_type: str, body: bytes) -> tuple[str, Any]:
-    """The member of the event that holds the data: as JSON, as text, or else in base64."""
+def data_member(content_type: str) -> Callable[[bytes], tuple[str, Any]]:
+    """What gives the member of an event that holds data of a content type: as JSON, as text, or else in base64."""
+    if is_json(content_type):
+        return _data_as_json
+    return _data_as_text if is_text(content_type) else _data_as_base64
+
+
+def _data_as_json(body: bytes) -> tuple[str, Any]:
     try:
-        if is_json(content_type):
-            return "data", _json_check.decode(body)
-        if is_text(content_type):
-            return "data", body.decode()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # it is not what it is called; base64 carries it all the same
+        return "data", _json_check.decode(body)
+    except _UNREADABLE:  # it is not what it is called; base64 carries it all the same
+        return _data_as_base64(body)
+
+
+def _data_as_text(body: bytes) -> tuple[str, Any]:
+    try:
+        return "data", body.decode()
+    except UnicodeDecodeError:
+        return _data_as_base64(body)
+
+
+def _data_as_base64(body: bytes) -> tuple[str, Any]:
     return "data_base64", base64.b64encode(body).decode()
 
 

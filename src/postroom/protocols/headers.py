@@ -6,12 +6,13 @@ import re
 from urllib.parse import quote, unquote
 
 _UNENCODED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
+_AS_IT_IS = re.compile(f"[{re.escape(_UNENCODED)}]*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def encoded(text: str) -> str:
     """The header value of a text: space, double quote, percent and what is beyond printable ASCII are encoded."""
-    return quote(text, safe=_UNENCODED)
+    return text if _AS_IT_IS.fullmatch(text) else quote(text, safe=_UNENCODED)
 
 
 def decoded(value: str) -> str:

@@ -1,0 +1,152 @@
+"""Giving: what a message is made of beside its definition: values of placeholders, and of what is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from postroom.errors import MakeRefused
+from postroom.messages.constraints import Check, shorten
+from postroom.messages.explaining import explain_reason
+from postroom.messages.placing import Placement
+from postroom.protocols.cloudevents import header_text
+
+# CloudEvents has these whether a definition names them or not (MSG-056).
+_OPTIONAL = ("subject", "dataschema", "time")
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Given(msgspec.Struct, frozen=True, gc=False):
+    """Values of placeholders, of attributes and of protocol options; `names` are those of the last two."""
+
+    values: Mapping[str, str]
+    attributes: Mapping[str, Any] = _NOTHING
+    options: Mapping[str, Any] = _NOTHING
+    names: tuple[str, ...] = ()
+
+
+class Places:
+    """What may be given for one definition; `envelope` is None where it has no CloudEvents envelope."""
+
+    def __init__(self, xid: str, envelope: list[Check] | None, placements: list[Placement]) -> None:
+        self._xid = xid
+        checks = [*(envelope or ()), *(placement.check for placement in placements)]
+        names = (name for check in checks if check.template is not None for name in check.template.names)
+        self.variables = tuple(dict.fromkeys(names))
+        """The placeholders that need a value, in the order they appear."""
+        self._is_variable = frozenset(self.variables)
+        # It gives a tuple for two names or more.
+        self._texts = itemgetter(*self.variables, *self.variables) if self.variables else lambda _given: ()
+        self._open = _open_places(envelope, placements)
+        self._fixed = {c.path[0]: c.constraint.value for c in envelope or () if c.constant is not None}
+
+    def sort(self, given: Mapping[str, Any]) -> Given:
+        """What was given, by where it goes: names are placeholders first, then what is left open.
+
+        MakeRefused says everything that is missing or wrong.
+        """
+        if len(given) == len(self.variables) and self._are_plain(given):
+            return Given(given)
+        values: dict[str, str] = {}
+        others: dict[str, Any] = {}
+        problems: list[str] = []
+        for name, value in given.items():
+            text = value if type(value) is str else header_text(value)
+            if not (text.isascii() or _is_text(text)):
+                problems.append(f"{name} is not text that can be sent")
+            elif name in self._is_variable:
+                values[name] = text
+            elif name in self._open:
+                others[name] = _fitting(self._open[name], value, problems)
+            else:
+                problems.append(self._unknown(name))
+        found = self._with_others(values, others) if others else Given(values)
+        if problems or not all(map(values.get, self.variables)):
+            raise self._refused(problems, values)
+        return found
+
+    def _are_plain(self, given: Mapping[str, Any]) -> bool:
+        """Whether all placeholders have a text in ASCII, as nearly always."""
+        try:
+            texts = self._texts(given)
+            return "".join(texts).isascii() and all(texts)
+        except (KeyError, TypeError):  # one is missing, or no text
+            return False
+
+    def _with_others(self, values: dict[str, str], others: dict[str, Any]) -> Given:
+        attributes: dict[str, Any] = {}
+        options: dict[str, Any] = {}
+        for name, value in others.items():
+            place = self._open[name]
+            if isinstance(place, Placement):
+                options[place.name] = value
+            else:
+                attributes[name] = value
+        return Given(values, attributes, options, (*attributes, "", *options))
+
+    def _refused(self, problems: list[str], values: dict[str, str]) -> MakeRefused:
+        missing = [name for name in self.variables if not values.get(name)]
+        if missing:
+            problems = [*problems, f"values are missing for {', '.join(missing)}"]
+        remedy = f"Give each one, like {missing[0]}=VALUE." if missing else ""
+        return MakeRefused(f"{'; '.join(problems)}.", place=self._xid, remedy=remedy)
+
+    def _unknown(self, name: str) -> str:
+        fixed = self._fixed.get(name)
+        if fixed is not None:
+            return f"{name} is fixed: it is {shorten(fixed)!r}"
+        known = sorted({*self.variables, *(name for name in self._open if not name.startswith("protocoloptions."))})
+        return f"the definition has no variable {name!r}; it has: {', '.join(known) or 'none'}"
+
+
+def is_open(check: Check) -> bool:
+    """Whether a definition leaves a value open."""
+    return check.constant is None and check.template is None
+
+
+def _open_places(envelope: list[Check] | None, placements: Iterable[Placement]) -> dict[str, Check | Placement | None]:
+    """Attributes and options that the definition leaves open, by name."""
+    places: dict[str, Check | Placement | None] = {}
+    for placement in placements:
+        if is_open(placement.check):
+            places[f"protocoloptions.{placement.name}"] = places[placement.name] = placement
+    if envelope is not None:
+        declared = {check.path[0] for check in envelope}
+        places |= {name: None for name in _OPTIONAL if name not in declared}
+        places |= {check.path[0]: check for check in envelope if is_open(check)}
+    return places
+
+
+def _fitting(place: Check | Placement | None, value: Any, problems: list[str]) -> Any:
+    if place is None:
+        return value
+    check = place.check if isinstance(place, Placement) else place
+    value = _typed(check.constraint.type, value)
+    reason = check.problem(value, {})
+    if reason is not None:
+        problems.append(explain_reason(reason))
+    return value
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def _typed(kind: str, value: Any) -> Any:
+    """Text given for a number or a boolean becomes one; what does not parse is left for the check to name."""
+    if not isinstance(value, str) or kind not in ("integer", "number", "boolean"):
+        return value
+    try:
+        return msgspec.json.decode(value.encode())
+    except msgspec.DecodeError:
+        return value
