@@ -12,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 from postroom.catalog import Catalog, open_catalog
+from postroom.errors import MissingSystem
 from postroom.messages.definition import CompiledCatalog
 from postroom.pipeline.commit import commit_batch
+from postroom.pipeline.jars import Libraries, find_jars
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import Lake, create_lake
 from postroom.pipeline.sources import WHOLE_FILE
@@ -24,9 +26,29 @@ from postroom.pipeline.worker import Written, write_batch
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from postroom.pipeline.spark import start_spark, stop_spark
 
-    session = start_spark("local[2]", scratch=tmp_path_factory.mktemp("spark"))
+    session = start_spark("local[2]", scratch=tmp_path_factory.mktemp("spark"), configuration=delta_configuration())
     yield session
     stop_spark(session)
+
+
+DELTA = Libraries(("io.delta:delta-spark_4.2_2.13:4.4.0",))
+
+
+def delta_configuration() -> dict[str, str]:
+    """Delta's own library for Spark, so that the session reads our tables as others do; {} where it is not there."""
+    try:
+        found = find_jars([DELTA])
+    except MissingSystem:
+        return {}
+    # What it brings along for other storage and other catalogs stays out of everybody's class path.
+    jars = [path.as_uri() for path in found if path.name.startswith("delta-")]
+    return {
+        "spark.jars": ",".join(jars),
+        # Fifty tasks for the log of a table with three commits take their time.
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
 
 
 def fleet_catalog(**position: Any) -> dict[str, Any]:
