@@ -50,6 +50,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     upload_timeout_s: Annotated[
         float, Meta(gt=0, description="How long a request body may take to arrive, in seconds.")
     ] = 60.0
+    changes_kept_days: Annotated[
+        int, Meta(ge=0, le=36500, description="Days after which changes are forgotten; 0: they are kept for ever.")
+    ] = 0
+    changes_kept: Annotated[
+        int, Meta(ge=0, le=1_000_000_000, description="Most changes that are kept; 0 sets no limit.")
+    ] = 0
+    changes_name_attributes: Annotated[
+        bool, Meta(description="Whether change events say which attributes changed.")
+    ] = True
+    correlation_header: Annotated[
+        Literal["when_read", "always"],
+        Meta(
+            description="When answers to writes name their events (xRegistry-xregcorrelationid): always, or as soon "
+            "as anybody has read the changes or subscribed."
+        ),
+    ] = "when_read"
+    max_streams: Annotated[
+        int, Meta(ge=0, le=10_000, description="Most clients that may follow changes as a stream, per server process.")
+    ] = 100
     max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
     max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
     max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64

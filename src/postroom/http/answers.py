@@ -6,9 +6,25 @@ import msgspec
 
 from postroom.http.calls import Answer, Call
 from postroom.http.proxying import encoded
+from postroom.registry.interaction import Interaction
+from postroom.replication.readers import has_readers
 from postroom.settings import Settings
 
 JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64
+
+
+CORRELATION = "xRegistry-xregcorrelationid"
+
+
+def correlated(given: Answer, interaction: Interaction, settings: Settings) -> Answer:
+    """The answer to a write, with what its events can be told by (EVT-007).
+
+    Events have to reach somebody: the reference server has none, and clients made for it refuse headers they do not
+    know. So the header is sent from the first reader of changes on, unless the settings say always.
+    """
+    if settings.correlation_header != "always" and not has_readers(interaction.tx):
+        return given
+    return msgspec.structs.replace(given, headers={**given.headers, CORRELATION: interaction.correlation})
 
 
 def completed(given: Answer, call: Call, settings: Settings) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from postroom.http.answers import correlated
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.discovery import NAMES, answer_discovery
@@ -85,7 +86,7 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
         interaction.fetch = fetch
         write_modelsource(interaction, {} if source is None else source)
         interaction.finish()
-        return Answer(json=tx.modelsource())
+        return correlated(Answer(json=tx.modelsource()), interaction, settings)
 
 
 def _capabilities(call: Call, store: Store, settings: Settings) -> Answer:
@@ -100,7 +101,7 @@ def _capabilities(call: Call, store: Store, settings: Settings) -> Answer:
         interaction = Interaction(tx)
         after = write_capabilities(interaction, written, patch=call.method == "PATCH")
         interaction.finish()
-        return Answer(json=after.document())
+        return correlated(Answer(json=after.document()), interaction, settings)
 
 
 def _export(call: Call, store: Store) -> Answer:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.http.answers import correlated
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.configuration import required_json
@@ -69,7 +70,7 @@ class EntityCall:
         handler = getattr(self, f"_{self.call.method.lower()}")
         answer: Answer = handler(interaction)
         interaction.finish()
-        return answer
+        return correlated(answer, interaction, self.settings)
 
     def _delete(self, interaction: Interaction) -> Answer:
         members = None

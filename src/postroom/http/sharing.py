@@ -9,7 +9,7 @@ from postroom.registry.problems import RegistryProblem
 
 ANY = "*"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-EXPOSED = "Link, Location, Content-Location, Content-Disposition, ETag, Allow"
+EXPOSED = "Link, Location, Content-Location, Content-Disposition, ETag, Allow, xRegistry-xregcorrelationid"
 
 
 def refuse_foreign_writes(call: Call, origins: Collection[str]) -> None:
