@@ -10,6 +10,7 @@ PostroomError
 │   ├── DocumentBroken          document_broken
 │   ├── DocumentRefused         document_refused
 │   ├── SourceUnknown           source_unknown
+│   ├── SourceChanged           source_changed
 │   ├── MessageUnknown          message_unknown
 │   ├── DefinitionRefused       definition_refused
 │   ├── SchemaRefused           schema_refused
@@ -112,6 +113,12 @@ class SourceUnknown(InputError):
     """A catalog source, stream source or target of a kind we do not know."""
 
     code = "source_unknown"
+
+
+class SourceChanged(InputError):
+    """Another registry than before at the other end of a link: what came from the first one must not go by mistake."""
+
+    code = "source_changed"
 
 
 class MessageUnknown(InputError):

@@ -83,6 +83,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["strict", "absent"],
         Meta(description="What a null in an optional payload member means: strict (an error) or absent."),
     ] = "strict"
+    inbound: Annotated[
+        Literal["accept", "refuse"],
+        Meta(description="Whether other catalogs may push into this one, or none: a governed hub refuses."),
+    ] = "accept"
+    foreign_edits: Annotated[
+        Literal["refuse", "flag"],
+        Meta(description="What becomes of an edit of an entity that belongs to another catalog: refused, or flagged."),
+    ] = "refuse"
+    link_hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="Hosts that the service's own links may reach; `*` means any. None by default."),
+    ] = ()
     master: Annotated[str, Meta(description="Where Spark runs.")] = "local[*]"
     log_format: Annotated[
         Literal["auto", "text", "json"],

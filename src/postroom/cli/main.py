@@ -30,6 +30,7 @@ COMMANDS = {
     "dead": "Count dead letters by outcome and reason.",
     "replay": "Send dead letters through the present catalog again.",
     "sql": "Run one SELECT over a lake with DuckDB.",
+    "replicate": "Copy a catalog, keep the copy up to date, and prove that it is.",
     "metrics": "Print the numbers of a lake for Prometheus.",
     "settings": "List all settings with their values.",
     "completion": "Print the completion script for SHELL.",

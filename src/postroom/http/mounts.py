@@ -11,12 +11,15 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.calls import Answer, Call
+from postroom.http.replication import answer_replication
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
 Mount = Callable[[Call, Store, Settings], Answer]
 
-MOUNTS: dict[str, Mount] = {}
+MOUNTS: dict[str, Mount] = {
+    "replication": answer_replication,
+}
 
 
 def mounted(call: Call, store: Store) -> tuple[Mount, Call] | None:

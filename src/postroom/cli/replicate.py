@@ -1,0 +1,162 @@
+"""`postroom replicate`: copy catalogs, keep copies up to date, and prove that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from postroom.cli.command import postroom_command, setting, settings_from
+from postroom.cli.output import print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from postroom.replication.links import Link
+    from postroom.replication.pulling import Report
+    from postroom.replication.sides.side import Source, Target
+
+
+@click.group("replicate", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Copy a catalog, keep the copy up to date, and prove that it is.
+
+    SOURCE and TARGET are services (ours or any xRegistry 1.0 service), stores, files or folders. What came from a
+    catalog still belongs to it: its copy wins, and what was written at the target is never overwritten.
+    """
+
+
+def link_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What all of the commands need to know which link is meant."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="JSON instead of sentences and tables."),
+        click.option("--authority", default="", metavar="URI", help="Who is responsible for a source in files."),
+        click.option("--plain", is_flag=True, help="Use nothing but the specification's API, also with a Postroom."),
+        click.option("--name", default="", metavar="ID", help="Name of the link; follows from the rest by default."),
+        click.option("--rename", multiple=True, metavar="OLD=NEW", help="What an xid is called at the target."),
+        click.option("--only", default="/", metavar="XID", help="One group or one definition instead of everything."),
+        click.argument("target"),
+        click.argument("source"),
+    ):
+        function = option(function)
+    return function
+
+
+@contextmanager
+def opened(
+    source: str,
+    target: str,
+    only: str,
+    rename: tuple[str, ...],
+    name: str,
+    plain: bool,
+    authority: str,
+    adopt: bool = False,
+    **flags: Any,
+) -> Iterator[tuple[Source, Target, Link]]:
+    """Both ends of a link, and the link."""
+    from postroom.replication.deciding import Policy
+    from postroom.replication.links import Link, link_id
+    from postroom.replication.scopes import parse_scope
+    from postroom.replication.sides.opening import open_source, open_target
+
+    settings = settings_from(**flags)
+    scope = parse_scope(only, rename)
+    begin = open_source(source, settings, plain=plain, authority=authority)
+    try:
+        end = open_target(target, settings, plain=plain)
+        try:
+            policy = Policy(adopts=adopt, keeps_edits=settings.foreign_edits == "flag")
+            yield begin, end, Link(id=name or link_id(begin.name, end.name, scope), scope=scope, policy=policy)
+        finally:
+            end.close()
+    finally:
+        begin.close()
+
+
+@postroom_command(example="postroom replicate pull demo/catalog sqlite:///catalog.db", name="pull")
+@link_options
+@click.option("--adopt", is_flag=True, help="Take over what was written at the target, too.")
+@click.option("--every", type=float, default=0.0, metavar="SECONDS", help="Again and again, until it is stopped.")
+@setting("foreign_edits")
+def pull(every: float, as_json: bool, foreign_edits: str | None, **chosen: Any) -> int:
+    """Take over the differences between SOURCE and TARGET; exit 1 when something was refused or in conflict."""
+    from postroom.replication.following import pull_every
+    from postroom.replication.pulling import Pull
+
+    with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
+        if every > 0:
+            for report in pull_every(source, target, link, every):
+                _say(report, as_json)
+            return 0
+        with progress(f"Pulling from {source.name}"):
+            report = Pull(source, target, link).by_difference()
+    return _say(report, as_json)
+
+
+@postroom_command(example="postroom replicate verify demo/catalog sqlite:///catalog.db", name="verify")
+@link_options
+def verify(as_json: bool, **chosen: Any) -> int:
+    """Say which xids differ; exit 1 when there are any."""
+    from postroom.replication.verifying import differences
+
+    count = 0
+    with opened(**chosen) as (source, target, link):
+        for found in differences(source, target, link):
+            count += 1
+            if as_json:
+                print_json(found)
+            else:
+                click.echo(f"{found.why:<10} {found.xid}")
+    if not count and not as_json:
+        click.echo("no differences")
+    return 1 if count else 0
+
+
+@postroom_command(example="postroom replicate status demo/catalog sqlite:///catalog.db", name="status")
+@link_options
+def status(as_json: bool, **chosen: Any) -> None:
+    """Say how far a link is: when the target last had everything, what is pending, which groups differ."""
+    from postroom.replication.verifying import status_of
+
+    with opened(**chosen) as (source, target, link):
+        found = status_of(source, target, link)
+    document = found.document()
+    if as_json:
+        print_json(document)
+        return
+    for name in ("link", "source", "target", "at", "cursor", "pending", "units", "resyncs"):
+        click.echo(f"{name:<8} {'-' if document[name] is None else document[name]}")
+    for name in ("refused", "kept"):
+        for xid, why in document[name].items():
+            click.echo(f"{name:<8} {xid}: {why}")
+    if found.differing:
+        rows = [(one.xid, one.source, one.target) for one in found.differing]
+        print_table("groups that differ", ("group", "at the source", "at the target"), rows)
+
+
+def _say(report: Report, as_json: bool) -> int:
+    from postroom.replication.links import REPORTED
+
+    outcome = report.outcome
+    conflicts = {xid: why for xid, why in outcome.kept.items() if why in REPORTED}
+    if as_json:
+        print_json(
+            {
+                "taken": outcome.taken,
+                "deleted": outcome.deleted,
+                "conflicts": conflicts,
+                "refused": outcome.refused,
+                "requests": report.requests,
+                "cursor": report.state.cursor or None,
+            }
+        )
+    else:
+        click.echo(f"took {len(outcome.taken):,}, deleted {len(outcome.deleted):,}, {report.requests:,} requests")
+        for xid, why in (*conflicts.items(), *outcome.refused.items()):
+            click.echo(f"  {xid}: {why}", err=True)
+    return 1 if conflicts or outcome.refused else 0
+
+
+for each in (pull, status, verify):
+    command.add_command(each)

@@ -1,0 +1,127 @@
+"""What a Postroom offers to catalogs that copy from it or into it: digests, units, changes, and taking units in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import unquote
+
+import msgspec
+
+from postroom.errors import BadFlag
+from postroom.http.calls import Answer, Call
+from postroom.registry.problems import RegistryProblem
+from postroom.replication.applying import STATES, Batch
+from postroom.replication.scopes import Scope, parse_scope
+from postroom.replication.sides.postroom import MOST_UNITS, MOUNT, UnitPage
+from postroom.replication.sides.side import Changes
+from postroom.replication.sides.store import StoreSide
+from postroom.replication.units import Unit
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+MOST_BYTES = 8_000_000
+NAME = MOUNT.rpartition("/")[2]
+
+Kind = TypeVar("Kind")
+
+
+def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a call to a path of the replication API."""
+    desk = _Desk(call, store, settings)
+    handlers: dict[tuple[str, str], Callable[[], Answer]] = {
+        ("GET", ""): desk.greeting,
+        ("GET", "overview"): desk.overview,
+        ("GET", "changed"): desk.changed,
+        ("POST", "entries"): desk.entries,
+        ("POST", "units"): desk.units,
+        ("POST", "batches"): desk.take,
+        ("GET", "states"): desk.state,
+    }
+    word = call.path.strip("/").partition("/")[0]
+    allowed = [method for method, name in handlers if name == word]
+    if not allowed:
+        raise RegistryProblem("api_not_found", f"/{NAME}{call.path}")
+    if call.method not in allowed:
+        headers = {"allow": ", ".join(allowed)}
+        raise RegistryProblem("action_not_supported", f"/{NAME}{call.path}", action=call.method, headers=headers)
+    return handlers[call.method, word]()
+
+
+class _Desk:
+    """One call."""
+
+    def __init__(self, call: Call, store: Store, settings: Settings) -> None:
+        self.call = call
+        self.store = store
+        self.settings = settings
+        base = call.base.removesuffix(MOUNT).removesuffix(f"/{NAME}")
+        self.side = StoreSide(store, base, base)
+
+    def greeting(self) -> Answer:
+        """Who this is."""
+        found = self.side.overview(Scope())
+        return Answer(json={"home": found.home if found else "", "authority": self.side.name})
+
+    def overview(self) -> Answer:
+        """The digests of all Groups; only that of everything when the caller knows that one."""
+        found = self.side.overview(self._scope())
+        if found is not None and found.digest == self._query("known"):
+            found = msgspec.structs.replace(found, groups={})
+        return Answer(json=found)
+
+    def entries(self) -> Answer:
+        """The entries of some Groups."""
+        return Answer(json=self.side.entries(self._body(list[str])))
+
+    def units(self) -> Answer:
+        """Some units, as many as an answer holds."""
+        asked = self._body(list[str])[:MOST_UNITS]
+        found: list[Unit] = []
+        left, size = set(asked), 0
+        for unit in self.side.units(asked):
+            size += len(msgspec.json.encode(unit))
+            if found and size > MOST_BYTES:
+                break
+            found.append(unit)
+            left.discard(unit.xid)
+        else:
+            left = set()
+        last = asked.index(found[-1].xid) if found and left else -1
+        return Answer(json=UnitPage(found, asked[last + 1 :] if left else []))
+
+    def changed(self) -> Answer:
+        """The units that changed after a cursor; an empty cursor when nobody can tell."""
+        found = self.side.changes(self._query("after"), self._scope(), wait=0)
+        return Answer(json=found or Changes(xids=(), cursor=""))
+
+    def take(self) -> Answer:
+        """Take a batch in."""
+        if self.settings.inbound == "refuse":
+            raise RegistryProblem(
+                "action_not_supported", f"/{NAME}/batches", action="Replication into this registry", status=403
+            )
+        return Answer(json=self.side.apply(self._body(Batch)))
+
+    def state(self) -> Answer:
+        """What is kept for a link."""
+        with self.store.read() as tx:
+            found = tx.record(STATES, unquote(self.call.path.rpartition("/")[2]))
+        if found is None:
+            raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
+        return Answer(headers={"Content-Type": "application/json"}, content=found)
+
+    def _scope(self) -> Scope:
+        try:
+            return parse_scope(self._query("scope") or "/")
+        except BadFlag as error:
+            raise RegistryProblem("bad_request", f"/{NAME}", error_detail=error.sentence) from None
+
+    def _query(self, name: str) -> str:
+        return next((value for key, value in self.call.query if key == name), "")
+
+    def _body(self, kind: type[Kind]) -> Kind:
+        try:
+            return msgspec.json.decode(self.call.body, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RegistryProblem("parsing_data", f"/{NAME}{self.call.path}", error_detail=str(error)) from None

@@ -1,0 +1,240 @@
+"""Taking units into a store: decisions, writes, origins and the link's state in one transaction, or nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from postroom.model.scalars import normal_timestamp
+from postroom.model.types import Model, ResourceType
+from postroom.registry import operations
+from postroom.registry.authority import AUTHORITY, VERSION_URI, has_room, version_uri
+from postroom.registry.entities import Entity
+from postroom.registry.interaction import Interaction
+from postroom.registry.places import Place, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+from postroom.replication.deciding import Policy, Verdict, decide, decide_gone, stamp_after
+from postroom.replication.origins import Origin, origin_of, put_origin
+from postroom.replication.reading import read_unit, registry_id
+from postroom.replication.units import PROVENANCE, TIMES, Tree, Unit, is_group
+from postroom.store.interface import Store
+
+LINKS = "link"
+STATES = "linkstate"
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of what a link brings: units as they are called at the target, and units that are gone."""
+
+    link: str
+    units: tuple[Unit, ...] = ()
+    gone: tuple[str, ...] = ()
+    policy: Policy = Policy()
+    state: str = ""
+    """The link's state after this batch; empty: as it was."""
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What became of a batch."""
+
+    taken: list[str] = []
+    deleted: list[str] = []
+    kept: dict[str, Verdict] = {}
+    """Units that stayed as they were although the source has something else."""
+    refused: dict[str, str] = {}
+    """Units that the target's rules do not allow, with the reason."""
+
+    def add(self, other: Outcome) -> None:
+        """Take in what became of another batch."""
+        self.taken += other.taken
+        self.deleted += other.deleted
+        self.kept |= other.kept
+        self.refused |= other.refused
+
+
+def apply_batch(store: Store, batch: Batch) -> Outcome:
+    """Apply a batch; when something in it is refused, the rest of it is applied without that."""
+    try:
+        return _apply(store, batch)
+    except RegistryProblem as problem:
+        if problem.status >= 500:
+            raise
+        return _apply_parts(store, batch, problem)
+
+
+def _apply_parts(store: Store, batch: Batch, problem: RegistryProblem) -> Outcome:
+    left, right = _halves(batch)
+    if left is None or right is None:
+        xid = batch.units[0].xid if batch.units else batch.gone[0]
+        outcome = Outcome(refused={xid: problem.sentence})
+    else:
+        outcome = apply_batch(store, left)
+        outcome.add(apply_batch(store, right))
+    if batch.state:
+        with store.write() as tx:
+            tx.put_record(STATES, batch.link, batch.state.encode())
+    return outcome
+
+
+def _halves(batch: Batch) -> tuple[Batch | None, Batch | None]:
+    plain = msgspec.structs.replace(batch, state="")
+    if batch.gone and batch.units:
+        return msgspec.structs.replace(plain, units=()), msgspec.structs.replace(plain, gone=())
+    parts: Sequence[Any] = batch.units or batch.gone
+    if len(parts) < 2:
+        return None, None
+    name, middle = "units" if batch.units else "gone", len(parts) // 2
+    return tuple(msgspec.structs.replace(plain, **{name: part}) for part in (parts[:middle], parts[middle:]))  # type: ignore[return-value]
+
+
+def _apply(store: Store, batch: Batch) -> Outcome:
+    with store.write() as tx:
+        applying = _Applying(tx, batch)
+        applying.run()
+        if batch.state:
+            tx.put_record(STATES, batch.link, batch.state.encode())
+        return applying.outcome
+
+
+class _Applying:
+    """One batch in one transaction."""
+
+    def __init__(self, tx: Transaction, batch: Batch) -> None:
+        self.tx = tx
+        self.batch = batch
+        self.here = registry_id(tx)
+        self.model = tx.model()
+        self.interaction = Arrival(tx, actor=f"link:{batch.link}")
+        self.outcome = Outcome()
+        self.arrived: list[tuple[Unit, Origin | None]] = []
+
+    def run(self) -> None:
+        """Deletions go first: what comes may differ from what goes only by case."""
+        for xid in sorted(self.batch.gone, key=lambda one: -one.count("/")):
+            self._remove(xid)
+        for unit in sorted(self.batch.units, key=lambda one: one.xid.count("/")):
+            self._take(unit)
+        self.interaction.finish()
+        for unit, before in self.arrived:
+            put_origin(self.tx, unit.xid, self._origin(unit, before))
+
+    def _take(self, unit: Unit) -> None:
+        local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
+        verdict = decide(unit.entry, local, origin, self.here, self.batch.policy)
+        if verdict == "take":
+            write_unit(self.interaction, self.model, unit)
+            self.arrived.append((unit, origin))
+            self.outcome.taken.append(unit.xid)
+        elif verdict != "same":
+            self.outcome.kept[unit.xid] = verdict
+        elif origin is not None and _comes_nearer(origin, unit, self.batch.link):
+            put_origin(self.tx, unit.xid, msgspec.structs.replace(origin, link=self.batch.link))
+
+    def _remove(self, xid: str) -> None:
+        local, origin = self._digest(xid), origin_of(self.tx, xid)
+        if not local:
+            return
+        verdict = decide_gone(origin, local, self.batch.link, self.batch.policy)
+        if verdict != "take" or origin is None:
+            self.outcome.kept[xid] = verdict
+            return
+        if is_group(xid) and self.tx.size(xid):
+            self.outcome.kept[xid] = "ours"  # somebody else's definitions are in it
+            return
+        operations.delete(self.interaction, resolve(self.model, xid), None, None, "")
+        put_origin(self.tx, xid, msgspec.structs.replace(origin, deleted=True))
+        self.outcome.deleted.append(xid)
+
+    def _digest(self, xid: str) -> str:
+        unit = read_unit(self.tx, xid)
+        return unit.entry.digest if unit else ""
+
+    def _origin(self, unit: Unit, before: Origin | None) -> Origin:
+        entry = unit.entry
+        versions = (unit.body.get("versions") or {}).values()
+        origin = Origin(
+            home=entry.home,
+            authority=entry.authority,
+            path=entry.path or unit.xid,
+            link=self.batch.link,
+            stamp=stamp_after(entry, before),
+            digest=entry.digest,
+            implied=tuple(name for name in PROVENANCE if any(name not in one for one in versions)),
+        )
+        put_origin(self.tx, unit.xid, origin)  # the digest depends on what is implied
+        return msgspec.structs.replace(origin, local=self._digest(unit.xid))
+
+
+def _comes_nearer(origin: Origin, unit: Unit, link: str) -> bool:
+    """Whether a unit that came on a longer way is now seen at its home itself."""
+    is_home = not unit.entry.imported and origin.home == unit.entry.home
+    return is_home and not origin.deleted and origin.link != link
+
+
+class Arrival(Interaction):
+    """An interaction whose entities keep the times they have at their home, also where a write would renew them."""
+
+    def __init__(self, tx: Transaction, actor: str) -> None:
+        super().__init__(tx, actor=actor)
+        self.checks_epochs = False  # epochs count changes of one registry
+        self._times: dict[str, tuple[Any, Any]] = {}
+
+    def keep_times(self, xid: str, body: Tree) -> None:
+        """Note the times of an entity that will be written."""
+        created, modified = (normal_timestamp(body.get(name) or "") for name in TIMES)
+        if created and modified:
+            self._times[xid] = created, modified
+
+    def save(self, entity: Entity) -> None:
+        """Create or replace an entity."""
+        if entity.xid in self._times:
+            created, modified = self._times[entity.xid]
+            entity = msgspec.structs.replace(entity, createdat=created, modifiedat=modified)
+        super().save(entity)
+
+
+def write_unit(interaction: Arrival, model: Model, unit: Unit) -> None:
+    """Make a unit what it is at the source."""
+    place = resolve(model, unit.xid)
+    interaction.keep_times(unit.xid, unit.body.get("meta") or unit.body)
+    for version_id, version in (unit.body.get("versions") or {}).items():
+        interaction.keep_times(f"{unit.xid}/versions/{version_id}", version)
+    if is_group(unit.xid):
+        operations.put_group(interaction, place, dict(unit.body), patch=False)
+        return
+    body = with_provenance(unit, place.resource)
+    if _lacks_versions(interaction.tx, place, body):
+        # A write never takes Versions away; taken away and written anew, it is still one change of one entity.
+        operations.delete(interaction, place, None, None, "")
+    operations.put_resource(interaction, place, body, patch=False, default="")
+
+
+def _lacks_versions(tx: Transaction, place: Place, body: Tree) -> bool:
+    if "xref" in body["meta"]:
+        return False
+    return any(one.id not in body["versions"] for one in tx.entities(f"{place.xid}/versions"))
+
+
+def with_provenance(unit: Unit, kind: ResourceType) -> Tree:
+    """A Resource as it is written: its Versions say whose they are, if the model has room for that."""
+    return with_versions_named(unit) if has_room(kind) else unit.body
+
+
+def with_versions_named(unit: Unit) -> Tree:
+    """A Resource whose Versions have their authority and their absolute URI (S002 2.2.4, 2.2.5)."""
+    if "versions" not in unit.body:
+        return unit.body
+    authority = unit.entry.authority
+    versions = {
+        one: {AUTHORITY: authority, VERSION_URI: version_uri(authority, version_path(unit, one)), **version}
+        for one, version in unit.body["versions"].items()
+    }
+    return {**unit.body, "versions": versions}
+
+
+def version_path(unit: Unit, version_id: str) -> str:
+    """What a Version is called below its authority."""
+    return f"{(unit.entry.path or unit.xid).removeprefix('/')}/versions/{version_id}"

@@ -1,0 +1,52 @@
+"""From an address to an end of a link."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from postroom.documents.sources import STORE_SCHEMES, scheme_of
+from postroom.errors import SourceUnknown
+from postroom.replication.sides.client import Client
+from postroom.replication.sides.files import FilesSide, FilesTarget
+from postroom.replication.sides.notebook import Notebook
+from postroom.replication.sides.service import ServiceSide
+from postroom.replication.sides.side import Source, Target, masked
+from postroom.replication.sides.store import StoreSide
+from postroom.settings import Settings
+from postroom.store.opening import open_store
+
+HTTP = ("http", "https")
+_REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
+
+
+def open_source(address: str, settings: Settings, *, plain: bool = False, authority: str = "") -> Source:
+    """Where units come from. `plain`: use nothing but the specification's API; `authority`: of files and stores."""
+    scheme = scheme_of(address)
+    if scheme in HTTP:
+        return ServiceSide(Client(address, settings), plain=plain)
+    if scheme in STORE_SCHEMES:
+        return StoreSide(open_store(address, create=False), masked(address), authority)
+    if scheme:
+        raise SourceUnknown(f"a catalog cannot be read from {scheme}://.", place=masked(address), remedy=_REMEDY)
+    return FilesSide(Path(address), settings, authority)
+
+
+def open_target(address: str, settings: Settings, *, plain: bool = False) -> Target:
+    """Where units go."""
+    scheme = scheme_of(address)
+    if scheme in HTTP:
+        return ServiceSide(Client(address, settings), Notebook(notebook_path(address)), plain=plain)
+    if scheme in STORE_SCHEMES:
+        return StoreSide(open_store(address), masked(address))
+    if scheme:
+        raise SourceUnknown(f"nothing can be written to {scheme}://.", place=masked(address), remedy=_REMEDY)
+    return FilesTarget(Path(address), settings)
+
+
+def notebook_path(address: str) -> Path:
+    """Where the notebook of a service is that keeps none itself: in the user's state folder."""
+    folder = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    name = hashlib.blake2b(masked(address).encode(), digest_size=10).hexdigest()
+    return Path(folder) / "postroom" / f"{name}.links"

@@ -1,0 +1,80 @@
+"""Catalogs that copy from each other: each a store with a desk to write at, and a service where one is wanted."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from postroom.http.app import create_app
+from postroom.http.workers import Announcing, configuration
+from postroom.replication.deciding import Policy
+from postroom.replication.links import Link
+from postroom.replication.pulling import Pull, Report
+from postroom.replication.scopes import Scope
+from postroom.replication.sides.side import Source, Target
+from postroom.replication.sides.store import StoreSide
+from postroom.replication.verifying import Difference, differences
+from postroom.settings import Settings
+from postroom.store import open_store
+from tests.registry.conftest import Desk
+
+
+class Kitchen(Desk):
+    """A catalog of ovens."""
+
+    def __init__(self, folder: Path, name: str, model: str = "messaging") -> None:
+        self.url = f"sqlite:///{folder}/{name}.db"
+        super().__init__(open_store(self.url, model))
+        self.side = StoreSide(self.store, name)
+
+    def bake(self, message: str = "bread.baked", group: str = "ovens", **attributes: Any) -> str:
+        """Write a message definition; its xid."""
+        xid = f"/messagegroups/{group}/messages/{message}"
+        self.put(xid, {"envelope": "CloudEvents/1.0", **attributes})
+        return xid
+
+    def shape(self, *ids: str, group: str = "loaves") -> str:
+        """Write a schema with several Versions; its xid."""
+        xid = f"/schemagroups/{group}/schemas/loaf"
+        for version_id in ids:
+            schema = {"type": "object", "title": version_id}
+            self.put(f"{xid}/versions/{version_id}", {"format": "JsonSchema/draft-07", "schema": schema})
+        return xid
+
+    def version(self, xid: str) -> dict[str, Any]:
+        """The attributes of the default Version of a Resource."""
+        shown: dict[str, Any] = self.show(xid)
+        return shown
+
+
+def pull(source: Source, target: Target, link: str = "link", scope: Scope | None = None, **policy: bool) -> Report:
+    """Pull once."""
+    return Pull(source, target, Link(id=link, scope=scope or Scope(), policy=Policy(**policy))).by_difference()
+
+
+def verify(source: Source, target: Target, link: str = "link", scope: Scope | None = None) -> list[Difference]:
+    """What differs."""
+    return list(differences(source, target, Link(id=link, scope=scope or Scope())))
+
+
+@contextmanager
+def served(kitchen: Kitchen, settings: Settings | None = None) -> Iterator[str]:
+    """The service over a catalog, in a thread of this process; its URL."""
+    settings = settings or Settings()
+    started = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = Announcing(configuration(settings, lambda: create_app(open_store(kitchen.url), settings)), started.set)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        assert started.wait(30)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
