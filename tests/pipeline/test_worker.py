@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from postroom.catalog import Catalog
+from postroom.formats.jsonschema.format import JsonSchema
 from postroom.pipeline.columns import record_lines
-from postroom.pipeline.lake import Lake
+from postroom.pipeline.files import write_parquet
+from postroom.pipeline.lake import DEAD_LETTERS, Lake
 from postroom.pipeline.lines import digest_of
 from postroom.pipeline.worker import write_batch
 
@@ -174,3 +177,50 @@ def test_rows_without_a_plain_event_are_sorted_among_the_others(fleet: Any, lake
     assert [(row["_source"], row["_position"]) for row in rows] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     assert [row["_record_id"] for row in rows] == [f"{digest_of(s)}-{p}" for s in "ab" for p in (0, 1)]
     assert [dict(row["_extensions"] or ()) for row in rows] == [{}, {}, {"colour": "red"}, {}]
+
+
+def test_a_payload_that_breaks_a_validator_is_a_dead_letter_among_good_rows(
+    fleet: Any, lake: Lake, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, fill_all = JsonSchema.judge, JsonSchema.fill_all
+
+    def breaking_judge(self: Any, payload: bytes, contenttype: str = "") -> Any:
+        if b"666" in bytes(payload):
+            raise ZeroDivisionError("what a library may do")
+        return judge(self, payload, contenttype)
+
+    def breaking_fill(self: Any, payloads: Any, doubtful: set[int]) -> Any:
+        if any(b"666" in bytes(payload) for payload in payloads):
+            raise ZeroDivisionError("what a library may do")
+        return fill_all(self, payloads, doubtful)
+
+    monkeypatch.setattr(JsonSchema, "judge", breaking_judge)
+    monkeypatch.setattr(JsonSchema, "fill_all", breaking_fill)
+    bad = fleet.position(2, data={"lat": 666.0, "lon": 1.0})
+    path = fleet.write(tmp_path / "r.jsonl", [fleet.position(1), bad, fleet.position(3)])
+    job = fleet.job(lake, catalog.compiled)
+    written = fleet.task(job, path)
+    assert (written.read, written.dead) == (3, {"invalid": 1})
+    letter = rows_of(lake, written, DEAD_LETTERS)[0]
+    assert letter["reasons"][0]["code"] == "check_failed"
+    assert "ZeroDivisionError" in letter["reasons"][0]["found"]
+
+
+def test_a_task_that_fails_takes_its_files_back(
+    fleet: Any, lake: Lake, catalog: Catalog, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+
+    def write(table: pa.Table, path: Path) -> tuple[int, int]:
+        written.append(path)
+        if len(written) == 3:
+            path.write_bytes(b"PAR")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_parquet(table, path)
+
+    monkeypatch.setattr("postroom.pipeline.worker.write_parquet", write)
+    job = fleet.job(lake, catalog.compiled)
+    with pytest.raises(OSError, match="No space"):
+        fleet.task(job, records)
+    assert len(written) == 3
+    assert list(lake.root.rglob("*.parquet")) == []

@@ -56,7 +56,12 @@ class Engine:
         return [result.match for result in self.sort_exactly(line)] if landed is None else [_match(landed)]
 
     def _taken(self, line: bytes) -> Landed | None:
-        return self.express.take(line) if len(line) <= self._max_record_mb * 1_000_000 else None
+        if len(line) > self._max_record_mb * 1_000_000:
+            return None
+        try:
+            return self.express.take(line)
+        except Exception:  # noqa: BLE001 - whatever a library raises, the exact way says what is wrong with the record
+            return None
 
     def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
         """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
@@ -187,6 +192,15 @@ class Engine:
     ) -> tuple[Any, list[Violation]]:
         if schema is None:
             return _unchecked(self.data_column(definition), message.body)
+        try:
+            return self._checked(definition, schema, message)
+        except Exception as error:
+            # A defect of ours or of a library must not stop the stream for all messages around this one.
+            log.exception("%s: a payload could not be checked", definition.xid)
+            found = f"{type(error).__name__}: {shorten(str(error))}"
+            return None, [Violation("", "check_failed", "a payload that can be checked", found)]
+
+    def _checked(self, definition: Definition, schema: PayloadSchema, message: Message) -> tuple[Any, list[Violation]]:
         value, violations = schema.judge(message.body, _type_of(definition, message))
         if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
             value, violations = _judge_without_nulls(schema, value, _type_of(definition, message), violations)

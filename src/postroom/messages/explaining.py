@@ -37,6 +37,7 @@ SENTENCES = {
     "batch_broken": "it is not a batch of CloudEvents: {found}",
     "empty_batch": "it is a batch without events",
     "column_misfit": "its table cannot hold it: {found}",
+    "check_failed": "the payload could not be checked: {found}",
     "payload_not_text": "{at} is not UTF-8 text",
     "specversion_unknown": "specversion must be {expected!r} but is {found!r}",
 }

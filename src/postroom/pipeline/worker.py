@@ -56,9 +56,13 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
     """Sort the records of a task and write what became of them; `hauls` says which columns the batches may have."""
     engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb)
     tables = Tables(job, engine, layouts)
-    with no_garbage_collection():
-        for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
-            tables.add(haul)
+    try:
+        with no_garbage_collection():
+            for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
+                tables.add(haul)
+    except BaseException:
+        tables.remove()
+        raise
     return Written(tables.read, tables.dead, tables.files, tables.schemas)
 
 
@@ -95,9 +99,17 @@ class Tables:
                 left += self._land(pile, places, landed)
         self._finish(landed, self._sort_exactly(haul, sorted(left), landed))
 
+    def remove(self) -> None:
+        """Take back what was written: nobody will ever commit the files of a task that failed."""
+        for file in self.files:
+            (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
+
     def _land(self, pile: Pile, places: Places, landed: dict[str, list[pa.Table]]) -> list[int]:
         """Land a pile of events; the rows that are left are to be sorted exactly."""
-        bundle, left = bundle_of(pile)
+        try:
+            bundle, left = bundle_of(pile)
+        except Exception:  # noqa: BLE001 - one payload that a library breaks on: sorting one by one finds which
+            return list(pile.rows)
         if not bundle.rows:
             return left
         xid = bundle.definition.xid
@@ -151,7 +163,11 @@ class Tables:
             target.mkdir(parents=True, exist_ok=True)
             self.schemas[folder] = table.schema.serialize().to_pybytes()
         name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
-        size, rows = write_parquet(table, target / name)
+        try:
+            size, rows = write_parquet(table, target / name)
+        except BaseException:
+            (target / name).unlink(missing_ok=True)
+            raise
         self.files.append(WrittenFile(folder, xid, version, name, size, rows))
 
 
