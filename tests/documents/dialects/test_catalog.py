@@ -81,3 +81,18 @@ def test_messages_without_a_metaschema_are_reported() -> None:
     written = write_tree(tree, "catalog")
     assert [loss.place for loss in written.losses] == ["/messagegroups/g/messages/k"]
     assert written.document["messagecatalog"]["g"]["format"] == "NATS"
+
+
+def test_a_template_where_1_0_has_no_templates_is_a_value_without_a_type() -> None:
+    properties = {"creationtime": "{now}", "groupsequence": "{n}", "subject": "{n}"}
+    event = {"attributes": {"type": "oven.hot", "time": "{now}"}, "format": "CloudEvents"}
+    (group,) = tree_of(event)["messagegroups"].values()
+    (message,) = group["messages"].values()
+    assert message["envelopemetadata"]["time"] == {"value": "{now}"}
+    definitions = {"job": {"versions": {"1": {"properties": properties}}}}
+    tree = tree_of({"messagecatalog": {"jobs": {"format": "AMQP", "messagedefinitions": definitions}}})
+    assert tree["messagegroups"]["jobs"]["messages"]["job"]["protocoloptions"]["properties"] == {
+        "creation-time": {"value": "{now}"},
+        "group-sequence": {"value": "{n}"},
+        "subject": {"type": "uritemplate", "value": "{n}"},
+    }

@@ -23,6 +23,10 @@ FORMATS: dict[str, Tree] = {
 }
 _COMMON = ("version", "format", "id", "description", "createdtimeutc")
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_.%]+\}")
+# Properties that have other types only, so that a template in them is a value without one.
+_UNTEMPLATED = frozenset(
+    ("specversion", "time", "content-encoding", "absolute-expiry-time", "creation-time", "group-sequence")
+)
 _WRITTEN = {
     "sections": {ours: theirs for theirs, ours in AMQP_CATALOG_SECTIONS.items()},
     "properties": {ours: theirs for theirs, ours in AMQP_CATALOG_PROPERTIES.items()},
@@ -81,7 +85,7 @@ def _read_cloudevents(version: Tree) -> Tree:
     attributes = version.get("attributes")
     if not isinstance(attributes, dict):
         return read
-    metadata = {name: _property(value) for name, value in attributes.items() if value is not None}
+    metadata = {name: _property(value, name) for name, value in attributes.items() if value is not None}
     reference = attributes.get("dataschema")
     if isinstance(reference, str) and reference and not _PLACEHOLDER.search(reference):
         read["dataschemauri"] = reference
@@ -95,7 +99,8 @@ def _read_amqp(version: Tree) -> Tree:
         section = version.get(name)
         if isinstance(section, dict):
             names = AMQP_CATALOG_PROPERTIES if name == "properties" else {}
-            options[ours] = {names.get(key, key): _property(one) for key, one in section.items() if one is not None}
+            listed = {names.get(key, key): one for key, one in section.items() if one is not None}
+            options[ours] = {key: _property(one, key if names else "") for key, one in listed.items()}
     return {"protocol": "AMQP/1.0", "protocoloptions": options, **_reference(version.get("applicationdata"))}
 
 
@@ -145,11 +150,11 @@ def _reference(section: Any) -> Tree:
     return {"dataschemauri": found} if isinstance(found, str) and found else {}
 
 
-def _property(value: Any) -> Tree:
+def _property(value: Any, name: str = "") -> Tree:
     """A literal, a template, or (empty) a property of any value."""
     if value == "":
         return {}
-    if isinstance(value, str) and _PLACEHOLDER.search(value):
+    if isinstance(value, str) and name not in _UNTEMPLATED and _PLACEHOLDER.search(value):
         return {"type": "uritemplate", "value": value}
     return {"value": value}
 
