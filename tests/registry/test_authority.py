@@ -72,6 +72,7 @@ def remove(store: Store, path: str) -> None:
         ("tag:bakery.example,2026", "a1", "tag:bakery.example,2026:a1"),
         ("https://example.com/a/b", "/x", "https://example.com/x"),
         ("https://example.com/a/b", "../x", "https://example.com/a/x"),
+        ("https://[nobody/a/", "/x", "https://[nobody/a/x"),
         ("https://example.com/a", "Ofen/größer", "https://example.com/a/Ofen/gr%C3%B6%C3%9Fer"),
     ],
 )

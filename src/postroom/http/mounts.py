@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.calls import Answer, Call
+from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
 from postroom.http.replication import answer_replication
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -18,6 +19,8 @@ from postroom.store.interface import Store
 Mount = Callable[[Call, Store, Settings], Answer]
 
 MOUNTS: dict[str, Mount] = {
+    "messagecatalog": answer_catalog,
+    "messagedefinition": answer_lookup,
     "replication": answer_replication,
 }
 

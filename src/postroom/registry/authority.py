@@ -53,7 +53,10 @@ def version_uri(authority: str, version_id: str) -> str:
     if not rest.startswith("/"):
         return f"{authority.rstrip(':')}:{reference}"
     # urljoin knows the schemes that have paths by name; every URI that has one is to be joined alike.
-    joined = urljoin(f"http:{rest.rstrip('/')}/", reference)
+    try:
+        joined = urljoin(f"http:{rest.rstrip('/')}/", reference)
+    except ValueError:  # what someone wrote as authority is no URI
+        return f"{authority.rstrip('/')}/{reference.lstrip('/')}"
     return scheme + joined.removeprefix("http")
 
 

@@ -1,0 +1,138 @@
+"""Definitions of the message catalog: listed, read at their newest version, and given new versions."""
+
+from __future__ import annotations
+
+import msgspec
+
+from postroom.http.calls import Answer
+from postroom.http.messagecatalog.attributes import Given, attribute_headers, read_attributes
+from postroom.http.messagecatalog.formats import canonical, group_format
+from postroom.http.messagecatalog.groups import EVERYTHING
+from postroom.http.messagecatalog.originals import Original, keep, posted
+from postroom.http.messagecatalog.translating import Neighbourhood, Tree, renewed, written
+from postroom.http.messagecatalog.versions import Version, attributes, find, find_by_uri, neighbourhood, shown
+from postroom.http.messagecatalog.visiting import Visit, path_of
+from postroom.registry import operations
+from postroom.registry.authority import (
+    AUTHORITY,
+    VERSION_URI,
+    Provenance,
+    has_room,
+    is_absolute,
+    keep_beside,
+    version_uri,
+)
+from postroom.registry.interaction import Interaction
+from postroom.registry.states import State, states_of
+from postroom.registry.trees import required
+
+
+def list_definitions(visit: Visit) -> Answer:
+    """The ids of the definitions of a group."""
+    required(visit.tx, visit.place.group_xid)
+    return Answer(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
+
+
+def get_definition(visit: Visit) -> Answer:
+    """The document of the newest version; its times are those of the definition."""
+    meta = required(visit.tx, visit.place.xid)
+    version = find(visit)
+    made = shown(version, visit.root)
+    times = {"createdtimeutc": meta.createdat, "updatedtimeutc": version.state.version.modifiedat}
+    return msgspec.structs.replace(made, headers={**made.headers, **attribute_headers(times)})
+
+
+def post_version(visit: Visit) -> Answer:
+    """Add a version to a definition, which is made when it is not there."""
+    around = neighbourhood(visit.tx, visit.place.xid, visit.root)
+    form = group_format(visit.tx, around.group)
+    given = read_attributes(visit)
+    original, document = posted(visit, form)
+    original = msgspec.structs.replace(original, id=given.id)
+    given = _completed(visit, given, document, form)
+    known = (
+        find_by_uri(visit.tx, visit.base, version_uri(given.authority or visit.base, given.id)) if given.id else None
+    )
+    if known is not None:
+        return _repeated(visit, known, original)
+    states = states_of(visit.tx, visit.place.xid)
+    _check_authority(visit, states, given.authority)
+    _check_identity(visit, states, document, around, form)
+    return _added(visit, states, given, original, renewed(_newest(states), document, around, form))
+
+
+def _completed(visit: Visit, given: Given, document: Tree, form: str) -> Given:
+    """What a client says, with what its document repeats; the two may not contradict each other."""
+    for said in (given.format, document.get("format")):
+        if isinstance(said, str) and said and canonical(said) != form:
+            visit.refuse(f"the format is {said[:100]!r} and must be that of the group, {form}")
+    described = document.get("description")
+    description = given.description or (described if isinstance(described, str) else "")
+    return msgspec.structs.replace(given, description=description)
+
+
+def _repeated(visit: Visit, known: Version, original: Original) -> Answer:
+    """The answer to a version that is there already: fine when it is the same, as it is when a copy is sent twice."""
+    there = known.original
+    is_same = there is not None and (there.content, there.contenttype) == (original.content, original.contenttype)
+    if known.xid != visit.place.xid or not is_same:
+        visit.refuse(f"the version {known.uri} is there already, as {known.path}", status=409)
+    return _told(known, 200)
+
+
+def _newest(states: list[State]) -> Tree:
+    return states[-1].version.attributes if states else {}
+
+
+def _check_authority(visit: Visit, states: list[State], given: str) -> None:
+    """Definitions of different origins are different definitions: one cannot take the place of another."""
+    if not states or not given:
+        return
+    authority = Version(visit.tx, visit.base, visit.place.xid, states[-1]).authority
+    if given.rstrip("/") != authority.rstrip("/"):
+        visit.refuse(f"the authority of this definition is {authority}, not {given}", status=409)
+
+
+def _check_identity(visit: Visit, states: list[State], document: Tree, around: Neighbourhood, form: str) -> None:
+    """CAT-010: all versions of an event have one type."""
+    if form != "CloudEvents" or not states:
+        return
+    before = written(_newest(states), around, form)["attributes"].get("type")
+    now = document["attributes"]["type"]
+    if before and before != now:
+        detail = f"type is {now!r}, and {before!r} in the versions before: another type is another definition"
+        visit.refuse(detail, status=409, pointer="/attributes/type")
+
+
+def _added(visit: Visit, states: list[State], given: Given, original: Original, message: Tree) -> Answer:
+    tx, place = visit.tx, visit.place
+    provenance = _provenance(visit, states, given)
+    is_shown = has_room(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
+    told = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
+    message |= {name: value for name, value in {**told, "description": given.description}.items() if value}
+    interaction = Interaction(tx)
+    meta = tx.entity(place.xid)
+    default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
+    made = operations.put_version(interaction, place, None, message, False, default)
+    entity = required(tx, f"{place.xid}/versions/{made.versions[0]}")
+    if not is_shown:
+        keep_beside(tx, entity, provenance)
+    keep(tx, entity, original)
+    interaction.finish()
+    return _told(Version(tx, visit.base, place.xid, states_of(tx, place.xid)[-1]), 201)
+
+
+def _provenance(visit: Visit, states: list[State], given: Given) -> Provenance:
+    """Under a foreign authority each version has its URI written down; ours has one only where it was given an id."""
+    before = Version(visit.tx, visit.base, visit.place.xid, states[-1]).authority if states else visit.base
+    authority = given.authority or (before if before != visit.base else "")
+    if not authority:
+        return Provenance(uri=given.id)
+    name = given.id or f"{path_of(visit.place.xid)}/versions/{len(states) + 1}"
+    return Provenance(authority, version_uri(authority, name))
+
+
+def _told(version: Version, status: int) -> Answer:
+    told = attributes(version)
+    headers = {**attribute_headers(told), **({"Location": version.url} if status == 201 else {})}
+    return Answer(status=status, headers=headers, json={name: value for name, value in told.items() if value})

@@ -1,0 +1,88 @@
+"""Groups of the message catalog: listed, read, put and deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.http.bodies import parse_json
+from postroom.http.calls import Answer
+from postroom.http.messagecatalog.formats import canonical, group_format, note_format, selectors
+from postroom.http.messagecatalog.visiting import CATALOG, Visit, path_of
+from postroom.registry import operations
+from postroom.registry.entities import Entity
+from postroom.registry.interaction import Interaction
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.trees import required
+
+EVERYTHING = 2**62
+LONGEST_FORMAT = 128
+MEMBERS = ("id", "format", "description", "createdtimeutc", "updatedtimeutc")
+
+
+def list_groups(visit: Visit) -> Answer:
+    """The ids of all groups."""
+    return Answer(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
+
+
+def get_group(visit: Visit) -> Answer:
+    """The attributes of a group."""
+    return Answer(json=_shown(visit, required(visit.tx, visit.place.xid)))
+
+
+def put_group(visit: Visit) -> Answer:
+    """Create a group, or update it; the attributes that it has then."""
+    body = _body(visit)
+    existing = visit.tx.entity(visit.place.xid)
+    form = canonical(body["format"])
+    before = group_format(visit.tx, existing) if existing else ""
+    if existing and form != before and visit.tx.count(f"{existing.xid}/messages"):
+        visit.refuse(f"the format is {before} and cannot become {form} while there are definitions", status=409)
+    # What else the registry knows about a group is none of the catalog's business, and stays.
+    changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
+    interaction = Interaction(visit.tx)
+    is_new = operations.put_group(interaction, visit.place, changes, patch=True)
+    note_format(visit.tx, visit.place.xid, form)
+    interaction.finish()
+    headers = {"Location": visit.base + path_of(visit.place.xid).removeprefix(CATALOG)} if is_new else {}
+    shown = _shown(visit, required(visit.tx, visit.place.xid))
+    return Answer(status=201 if is_new else 200, headers=headers, json=shown)
+
+
+def delete(visit: Visit) -> Answer:
+    """Delete a group or a definition with all that is in it, or all definitions of a group."""
+    interaction = Interaction(visit.tx)
+    operations.delete(interaction, visit.place, None, None, "")
+    interaction.finish()
+    return Answer(status=204)
+
+
+def _shown(visit: Visit, group: Entity) -> dict[str, Any]:
+    described = {"description": group.attributes["description"]} if group.attributes.get("description") else {}
+    return {
+        "id": group.id,
+        "format": group_format(visit.tx, group),
+        **described,
+        "createdtimeutc": group.createdat,
+        "updatedtimeutc": group.modifiedat,
+    }
+
+
+def _body(visit: Visit) -> dict[str, Any]:
+    if not visit.call.body.strip():
+        raise RegistryProblem("missing_body", visit.place.xid)
+    body = parse_json(visit.call.body, visit.settings.max_depth, visit.place.xid)
+    if not isinstance(body, dict):
+        visit.refuse("a group must be a JSON object")
+    unknown = next((name for name in body if name not in MEMBERS), None)
+    if unknown is not None:
+        visit.refuse(f"a group has no {unknown}; it has {', '.join(MEMBERS)}", pointer=f"/{unknown}")
+    if body.get("id") not in (None, "", visit.place.ids[1]):
+        visit.refuse(f"id is {body['id']!r} and must be the one in the path", pointer="/id")
+    form, description = body.get("format"), body.get("description")
+    if not isinstance(form, str) or not form.strip():
+        visit.refuse("a group needs a format: CloudEvents, AMQP, MQTT, NATS, or one of your own", pointer="/format")
+    if len(form) > LONGEST_FORMAT or not form.isprintable():
+        visit.refuse(f"format must be a name of at most {LONGEST_FORMAT} characters", pointer="/format")
+    if description is not None and not isinstance(description, str):
+        visit.refuse("description must be a text", pointer="/description")
+    return body

@@ -1,0 +1,143 @@
+"""Versions of a definition: each state of a message, with its number, its id, its URI and its document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroom.http.calls import Answer
+from postroom.http.documents import HARMLESS
+from postroom.http.messagecatalog.attributes import attribute_headers
+from postroom.http.messagecatalog.formats import message_format
+from postroom.http.messagecatalog.originals import JSON, Original, original_of, rendered
+from postroom.http.messagecatalog.translating import Neighbourhood
+from postroom.http.messagecatalog.visiting import CATALOG, Visit, path_of
+from postroom.registry.authority import find_version, normal_uri, provenance_of, version_uri
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.states import State, states_of
+from postroom.registry.transaction import Transaction
+from postroom.registry.trees import required
+
+
+class Version(msgspec.Struct, frozen=True):
+    """A state of a message, as the catalog at a URL shows it."""
+
+    tx: Transaction
+    base: str
+    xid: str
+    state: State
+
+    @property
+    def path(self) -> str:
+        """Its path in the catalog, which is also the id of a version that was given none."""
+        return f"{path_of(self.xid)}/versions/{self.state.number}"
+
+    @property
+    def url(self) -> str:
+        """Where it is read."""
+        return self.base + self.path.removeprefix(CATALOG)
+
+    @property
+    def authority(self) -> str:
+        """Who controls the definition; the catalog itself when nobody else does."""
+        return provenance_of(self.tx, self.state.version).authority or self.base
+
+    @property
+    def original(self) -> Original | None:
+        """The document as it came."""
+        return original_of(self.tx, self.state.version)
+
+    @property
+    def id(self) -> str:
+        """The id it was given, else its path."""
+        original = self.original
+        given = original.id if original else provenance_of(self.tx, self.state.version).uri
+        return given or self.path
+
+    @property
+    def uri(self) -> str:
+        """What it is called in every catalog that has a copy."""
+        provenance = provenance_of(self.tx, self.state.version)
+        if not (provenance.authority or provenance.uri):
+            return self.url
+        return version_uri(self.authority, provenance.uri or self.path)
+
+
+def find(visit: Visit) -> Version:
+    """The version that a path names; without a number the newest."""
+    found = states_of(visit.tx, visit.place.xid)
+    wanted = visit.version or str(len(found))
+    if not (wanted.isascii() and wanted.isdecimal()) or len(wanted) > 18 or not 0 < int(wanted) <= len(found):
+        words = f"There are versions 1 to {len(found)}." if found else ""
+        raise RegistryProblem("not_found", f"{visit.place.xid}/versions/{wanted}", detail=words)
+    return Version(visit.tx, visit.base, visit.place.xid, found[int(wanted) - 1])
+
+
+def find_by_uri(tx: Transaction, base: str, uri: str) -> Version | None:
+    """The version with a URI; URIs of our own are found by what follows the URL of the catalog, too."""
+    uri = normal_uri(uri)
+    host = "/".join(base.split("/")[:3])
+    own = uri.removeprefix(base + "/") if uri.startswith(base + "/") else ""
+    for name in (uri, own, uri.removeprefix(host) if uri.startswith(host + "/") else ""):
+        found = find_version(tx, name) if name else None
+        version = _with_state(tx, base, *found) if found else None
+        if version is not None and version.uri == uri:
+            return version
+    return None
+
+
+def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> Version | None:
+    xid = version_xid.rpartition("/versions/")[0]
+    if not xid.startswith("/messagegroups/"):
+        return None
+    states = [
+        state for state in states_of(tx, xid) if state.version.xid == version_xid and state.version.epoch == epoch
+    ]
+    return Version(tx, base, xid, states[-1]) if states else None
+
+
+def list_versions(visit: Visit) -> Answer:
+    """The numbers of all versions."""
+    required(visit.tx, visit.place.xid)
+    return Answer(json=[state.number for state in states_of(visit.tx, visit.place.xid)])
+
+
+def get_version(visit: Visit) -> Answer:
+    """The document of a version, with its attributes as headers."""
+    return shown(find(visit), visit.root)
+
+
+def shown(version: Version, root: str) -> Answer:
+    """The document of a version as an answer."""
+    original = version.original
+    if original is None:
+        around = neighbourhood(version.tx, version.xid, root)
+        original = Original(content=rendered(version.state, around), contenttype=JSON)
+    headers = {
+        **attribute_headers(attributes(version)),
+        **HARMLESS,
+        "Content-Type": original.contenttype,
+        "Content-Location": version.url,
+    }
+    return Answer(headers=headers, content=original.content)
+
+
+def attributes(version: Version) -> dict[str, Any]:
+    """The attributes of a version."""
+    entity = version.state.version
+    group = required(version.tx, version.xid.rpartition("/messages/")[0])
+    return {
+        "id": version.id,
+        "version": version.state.number,
+        "format": message_format(entity.attributes, group.attributes),
+        "description": entity.attributes.get("description"),
+        "authority": version.authority,
+        "uri": version.uri,
+        "createdtimeutc": entity.modifiedat,
+    }
+
+
+def neighbourhood(tx: Transaction, xid: str, root: str) -> Neighbourhood:
+    """Where a message is."""
+    return Neighbourhood(tx, xid, required(tx, xid.rpartition("/messages/")[0]), root)

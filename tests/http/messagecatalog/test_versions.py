@@ -1,0 +1,208 @@
+"""Versions: numbers, ids, authorities and URIs (sections 2.2.1, 2.2.2, 2.2.5, 4.4)."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.http.asking import Reply
+from tests.http.messagecatalog.desk import HEATED, CatalogDesk, varied
+
+BAKERY = "https://bakery.example/messagecatalog"
+PATH = "ovens/messagedefinitions/heated"
+
+
+@pytest.fixture(autouse=True)
+def ovens(catalog: CatalogDesk) -> None:
+    catalog.group()
+
+
+def look_up(catalog: CatalogDesk, uri: str, method: str = "GET", at: str = "/messagedefinition") -> Reply:
+    return catalog.ask(method, f"{at}?uri={quote(uri, safe='')}")
+
+
+@pytest.mark.feature("CAT-004", "CAT-008", "CAT-025")
+def test_versions_are_counted(catalog: CatalogDesk) -> None:
+    for number in range(1, 13):
+        assert catalog.post(varied(subject=str(number))).json["version"] == number
+    assert catalog.get(f"{PATH}/versions").json == list(range(1, 13))
+    assert [catalog.get(f"{PATH}/versions/{one}").json["attributes"]["subject"] for one in (1, 9, 12)] == [
+        "1",
+        "9",
+        "12",
+    ]
+
+
+@pytest.mark.feature("CAT-026")
+@pytest.mark.parametrize("version", ["0", "3", "-1", "1.0", "x", "", "999999999999999999999999", "%31x", "²"])
+def test_versions_that_are_not_there(catalog: CatalogDesk, version: str) -> None:
+    catalog.post()
+    catalog.post()
+    reply = catalog.ask("GET", f"/messagecatalog/{PATH}/versions/{version}".encode())
+    assert reply.status == (404 if version else 200)
+    if version == "3":
+        assert reply.json["detail"] == "There are versions 1 to 2."
+        assert reply.json["title"] == f"/messagecatalog/{PATH}/versions/3 does not exist."
+
+
+def test_the_examples_of_the_text_say_version_too(catalog: CatalogDesk) -> None:
+    catalog.post()
+    assert catalog.get(f"{PATH}/version/1").json == HEATED
+
+
+@pytest.mark.feature("CAT-008")
+def test_the_id_of_a_version_is_its_path_unless_one_is_given(catalog: CatalogDesk) -> None:
+    assert catalog.post().json["id"] == f"/messagecatalog/{PATH}/versions/1"
+    assert catalog.post(Id="").json["id"] == f"/messagecatalog/{PATH}/versions/2"
+    assert catalog.post(Id="342").json["id"] == "342"
+
+
+@pytest.mark.feature("CAT-009", "CAT-007")
+@pytest.mark.parametrize(
+    ("authority", "version_id", "uri"),
+    [
+        # The five rows of the table in section 2.2.2, with our reading of three of them (C-72).
+        ("", "342", "https://example.com/messagecatalog/342"),
+        ("https://example.com/messagecatalog", "342", "https://example.com/messagecatalog/342"),
+        (
+            "http://messagecatalog.example.com/",
+            "/mygroup/messagedefinitions/myMessage definition/versions/2",
+            "http://messagecatalog.example.com/mygroup/messagedefinitions/myMessage%20definition/versions/2",
+        ),
+        (
+            "http://messagecatalog.example.org/",
+            "http://messagedefinitions.example.org/41751",
+            "http://messagedefinitions.example.org/41751",
+        ),
+        ("urn:example:messagecatalog", "a1b2c3d4", "urn:example:messagecatalog:a1b2c3d4"),
+    ],
+)
+def test_the_uri_of_a_version_and_the_look_up_by_it(
+    catalog: CatalogDesk, authority: str, version_id: str, uri: str
+) -> None:
+    def ask(method: str, target: str, body: object = b"") -> Reply:
+        return catalog.ask(method, target, body, host=b"example.com", scheme="https", peer="127.0.0.1")
+
+    query = f"?authority={quote(authority)}&id={quote(version_id)}"
+    posted = ask("POST", f"/messagecatalog/{PATH}{query}", HEATED)
+    assert (posted.status, posted.json["uri"]) == (201, uri)
+    assert posted.json["authority"] == (authority or "https://example.com/messagecatalog")
+    found = ask("GET", f"/messagedefinition?uri={quote(uri, safe='')}")
+    assert (found.status, found.json) == (200, HEATED)
+    assert found.headers["message-definition-uri"] == uri
+    blank = ask("GET", f"/messagedefinition?uri={quote(uri.replace('%20', ' '), safe='')}")
+    assert blank.body == found.body
+
+
+@pytest.mark.feature("CAT-009")
+def test_in_the_default_case_the_uri_is_where_the_version_is_read(catalog: CatalogDesk) -> None:
+    posted = catalog.post()
+    uri = f"http://ovens.example/messagecatalog/{PATH}/versions/1"
+    assert posted.json["uri"] == posted.headers["location"] == uri
+    assert look_up(catalog, uri).json == HEATED
+
+
+@pytest.mark.feature("CAT-027")
+@pytest.mark.parametrize("at", ["/messagedefinition", "/messagecatalog/messagedefinition", "/-/messagedefinition"])
+def test_a_version_is_found_by_its_uri(catalog: CatalogDesk, at: str) -> None:
+    catalog.post(Id=f"{BAKERY}/1", Authority=BAKERY)
+    catalog.post(varied(subject="2"), Id=f"{BAKERY}/2")
+    found = look_up(catalog, f"{BAKERY}/1", at=at)
+    assert (found.status, found.json, found.headers["message-definition-version"]) == (200, HEATED, "1")
+    head = look_up(catalog, f"{BAKERY}/2", "HEAD", at)
+    assert (head.status, head.body, head.headers["message-definition-version"]) == (200, b"", "2")
+    assert look_up(catalog, f"{BAKERY}/3", at=at).problem == "not_found"
+    assert look_up(catalog, f"{BAKERY}/1", "DELETE", at).status == 405
+    assert look_up(catalog, f"{BAKERY}/1", "OPTIONS", at).headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+@pytest.mark.feature("CAT-027")
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://[",
+        "http://ovens.example/messagecatalog/ovens/messagedefinitions/heated/versions/7",
+        "http://ovens.example/messagecatalog/ovens/messagedefinitions/heated",
+        "http://ovens.example/messagecatalog/../messagegroups",
+        "\x00\n",
+        "x" * 9000,
+        "::::",
+    ],
+)
+def test_uris_that_nothing_has(catalog: CatalogDesk, uri: str) -> None:
+    catalog.post()
+    assert look_up(catalog, uri).problem == "not_found"
+
+
+@pytest.mark.feature("CAT-027")
+@pytest.mark.parametrize("query", ["", "?uri=", "?url=x", "?uri=a&uri=b"])
+def test_the_look_up_takes_one_uri(catalog: CatalogDesk, query: str) -> None:
+    assert catalog.ask("GET", f"/messagedefinition{query}").problem == "bad_request"
+    assert catalog.ask("GET", f"/messagedefinition/x{query}").problem == "api_not_found"
+
+
+def test_a_group_may_have_the_name_of_the_look_up(catalog: CatalogDesk) -> None:
+    catalog.group("messagedefinition")
+    assert catalog.get("messagedefinition").json["id"] == "messagedefinition"
+    assert look_up(catalog, BAKERY, at="/messagecatalog/messagedefinition").problem == "not_found"
+
+
+@pytest.mark.feature("CAT-007")
+def test_without_an_authority_the_catalog_has_it(catalog: CatalogDesk) -> None:
+    catalog.post(Authority="")
+    assert catalog.get().headers["message-definition-authority"] == "http://ovens.example/messagecatalog"
+    assert "authority" not in catalog.native()
+
+
+@pytest.mark.feature("CAT-007", "CAT-009")
+def test_what_is_imported_keeps_its_authority(catalog: CatalogDesk) -> None:
+    catalog.post(Authority=BAKERY, Id=f"{BAKERY}/{PATH}/versions/7")
+    native = catalog.native()
+    assert (native["authority"], native["versionuri"]) == (BAKERY, f"{BAKERY}/{PATH}/versions/7")
+    second = catalog.post().json
+    assert (second["authority"], second["version"]) == (BAKERY, 2)
+    assert second["uri"] == f"https://bakery.example/messagecatalog/{PATH}/versions/2"
+    assert look_up(catalog, second["uri"]).headers["message-definition-version"] == "2"
+
+
+@pytest.mark.feature("CAT-007")
+@pytest.mark.parametrize("first", ["", BAKERY])
+def test_a_definition_of_another_origin_cannot_take_its_place(catalog: CatalogDesk, first: str) -> None:
+    catalog.post(Authority=first)
+    refused = catalog.post(Authority="https://elsewhere.example")
+    assert refused.status == 409
+    assert "the authority of this definition is" in refused.json["title"]
+    assert catalog.post(Authority=f"{first}/" if first else "http://ovens.example/messagecatalog").status == 201
+
+
+@pytest.mark.feature("CAT-008")
+def test_an_id_is_one_version_s_only(catalog: CatalogDesk) -> None:
+    first = catalog.post(Id="342")
+    repeated = catalog.post(Id="342")
+    assert (repeated.status, repeated.json) == (200, first.json)
+    assert catalog.get(f"{PATH}/versions").json == [1]
+    for document, path in ((varied(subject="x"), PATH), (HEATED, f"{PATH}-again")):
+        refused = catalog.post(document, path, Id="342")
+        assert refused.status == 409
+        assert f"is there already, as /messagecatalog/{PATH}/versions/1" in refused.json["title"]
+    catalog.ask("DELETE", f"/messagecatalog/{PATH}")
+    assert catalog.post(path=f"{PATH}-again", Id="342").status == 201
+
+
+@pytest.mark.parametrize(
+    "id_and_uri", [("/x/1", "http://ovens.example/x/1"), ("//other.example/1", "http://other.example/1")]
+)
+def test_ids_are_references_to_be_resolved(catalog: CatalogDesk, id_and_uri: tuple[str, str]) -> None:
+    version_id, uri = id_and_uri
+    assert catalog.post(Id=version_id).json["uri"] == uri
+    if version_id == "/x/1":
+        assert look_up(catalog, uri).json == HEATED
+
+
+def test_the_catalog_under_its_other_name(catalog: CatalogDesk) -> None:
+    catalog.post()
+    reply = catalog.ask("GET", f"/-/messagecatalog/{PATH}")
+    uri = f"http://ovens.example/-/messagecatalog/{PATH}/versions/1"
+    assert reply.headers["content-location"] == reply.headers["message-definition-uri"] == uri
+    assert look_up(catalog, uri, at="/-/messagedefinition").json == HEATED
