@@ -98,8 +98,8 @@ def _read_amqp(version: Tree) -> Tree:
     for name, ours in AMQP_CATALOG_SECTIONS.items():
         section = version.get(name)
         if isinstance(section, dict):
-            names: dict[str, str] = AMQP_CATALOG_PROPERTIES if name == "properties" else {}
-            listed = {names.get(key, key): one for key, one in section.items() if one is not None}
+            names = AMQP_CATALOG_PROPERTIES if name == "properties" else {}
+            listed = {str(names.get(key, key)): one for key, one in section.items() if one is not None}
             options[ours] = {key: _property(one, key if names else "") for key, one in listed.items()}
     return {"protocol": "AMQP/1.0", "protocoloptions": options, **_reference(version.get("applicationdata"))}
 
