@@ -1,0 +1,123 @@
+"""`postroom sort` on bad days: a disk that fills up, Ctrl-C, a folder that is followed."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from postroom.pipeline.balance import balance_of
+from postroom.pipeline.lake import Lake, open_lake
+from postroom.pipeline.ledger import read_ledger
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+ROOM = 400_000
+CATALOG = {
+    "messagegroups": {
+        "plant": {
+            "messages": {
+                kind: {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": kind}}}
+                for kind in ("plant.small", "plant.large")
+            }
+        }
+    }
+}
+
+
+def event(number: int, kind: str, size: int) -> bytes:
+    noise = random.Random(number).randbytes(size).hex()
+    return msgspec.json.encode(
+        {"specversion": "1.0", "id": f"e{number}", "source": "/plant", "type": kind, "data": {"noise": noise}}
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "plant.json").write_bytes(msgspec.json.encode(CATALOG))
+    (tmp_path / "inbox").mkdir()
+    return tmp_path
+
+
+def put(place: Path, name: str, events: Iterator[bytes] | list[bytes]) -> None:
+    partial = place / name
+    partial.write_bytes(b"\n".join(events) + b"\n")
+    partial.rename(place / "inbox" / name)
+
+
+def start(place: Path, *more: str, limit: Callable[[], Any] | None = None) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "postroom", "sort", "--catalog", "plant.json", "--source", "inbox"]
+    return subprocess.Popen(
+        [*command, "--lake", "lake", "--master", "local[2]", *more],
+        cwd=place,
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=limit,  # noqa: PLW1509 - the one that is started has no threads yet
+    )
+
+
+def balance(lake: Lake) -> str:
+    return str(balance_of(read_ledger(lake)))
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_is_half_there(place: Path) -> None:
+    put(place, "a.jsonl", [event(number, "plant.small", 40) for number in range(50)])
+    put(place, "b.jsonl", [event(number, "plant.large", 4000) for number in range(50, 200)])
+    arguments = ("--checkpoint", "checkpoint")
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, ROOM))
+
+    full = start(place, *arguments, limit=little_room)
+    _, errors = full.communicate(timeout=300)
+    assert full.returncode == 3, errors
+    assert "no room left" in errors
+    assert errors.count("\n") == 1
+    lake = open_lake(place / "lake")
+    assert list(lake.root.rglob("*.parquet")) == []
+
+    again = start(place, *arguments)
+    output, errors = again.communicate(timeout=300)
+    assert (again.returncode, output.splitlines()[-1]) == (0, "read 200 = landed 200 + dead 0"), errors
+    assert balance(lake) == "read 200 = landed 200 + dead 0"
+
+
+def test_a_folder_is_followed_until_ctrl_c(place: Path) -> None:
+    put(place, "a.jsonl", [event(number, "plant.small", 40) for number in range(30)])
+    follower = start(place, "--follow", "--every", "0.5")
+    try:
+        wait_for(lambda: read_by(place) == 30, follower)
+        put(place, "b.jsonl", [*(event(number, "plant.large", 40) for number in range(20)), b"{}"])
+        wait_for(lambda: read_by(place) == 51, follower)
+        follower.send_signal(signal.SIGINT)
+        output, errors = follower.communicate(timeout=120)
+    finally:
+        follower.kill()
+    assert (follower.returncode, output.splitlines()[-1]) == (0, "read 51 = landed 50 + dead 1"), errors
+
+
+def read_by(place: Path) -> int:
+    try:
+        return balance_of(read_ledger(open_lake(place / "lake"))).read
+    except Exception:  # noqa: BLE001 - the lake is being made
+        return 0
+
+
+def wait_for(holds: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 240
+    while not holds():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.3)
