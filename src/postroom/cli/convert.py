@@ -11,7 +11,7 @@ from postroom.cli.output import print_json
 
 
 @postroom_command(example="postroom convert demo/catalog --dialect 0.5-service -o bicycles.cereg")
-@click.argument("source", metavar="SRC")
+@click.argument("sources", nargs=-1, required=True, metavar="SRC…")
 @click.option("--dialect", required=True, metavar="D", help="The dialect to write; `docs/reference/dialects.md`.")
 @click.option(
     "--format", "form", type=click.Choice(["json", "yaml"]), help="Default: as the name of FILE says, else json."
@@ -19,23 +19,28 @@ from postroom.cli.output import print_json
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
 @click.option("--plain", is_flag=True, help="Leave out what is kept for other dialects (`dialectextras`).")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON on stdout; without -o the document is in it.")
-def command(source: str, dialect: str, form: str | None, output: str | None, plain: bool, as_json: bool) -> None:
+def command(
+    sources: tuple[str, ...], dialect: str, form: str | None, output: str | None, plain: bool, as_json: bool
+) -> None:
     """Convert a catalog to another dialect.
 
-    The dialect of SRC is told by its shape. What the new dialect cannot carry is reported on stderr.
+    The dialect of SRC is told by its shape. Of several SRC, later ones override earlier ones. What the new dialect
+    cannot carry is reported on stderr.
     """
     from postroom.documents.converting import convert
+    from postroom.documents.media_types import media_type
 
     check_dialect(dialect)
-    made = convert(source, dialect, settings_from(), extras=not plain)
+    made = convert(sources, dialect, settings_from(), extras=not plain)
     text = document_text(made.document, form_of(form, output))
     if output is not None or not as_json:
         write_text(text, output)
     if as_json:
         report = {
-            "source": source,
+            "source": ", ".join(sources),
             "from": made.read_as,
             "dialect": dialect,
+            "mediatype": media_type(dialect, form_of(form, output)),
             "notes": msgspec.to_builtins(made.notes),
             "losses": msgspec.to_builtins(made.losses),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -28,9 +28,10 @@ def document_text(document: Any, form: str) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def form_of(form: str | None, output: str | None) -> str:
+def form_of(form: str | None, output: str | None) -> Literal["json", "yaml"]:
     """The form to write: the one asked for, else that of the file's name, else JSON."""
-    return form or ("yaml" if output and output.endswith((".yaml", ".yml")) else "json")
+    is_yaml = form == "yaml" or (form is None and output is not None and output.endswith((".yaml", ".yml")))
+    return "yaml" if is_yaml else "json"
 
 
 def write_text(text: str, output: str | None) -> None:

@@ -18,6 +18,6 @@ def command(source: str, dialect: str, form: str, output: str | None) -> None:
     from postroom.documents.converting import convert
 
     check_dialect(dialect)
-    made = convert(source, dialect, settings_from())
+    made = convert([source], dialect, settings_from())
     write_text(document_text(made.document, form), output)
     report_losses(made.losses, dialect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from postroom.documents.dialects.converting import Reading, write_tree
 from postroom.documents.dialects.dialect import Loss, Note, Tree
 from postroom.documents.dumping import read_whole
 from postroom.documents.files import read_catalog
+from postroom.documents.layering import layered
 from postroom.documents.sources import scheme_of
 from postroom.settings import Settings
 
@@ -23,11 +25,17 @@ class Conversion(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
 
 
-def convert(source: str, dialect: str, settings: Settings, *, extras: bool = True) -> Conversion:
-    """The catalog of a source in another dialect."""
+def convert(sources: Sequence[str], dialect: str, settings: Settings, *, extras: bool = True) -> Conversion:
+    """The catalog of a source in another dialect; of several sources the later ones lie over the earlier ones."""
+    readings = [_read(source, settings) for source in sources]
+    tree = readings[0].tree if len(readings) == 1 else layered(reading.tree for reading in readings)
+    written = write_tree(tree, dialect, extras=extras)
+    read_as = ", ".join(dict.fromkeys(reading.dialect for reading in readings))
+    notes = tuple(note for reading in readings for note in reading.notes)
+    return Conversion(written.document, read_as, notes, written.losses)
+
+
+def _read(source: str, settings: Settings) -> Reading:
     if scheme_of(source):
-        reading = Reading(read_whole(source, settings), "1.0-rc4")
-    else:
-        reading = read_catalog(Path(source), settings)
-    written = write_tree(reading.tree, dialect, extras=extras)
-    return Conversion(written.document, reading.dialect, reading.notes, written.losses)
+        return Reading(read_whole(source, settings), "1.0-rc4")
+    return read_catalog(Path(source), settings)

@@ -113,7 +113,14 @@ def _json_mistake(text: str, error: json.JSONDecodeError) -> str:
     return error.msg
 
 
-def _parse_yaml(text: str, path: Path) -> Any:
+def read_yaml(text: str, place: str, settings: Settings) -> Any:
+    """The JSON value of a YAML text from elsewhere."""
+    value = _parse_yaml(text, place)
+    _check_depth(value, settings.max_depth, place)
+    return value
+
+
+def _parse_yaml(text: str, path: Path | str) -> Any:
     import yaml
 
     from postroom.documents.yaml_loader import load_yaml
@@ -131,7 +138,7 @@ def _parse_yaml(text: str, path: Path) -> Any:
     return value
 
 
-def _check_depth(value: Any, limit: int, path: Path) -> None:
+def _check_depth(value: Any, limit: int, path: Path | str) -> None:
     layer = [value]
     seen = 0
     for _ in range(limit):

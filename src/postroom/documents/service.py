@@ -7,6 +7,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
+from postroom.documents.dialects.converting import FOREIGN, read_tree
+from postroom.documents.dialects.detecting import dialect_of
+from postroom.documents.media_types import form_of_type
+from postroom.documents.reading import JSON_SUFFIXES, YAML_SUFFIXES, read_yaml
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
 from postroom.settings import Settings
 
@@ -14,20 +18,24 @@ Tree = dict[str, Any]
 
 
 def read_service(url: str, settings: Settings) -> Tree:
-    """The whole catalog of a service as one document."""
-    answer = _send("GET", url, settings, params={"inline": "*"})
-    document = _json(answer, url)
-    if not isinstance(document, dict):
-        raise DocumentRefused("what the service answers is no catalog.", place=url)
-    return document
+    """The whole catalog of a service, or of a document on a file server, as one document."""
+    return _read(url, settings, "*", "catalog")
 
 
 def read_whole_service(url: str, settings: Settings) -> Tree:
     """The registry of a service with all that can be loaded elsewhere, its model included."""
-    document = _json(_send("GET", url, settings, params={"inline": "*,modelsource"}), url)
+    return _read(url, settings, "*,modelsource", "registry")
+
+
+def _read(url: str, settings: Settings, inline: str, noun: str) -> Tree:
+    answer = _send("GET", url, settings, params={"inline": inline})
+    is_yaml = form_of_type(answer.headers.get("content-type", "")) == "yaml"
+    document = read_yaml(answer.text, url, settings) if is_yaml else _json(answer, url)
     if not isinstance(document, dict):
-        raise DocumentRefused("what the service answers is no registry.", place=url)
-    return document
+        raise DocumentRefused(f"what the service answers is no {noun}.", place=url)
+    # A file server may have a document of any dialect there.
+    reading = read_tree(document) if dialect_of(document) in FOREIGN else None
+    return reading.tree if reading is not None else document
 
 
 def read_modelsource(url: str, settings: Settings) -> Tree:
@@ -57,7 +65,9 @@ def write_service(url: str, document: Tree, settings: Settings) -> Tree:
 def _send(method: str, url: str, settings: Settings, name: str = "", **arguments: Any) -> httpx.Response:
     try:
         parts = urlsplit(url)
-        root = urlunsplit((parts.scheme, parts.netloc, f"{parts.path.rstrip('/')}/{name}", "", ""))
+        is_file = not name and parts.path.endswith((*JSON_SUFFIXES, *YAML_SUFFIXES))
+        path = parts.path if is_file else f"{parts.path.rstrip('/')}/{name}"
+        root = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
         answer = httpx.request(method, root, timeout=settings.timeout_s, **arguments)
     except httpx.HTTPError as error:
         raise ServiceUnreachable(

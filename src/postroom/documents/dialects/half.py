@@ -176,6 +176,11 @@ def _read(document: Tree) -> tuple[Tree, list[Note]]:
     return reader.registry(document), reader.notes
 
 
+def _read_service(document: Tree) -> tuple[Tree, list[Note]]:
+    reader = Reader(old=True, service=True)
+    return reader.registry(document), reader.notes
+
+
 _COMMON = (
     (r"/envelopeoptions\b", "0.5 has no options of envelopes"),
     (r"/dataschemaxid$", "0.5 refers to schemas by URL only"),
@@ -202,7 +207,7 @@ MESSAGE = Dialect(
 SERVICE = Dialect(
     name="0.5-service",
     title="Registry Service 0.5 (2023), `.cereg` files",
-    to_rc4=_read,
+    to_rc4=_read_service,
     from_rc4=Writer(service=True).registry,
     collections=SERVICE_COLLECTIONS,
     reasons=reasons(

@@ -29,10 +29,14 @@ _IN_META = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
 
 
 class Reader:
-    """Reads one document. An `old` one (0.5) has ids, labels and resource-level data under other names."""
+    """Reads one document. An `old` one (0.5) has ids, labels and resource-level data under other names.
 
-    def __init__(self, *, old: bool) -> None:
+    In a document of the 0.5 service `format` names an envelope or a protocol, elsewhere an envelope.
+    """
+
+    def __init__(self, *, old: bool, service: bool = False) -> None:
         self.old = old
+        self.service = service
         self.notes: list[Note] = []
 
     def registry(self, document: Tree) -> Tree:
@@ -85,6 +89,8 @@ class Reader:
         if "version" in read and "versionid" not in read:
             read["versionid"] = str(read.pop("version"))
         flat = {name: read.pop(name) for name in _IN_META if name in read}
+        if collection == "messages":  # they have one Version, and a registry refuses to stick to it
+            flat.pop("defaultversionsticky", None)
         if flat:
             read["meta"] = {**flat, **(read["meta"] if isinstance(read.get("meta"), dict) else {})}
         return read
@@ -121,8 +127,12 @@ class Reader:
         if isinstance(chosen, str):
             if chosen.lower().startswith("cloudevents") and "envelope" not in read:
                 read["envelope"] = read.pop("format")
-            elif "protocol" not in read and (family_of(chosen) in _PROTOCOLS or (self.old and "envelope" not in read)):
+            elif "protocol" not in read and (
+                family_of(chosen) in _PROTOCOLS or (self.service and "envelope" not in read)
+            ):
                 read["protocol"] = _protocol(read.pop("format"))
+            elif self.old and "envelope" not in read:
+                read["envelope"] = read.pop("format")
         return read
 
     def _message(self, message: Tree, group: Tree, place: str) -> Tree:

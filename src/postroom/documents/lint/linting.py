@@ -63,6 +63,7 @@ def _remarks(document: Document) -> Iterator[tuple[Rule, Remark]]:
         "schema": document.schemas,
         "endpoint": document.endpoints,
         "documents": [SchemaChecks(document)],
+        "written": [],
     }
     for rule in RULES:
         for subject in subjects[rule.about]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from postroom.documents.dialects.detecting import dialect_of
 from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.members import section
+from postroom.documents.lint.members import section, text
 from postroom.messages.tree import Tree, members
 from postroom.model.pointers import pointer
+from postroom.protocols.table import wire_named
 
 _EVERY = (
     *("id", "name", "description", "docs", "documentation", "tags", "labels", "type", "origin", "self", "epoch"),
@@ -36,6 +37,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "config": ("protocol", "endpoints", "options", "strict"),
 }
 _LIKE = 0.88
+_SELECTED = ("format", "binding", "envelope", "protocol")
 _GROUPS = ("definitionGroups", "messagegroups")
 _SCHEMA_GROUPS = ("schemaGroups", "schemagroups")
 _MESSAGES = ("definitions", "messages")
@@ -50,6 +52,40 @@ def misspelt(document: Tree) -> Iterator[Remark]:
             meant = _meant(kind, name)
             if meant and meant not in entity:
                 yield Remark(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
+
+
+def selector_missing(document: Tree) -> Iterator[Remark]:
+    """Groups and messages of 0.5 say which format (or binding) they have; a borrowed message is said elsewhere."""
+    service = dialect_of(document) == "0.5-service"
+    if not service and dialect_of(document) != "0.5-message":
+        return
+    names = ("format",) if service else ("format", "binding")
+    for kind, steps, entity in _entities(document):
+        if kind not in ("groups", "messages") or any(name in entity for name in (*_SELECTED, "uri", "xref")):
+            continue
+        place, noun = pointer(steps), "message" if kind == "messages" else "group"
+        sentence = f"the {noun} has no {' and no '.join(names)}, which 0.5 requires."
+        yield Remark(place, sentence, f"Add {' or '.join(names)}.")
+
+
+def format_of_other_kind(document: Tree) -> Iterator[Remark]:
+    """In the 0.5 service the messages of a group have its format, be it an envelope or a protocol."""
+    if dialect_of(document) != "0.5-service":
+        return
+    for kind in _GROUPS:
+        for name, group in members(document, kind).items():
+            given = text(group, "format")
+            for inner in _MESSAGES:
+                for one, message in members(group, inner).items():
+                    own = text(message, "format")
+                    if given and own and _is_envelope(given) != _is_envelope(own):
+                        sentence = f"format is {own}, and that of the group is {given}."
+                        remedy = "Put the message into a group of its own format."
+                        yield Remark(pointer((kind, name, inner, one, "format")), sentence, remedy)
+
+
+def _is_envelope(name: str) -> bool:
+    return not wire_named(name).options
 
 
 def type_datetime(document: Tree) -> Iterator[Remark]:

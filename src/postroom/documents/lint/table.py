@@ -22,8 +22,9 @@ from postroom.documents.lint import (
 )
 from postroom.documents.lint.findings import Remark, Severity
 
-# What a rule is called with: the document, each message, schema or endpoint of it, or its schema documents.
-About = Literal["document", "message", "schema", "endpoint", "documents"]
+# What a rule is called with: the document, each message, schema or endpoint of it, its schema documents, or each older
+# document as it is written.
+About = Literal["document", "message", "schema", "endpoint", "documents", "written"]
 
 
 class Rule(NamedTuple):
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
         model_rules.value_refused,
     ),
     # Selectors and members of a message
+    _rule("selector_missing", "error", "D5M-002 D5M-004", "written", old_rules.selector_missing),
     _rule("selector_empty", "error", "MSG-004 MSG-005", "message", message_rules.selector_empty),
     _rule("selector_malformed", "error", "MSG-004 MSG-005 MSG-007", "message", message_rules.selector_malformed),
     _rule("selector_misspelt", "warning", "MSG-007 EP-010", "message", message_rules.selector_misspelt),
@@ -206,9 +208,11 @@ SNAGS: dict[str, Severity] = {
     "file_not_fetched": "info",
 }
 
-# What some rules say about documents of 0.5 as they are written; the others see them in the names of 1.0.
+# What rules say about documents of 0.5 as they are written; the others see them in the names of 1.0.
 OLD_RULES: dict[str, Callable[[Any], Iterator[Remark]]] = {
     "member_misspelt": old_rules.misspelt,
+    "group_mismatch": old_rules.format_of_other_kind,
     "type_variant": old_rules.type_datetime,
+    **{rule.code: rule.find for rule in RULES if rule.about == "written"},
 }
 SEVERITY_OF: dict[str, Severity] = {**SNAGS, **{rule.code: rule.severity for rule in RULES}}
