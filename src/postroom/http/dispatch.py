@@ -8,6 +8,9 @@ import uuid
 from postroom.http import configuration, entities
 from postroom.http.answers import completed
 from postroom.http.calls import Answer, Call
+from postroom.http.dialects.problems import problem_document, problem_status
+from postroom.http.dialects.releases import Release, asked, spoken
+from postroom.http.dialects.translating import is_foreign, rendered, understood
 from postroom.http.discovery import NAMES
 from postroom.http.mounts import mounted
 from postroom.registry.capabilities import read_capabilities
@@ -27,19 +30,29 @@ def answer(call: Call, store: Store, settings: Settings) -> Answer:
         made = _dispatch(call, store, settings)
         return completed(made.after(made) if made.after else made, call, settings)
     except RegistryProblem as problem:
-        return refuse(problem, call)
+        return refuse(problem, call, _release(call, store))
     except Exception:
         LOG.exception("%s %s failed", call.method, call.path)
-        return refuse(RegistryProblem("server_error", call.path), call)
+        return refuse(RegistryProblem("server_error", call.path), call, asked(call.query))
 
 
-def refuse(problem: RegistryProblem, call: Call) -> Answer:
+def refuse(problem: RegistryProblem, call: Call, release: Release | None = None) -> Answer:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
     LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra={"fields": {"instance": instance}})
-    document = {**problem.document(), "instance": instance}
+    document, status = {**problem.document(), "instance": instance}, problem.status
+    if release is not None:
+        document = {"instance": instance, **problem_document(problem, release, call.base)}
+        status = problem_status(problem, release)
     headers = {name.title(): value for name, value in problem.extra_headers.items()}
-    return completed(Answer(status=problem.status, headers=headers, json=document), call, Settings())
+    return completed(Answer(status=status, headers=headers, json=document), call, Settings())
+
+
+def _release(call: Call, store: Store) -> Release | None:
+    if asked(call.query) is None:
+        return None
+    with store.read() as tx:
+        return spoken(call.query, read_capabilities(tx))
 
 
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
@@ -48,6 +61,17 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     if found := mounted(call, store):
         mount, inner = found
         return mount(inner, store, settings)
+    if not is_foreign(call):
+        return _native(call, store, settings)
+    with store.read() as tx:
+        native = understood(call, tx, settings)
+    made = _native(native, store, settings)
+    with store.read() as tx:
+        return rendered(made, call, tx)
+
+
+def _native(call: Call, store: Store, settings: Settings) -> Answer:
+    """The answer to a call in the words of today."""
     name = _fixed_name(call.path, store)
     with store.read() as tx:
         capabilities = read_capabilities(tx)

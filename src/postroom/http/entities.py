@@ -10,6 +10,7 @@ from postroom.http.answers import correlated
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.configuration import required_json
+from postroom.http.dialects.translating import rendered
 from postroom.http.documents import document_answer, document_body
 from postroom.http.headers import refuse_attributes
 from postroom.http.including import fetched_for
@@ -190,5 +191,7 @@ def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
     fetch = fetched_for(call, settings)
     with store.write() as tx:
         place = resolve(tx.model(), call.path)
-        check_preconditions(call, lambda reading: EntityCall(tx, reading, place, settings).read(), settings)
+        check_preconditions(
+            call, lambda reading: rendered(EntityCall(tx, reading, place, settings).read(), reading, tx), settings
+        )
         return EntityCall(tx, call, place, settings).write(fetch)

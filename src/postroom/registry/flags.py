@@ -22,6 +22,11 @@ RC2_FLAGS = {
     "noreadonly": "readonly",
 }
 """Flags of 1.0-rc2 and the `ignore` value that took their place (FLAG-065)."""
+OLDER_SPECVERSIONS = ("1.0-rc2", "1.0-rc3")
+"""Versions of the specification that the edge translates from and to, whenever the flag `specversion` is supported.
+
+Capabilities list what a registry is in; a client of an older version finds its own in the list that it is shown.
+"""
 ONE_RESOURCE: tuple[Kind, ...] = ("resource", "meta", "versions", "version")
 WITH_COLLECTIONS: tuple[Kind, ...] = ("registry", "group")
 MAX_LIMIT = 2**64 - 1
@@ -127,13 +132,14 @@ def _limit(text: str | None, subject: str) -> int | None:
 
 
 def _check_specversion(text: str | None, capabilities: Capabilities, subject: str) -> None:
-    if text is None or _comparable(text) in map(_comparable, capabilities.specversions):
+    spoken = (*capabilities.specversions, *OLDER_SPECVERSIONS)
+    if text is None or comparable_version(text) in map(comparable_version, spoken):
         return
-    spoken = ", ".join(capabilities.specversions)
-    raise RegistryProblem("unsupported_specversion", subject, specversion=text, list=spoken)
+    listed, detail = ", ".join(capabilities.specversions), f"Older: {', '.join(OLDER_SPECVERSIONS)}."
+    raise RegistryProblem("unsupported_specversion", subject, specversion=text, list=listed, detail=detail)
 
 
-def _comparable(text: str) -> str:
-    """Without patch number and case (FLAG-068)."""
+def comparable_version(text: str) -> str:
+    """A version of the specification without patch number and case (FLAG-068)."""
     found = _SPECVERSION.match(text.lower())
     return f"{found[1]}.{found[2]}{found[3] or ''}" if found else text.lower()
