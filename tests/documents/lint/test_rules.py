@@ -464,7 +464,9 @@ def test_it_is_left_alone(code: str, tree: Tree) -> None:
 
 
 def test_every_rule_has_a_row() -> None:
-    assert {row[0] for row in FOUND} | APART == {rule.code for rule in RULES}
+    # Rules on older documents as they are written have their tests in test_own_places.py and test_half_messages.py.
+    judged = {rule.code for rule in RULES if rule.about != "written"}
+    assert {row[0] for row in FOUND} | APART == judged
 
 
 def test_codes_are_unique_and_every_finding_is_a_sentence() -> None:
@@ -477,7 +479,7 @@ def test_codes_are_unique_and_every_finding_is_a_sentence() -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.features], ids=lambda rule: rule.code)
 def test_features_are_written_as_ids(rule: Any) -> None:
-    assert all(feature.startswith(("MSG-", "EP-", "SCH-")) and feature[-3:].isdigit() for feature in rule.features)
+    assert all(feature.startswith(("MSG-", "EP-", "SCH-", "D5M-")) and feature[-3:].isdigit() for feature in rule.features)
 
 
 def test_what_is_inherited_is_reported_where_it_is_written() -> None:
