@@ -60,3 +60,13 @@ def test_bad_settings_are_one_sentence(
 def test_every_setting_is_described_and_the_defaults_hold() -> None:
     assert all(describe(name) for name in FIELDS)
     assert load_settings(None, {}, Path("/")) == Settings()
+
+
+def test_secrets_are_not_told(tmp_path: Path) -> None:
+    environ = {"POSTROOM_WEBHOOK_SECRET": "open sesame"}
+    assert load_settings(None, environ, tmp_path).webhook_secret == "open sesame"
+    assert "sesame" not in str(explain_settings(environ, tmp_path))
+    (tmp_path / "postroom.toml").write_text('webhook_secret = ["open sesame"]')
+    with pytest.raises(BadSetting) as refused:
+        load_settings(None, {}, tmp_path)
+    assert "sesame" not in str(refused.value)

@@ -83,6 +83,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["strict", "absent"],
         Meta(description="What a null in an optional payload member means: strict (an error) or absent."),
     ] = "strict"
+    sink_hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="Hosts that events of subscriptions may go to; `*` means any. None by default."),
+    ] = ()
+    sink_private: Annotated[
+        bool, Meta(description="Allow sinks at private and loopback addresses, and sinks without TLS.")
+    ] = False
+    sink_handshake: Annotated[
+        bool, Meta(description="Ask an HTTP sink for its consent (web hook validation) before it gets events.")
+    ] = True
+    webhook_origin: Annotated[
+        str, Meta(description="Name by which HTTP sinks know this service. Empty: the host of the registry's URL.")
+    ] = ""
+    webhook_secret: Annotated[
+        str, Meta(description="Key that deliveries over HTTP are signed with. Empty: they are not signed.")
+    ] = ""
+    delivery_patience_s: Annotated[
+        float,
+        Meta(gt=0, description="How long an event is tried before its subscription waits for a person, in seconds."),
+    ] = 86400.0
     inbound: Annotated[
         Literal["accept", "refuse"],
         Meta(description="Whether other catalogs may push into this one, or none: a governed hub refuses."),
@@ -113,6 +133,8 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
+SECRETS = frozenset({"webhook_secret"})
+HIDDEN = "…"
 
 
 def load_settings(
@@ -130,9 +152,14 @@ def explain_settings(environ: Mapping[str, str] | None = None, folder: Path | No
     found = _collect(None, environ, folder)
     settings = Settings(**{name: value for name, (value, _) in found.items()})
     return [
-        Origin(name, getattr(settings, name), found[name][1] if name in found else "default", describe(name))
+        Origin(name, _told(settings, name), found[name][1] if name in found else "default", describe(name))
         for name in FIELDS
     ]
+
+
+def _told(settings: Settings, name: str) -> Any:
+    value = getattr(settings, name)
+    return HIDDEN if value and name in SECRETS else value
 
 
 def describe(name: str) -> str:
@@ -225,4 +252,5 @@ def _convert(name: str, value: Any, place: str) -> Any:
     try:
         return msgspec.convert(value, FIELDS[name].type, strict=False)
     except msgspec.ValidationError:
-        raise BadSetting(f"{value!r} does not fit; {name} is {allowed(name)}.", place=place) from None
+        shown = "this" if name in SECRETS else repr(value)
+        raise BadSetting(f"{shown} does not fit; {name} is {allowed(name)}.", place=place) from None

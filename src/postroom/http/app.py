@@ -23,6 +23,7 @@ from postroom.model.types import Model
 from postroom.registry.capabilities import Access, Capabilities
 from postroom.registry.paging import Cursor
 from postroom.registry.problems import RegistryProblem
+from postroom.replication.dispatcher import Dispatcher
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -39,7 +40,10 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        dispatcher = Dispatcher(store, settings)
+        dispatcher.start()
         yield
+        dispatcher.stop()
         store.close()
 
     edge, others = Edge(store, settings), Starlette(lifespan=lifespan)

@@ -13,6 +13,7 @@ import msgspec
 from postroom.http.calls import Answer, Call
 from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
 from postroom.http.replication import answer_replication
+from postroom.http.subscriptions import answer_subscriptions
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -22,6 +23,7 @@ MOUNTS: dict[str, Mount] = {
     "messagecatalog": answer_catalog,
     "messagedefinition": answer_lookup,
     "replication": answer_replication,
+    "subscriptions": answer_subscriptions,
 }
 
 

@@ -7,7 +7,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -294,6 +294,18 @@ class SqliteStore:
         with self._watching:
             return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
 
+    def claim(self, name: str) -> AbstractContextManager[None] | None:
+        """A lock on a file beside the database, in the one way that SQLite has on every system: a transaction."""
+        connection = sqlite3.connect(
+            f"{self._path}-{name}", timeout=0, isolation_level=None, check_same_thread=False, cached_statements=0
+        )
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            connection.close()
+            return None
+        return _held(connection)
+
     def close(self) -> None:
         """Close all connections."""
         while self._open:
@@ -322,6 +334,14 @@ class SqliteStore:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
+
+
+@contextmanager
+def _held(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        connection.close()
 
 
 def _check_folder(path: Path) -> None:

@@ -1,0 +1,142 @@
+"""The thread that delivers: it watches the change log and gives every subscription with something to send a worker.
+
+Among several server processes one has the claim and dispatches; another takes over when that one is gone.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import time
+
+from postroom.registry.transaction import Transaction
+from postroom.replication import subscribing
+from postroom.replication.delivery import Delivery
+from postroom.replication.desk import Desk, Stopped
+from postroom.replication.labour import Workers
+from postroom.replication.progress import Policy
+from postroom.replication.sinks.sink import DeliveryFailed, Sink
+from postroom.replication.sinks.table import open_sink
+from postroom.replication.subscriptions import Subscription
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+LOG = logging.getLogger("postroom.delivery")
+POLL_SECONDS = 0.1
+PAUSE_SECONDS = 1.0
+IDLE_SECONDS = 20.0
+MOST_WORKERS = 64
+
+
+class Dispatcher:
+    """Delivers the events of a store's subscriptions, from `start` to `stop`."""
+
+    def __init__(self, store: Store, settings: Settings, policy: Policy | None = None) -> None:
+        self._settings = settings
+        self._policy = policy or Policy.of(settings)
+        self._desk = Desk(store)
+        self._stopping = threading.Event()
+        self._workers = Workers(MOST_WORKERS)
+        self._thread = threading.Thread(target=self._run, name="postroom-dispatcher", daemon=True)
+        self._deliveries: dict[str, Delivery] = {}
+        self._busy: set[str] = set()
+        self._bodies: dict[str, bytes] = {}
+        self._has_skipped = False
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Deliver no more; a sink that is being waited for is left alone, and nobody touches the store any more."""
+        self._stopping.set()
+        self._thread.join(5)
+        self._desk.close()
+
+    def _run(self) -> None:
+        try:
+            with self._desk.claimed(self._stopping):
+                self._watch()
+        except Stopped:
+            return
+
+    def _watch(self) -> None:
+        version = -1
+        newest = ""
+        while not self._stopping.wait(POLL_SECONDS):
+            try:
+                present = self._desk.version()
+                if present != version or self._has_skipped:
+                    newest = self._refresh()
+                    version = present
+                self._dispatch(newest)
+            except Stopped:
+                return
+            except Exception:
+                LOG.exception("deliveries are held up")
+                self._stopping.wait(PAUSE_SECONDS)
+
+    def _refresh(self) -> str:
+        """Take over what clients have changed; the mark of the newest change."""
+        with self._desk.read() as tx:
+            bodies = dict(tx.records(subscribing.SUBSCRIPTION))
+            self._has_skipped = bool(self._busy)
+            for subscription_id, body in bodies.items():
+                if subscription_id not in self._busy:
+                    self._take_over(tx, subscription_id, body)
+            newest = tx.last_change()
+        for gone in [known for known in self._deliveries if known not in bodies and known not in self._busy]:
+            self._deliveries.pop(gone).close()
+            self._bodies.pop(gone, None)
+        return newest.mark if newest else ""
+
+    def _take_over(self, tx: Transaction, subscription_id: str, body: bytes) -> None:
+        progress = subscribing.read_progress(tx, subscription_id)
+        known = self._deliveries.get(subscription_id)
+        if known is not None and self._bodies[subscription_id] == body and known.progress.revision == progress.revision:
+            return
+        if known is not None:
+            known.close()
+        subscription = subscribing.read(tx, subscription_id)
+        self._bodies[subscription_id] = body
+        self._deliveries[subscription_id] = Delivery(
+            subscription, progress, self._desk.batch, self._desk.note, self._policy, self._stopping
+        )
+
+    def _dispatch(self, newest: str) -> None:
+        now, idle = time.time(), time.monotonic() - IDLE_SECONDS
+        for subscription_id, delivery in self._deliveries.items():
+            if subscription_id in self._busy:
+                continue
+            progress = delivery.progress
+            if delivery.is_stopped or (progress.cursor == newest and progress.status == "active"):
+                if delivery.used < idle:
+                    delivery.close()
+                continue
+            if progress.due <= now:
+                self._busy.add(subscription_id)
+                self._workers.submit(functools.partial(self._work, subscription_id, delivery))
+
+    def _work(self, subscription_id: str, delivery: Delivery) -> None:
+        before = delivery.progress.status
+        try:
+            callback = (
+                f"{delivery.subscription.base}/-/subscriptions/{subscription_id}/confirm?key={delivery.progress.key}"
+            )
+            delivery.work(self._open, callback)
+        except Stopped:
+            return
+        except Exception:
+            LOG.exception("the delivery of subscription %s failed", subscription_id)
+            delivery.fail(DeliveryFailed("the delivery failed for a reason that the log of the service tells"))
+        finally:
+            self._busy.discard(subscription_id)
+        if delivery.progress.status != before:
+            LOG.info(
+                "subscription %s is %s now. %s", subscription_id, delivery.progress.status, delivery.progress.error
+            )
+
+    def _open(self, subscription: Subscription) -> Sink:
+        keep = functools.partial(self._desk.keep, subscription.id, subscription.sinkcredential)
+        return open_sink(subscription, self._settings, keep)

@@ -1,0 +1,1 @@
+"""Where the events of subscriptions go: one module for each protocol."""

@@ -1,0 +1,46 @@
+"""What every sink offers, and how it says that an event did not arrive."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+Event = dict[str, Any]
+Verdict = Literal["retry", "refused", "gone"]
+
+
+class DeliveryFailed(Exception):
+    """An event that did not arrive.
+
+    `retry` means that a later attempt may do, not before `after` seconds where the sink says so; `refused` that trying
+    again would change nothing; `gone` that the sink wants no events any more.
+    """
+
+    def __init__(self, sentence: str, verdict: Verdict = "retry", after: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.verdict = verdict
+        self.after = after
+
+
+class Permission(msgspec.Struct, frozen=True):
+    """A sink's consent; `rate` is how many requests a minute it takes, 0 for any number."""
+
+    rate: int = 0
+
+
+class Sink(Protocol):
+    """The way to a subscriber. One thread at a time uses it."""
+
+    def confirm(self, callback: str) -> Permission:
+        """Ask whether events are welcome; a refusal is DeliveryFailed. `callback` is where the answer may be given."""
+
+    def send(self, event: Event) -> None:
+        """Deliver one event and wait until it has arrived, or raise DeliveryFailed."""
+
+    def rest(self) -> None:
+        """There is nothing more to send for now: give back what cannot stay open unattended."""
+
+    def close(self) -> None:
+        """Give back everything."""
