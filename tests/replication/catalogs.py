@@ -12,6 +12,7 @@ from typing import Any
 from postroom.http.app import create_app
 from postroom.http.workers import Announcing, configuration
 from postroom.replication.deciding import Policy
+from postroom.replication.guarding import guarded
 from postroom.replication.links import Link
 from postroom.replication.pulling import Pull, Report
 from postroom.replication.scopes import Scope
@@ -20,6 +21,8 @@ from postroom.replication.sides.store import StoreSide
 from postroom.replication.verifying import Difference, differences
 from postroom.settings import Settings
 from postroom.store import open_store
+from postroom.store.interface import Store
+from postroom.store.rules import RULES
 from tests.registry.conftest import Desk
 
 
@@ -61,13 +64,17 @@ def verify(source: Source, target: Target, link: str = "link", scope: Scope | No
     return list(differences(source, target, Link(id=link, scope=scope or Scope())))
 
 
+def _opened(kitchen: Kitchen, settings: Settings) -> Store:
+    return open_store(kitchen.url, rules=guarded(RULES, settings))
+
+
 @contextmanager
 def served(kitchen: Kitchen, settings: Settings | None = None) -> Iterator[str]:
     """The service over a catalog, in a thread of this process; its URL."""
     settings = settings or Settings()
     started = threading.Event()
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Announcing(configuration(settings, lambda: create_app(open_store(kitchen.url), settings)), started.set)
+    server = Announcing(configuration(settings, lambda: create_app(_opened(kitchen, settings), settings)), started.set)
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()

@@ -149,7 +149,7 @@ def test_a_service_is_pulled_from_and_pushed_to(here: Kitchen, there: Kitchen, u
         assert len(pull(here.side, target).outcome.taken) == 2
         assert pull(here.side, target).unchanged
     entry = third.side.entries(["/messagegroups/ovens"])["/messagegroups/ovens/messages/bread.baked"]
-    assert (entry.authority, entry.imported) == (url, True)
+    assert (entry.authority, entry.imported) == (url + "/messagecatalog", True)
 
 
 def test_another_registry_at_the_same_address_is_a_mistake(here: Kitchen, there: Kitchen, tmp_path: Path) -> None:

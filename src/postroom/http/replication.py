@@ -12,9 +12,10 @@ from postroom.errors import BadFlag
 from postroom.http.calls import Answer, Call
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.applying import STATES, Batch
+from postroom.replication.origins import Origin
 from postroom.replication.scopes import Scope, parse_scope
 from postroom.replication.sides.postroom import MOST_UNITS, MOUNT, UnitPage
-from postroom.replication.sides.side import Changes
+from postroom.replication.sides.side import Changes, Overview
 from postroom.replication.sides.store import StoreSide
 from postroom.replication.units import Unit
 from postroom.settings import Settings
@@ -24,6 +25,10 @@ MOST_BYTES = 8_000_000
 NAME = MOUNT.rpartition("/")[2]
 
 Kind = TypeVar("Kind")
+
+# msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
+for _kind in (Batch, Origin, Overview, UnitPage, list[str]):
+    msgspec.json.Decoder(_kind)
 
 
 def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:

@@ -96,15 +96,18 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     from postroom.http.app import create_app
+    from postroom.replication.guarding import guarded
     from postroom.store.opening import open_store
     from postroom.store.retention import Retention
+    from postroom.store.rules import RULES
 
     logs.apply()
     if os.getpid() != parent:
         threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
-        return create_app(open_store(settings.db, settings.model, retention=retention), settings)
+        rules = guarded(RULES, settings)
+        return create_app(open_store(settings.db, settings.model, retention=retention, rules=rules), settings)
     except PostroomError as error:
         logging.getLogger("postroom.http").error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
         sys.exit(STARTUP_FAILURE)

@@ -25,6 +25,9 @@ def timestamp() -> str:
 class Interaction:
     """The frame of one write; `finish` puts the change log and the history into the same transaction."""
 
+    replicates = False
+    """Whether it brings what other registries wrote, instead of being a write of somebody here."""
+
     def __init__(self, tx: Transaction, *, now: str = "", actor: str = "", correlation: str = "") -> None:
         self.tx = tx
         self.rules = tx.rules
@@ -92,6 +95,8 @@ class Interaction:
     def finish(self) -> list[Change]:
         """Write the change log and the history; the rows in the order in which entities were first touched."""
         self.settle()
+        if not self.replicates and "/model" not in self._notes:
+            self.rules.guard(self.tx, self._before)
         changes = []
         for row in Changelog(self.tx, self._before, self._removed, self._notes).rows():
             change = self._change(row)

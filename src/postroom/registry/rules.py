@@ -75,6 +75,10 @@ def take_as_written(kind: GroupType | ResourceType, body: Body) -> tuple[Body, l
     return body, []
 
 
+def allow_changes(tx: Any, before: Mapping[str, Any]) -> None:
+    """Let everything be changed."""
+
+
 def allow_everything(kind: GroupType, group: Body) -> Iterable[Violation]:
     """Demand nothing."""
     return ()
@@ -102,6 +106,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """A Version as it is written, with the words of older texts replaced."""
     documents: DocumentRules = NoDocumentRules()
     """What is known about the formats of documents."""
+    guard: Callable[[Any, Mapping[str, Any]], None] = allow_changes
+    """Refuses a write that nobody here may do: the transaction at its end, and the entities as they were before."""
 
     def of(self, kind: GroupType) -> GroupRules:
         """The rules on one Group type."""

@@ -10,13 +10,14 @@ import msgspec
 from postroom.model.scalars import normal_timestamp
 from postroom.model.types import Model, ResourceType
 from postroom.registry import operations
-from postroom.registry.authority import AUTHORITY, VERSION_URI, has_room, version_uri
+from postroom.registry.authority import AUTHORITY, VERSION_URI, Provenance, has_room, keep_beside, version_uri
 from postroom.registry.entities import Entity
 from postroom.registry.interaction import Interaction
 from postroom.registry.places import Place, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.deciding import Policy, Verdict, decide, decide_gone, stamp_after
+from postroom.replication.naming import plain_path
 from postroom.replication.origins import Origin, origin_of, put_origin
 from postroom.replication.reading import read_unit, registry_id
 from postroom.replication.units import PROVENANCE, TIMES, Tree, Unit, is_group
@@ -120,6 +121,7 @@ class _Applying:
         self.interaction.finish()
         for unit, before in self.arrived:
             put_origin(self.tx, unit.xid, self._origin(unit, before))
+            self._keep_beside(unit)
 
     def _take(self, unit: Unit) -> None:
         local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
@@ -147,6 +149,15 @@ class _Applying:
         operations.delete(self.interaction, resolve(self.model, xid), None, None, "")
         put_origin(self.tx, xid, msgspec.structs.replace(origin, deleted=True))
         self.outcome.deleted.append(xid)
+
+    def _keep_beside(self, unit: Unit) -> None:
+        """Keep the provenance of Versions whose model has no attributes for it."""
+        if unit.is_group or has_room(resolve(self.model, unit.xid).resource):
+            return
+        for version_id in unit.body.get("versions") or ():
+            entity = self.tx.entity(f"{unit.xid}/versions/{version_id}")
+            if entity is not None:
+                keep_beside(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
 
     def _digest(self, xid: str) -> str:
         unit = read_unit(self.tx, xid)
@@ -176,6 +187,8 @@ def _comes_nearer(origin: Origin, unit: Unit, link: str) -> bool:
 
 class Arrival(Interaction):
     """An interaction whose entities keep the times they have at their home, also where a write would renew them."""
+
+    replicates = True
 
     def __init__(self, tx: Transaction, actor: str) -> None:
         super().__init__(tx, actor=actor)
@@ -227,14 +240,14 @@ def with_versions_named(unit: Unit) -> Tree:
     """A Resource whose Versions have their authority and their absolute URI (S002 2.2.4, 2.2.5)."""
     if "versions" not in unit.body:
         return unit.body
-    authority = unit.entry.authority
     versions = {
-        one: {AUTHORITY: authority, VERSION_URI: version_uri(authority, version_path(unit, one)), **version}
+        one: {AUTHORITY: unit.entry.authority, VERSION_URI: uri_of(unit, one), **version}
         for one, version in unit.body["versions"].items()
     }
     return {**unit.body, "versions": versions}
 
 
-def version_path(unit: Unit, version_id: str) -> str:
-    """What a Version is called below its authority."""
-    return f"{(unit.entry.path or unit.xid).removeprefix('/')}/versions/{version_id}"
+def uri_of(unit: Unit, version_id: str) -> str:
+    """What a Version is called in every catalog that has a copy of it."""
+    path = plain_path(unit.entry.path or unit.xid, version_id)
+    return unit.uris.get(version_id) or version_uri(unit.entry.authority, path)

@@ -89,7 +89,7 @@ class Pull:
         return found if found is not None else Overview(home="", authority="")
 
     def _is_as_it_was(self, here: Overview) -> bool:
-        return bool(self.state.mine) and self.state.mine == fingerprint(here)
+        return bool(self.state.mine) and self.state.mine == fingerprint(here) and not self.link.policy.adopts
 
     def _check_home(self, there: Overview) -> None:
         if self.state.home and self.state.home != there.home:
@@ -119,7 +119,8 @@ class Pull:
 
     def _is_in_step(self, xid: str, theirs: dict[str, GroupDigest], ours: dict[str, GroupDigest]) -> bool:
         pair = self._pair(xid, theirs, ours)
-        return pair[0] == pair[1] != "" or self.state.groups.get(xid) == pair
+        is_settled = self.state.groups.get(xid) == pair and not self.link.policy.adopts
+        return is_settled or pair[0] == pair[1] != ""
 
     def _pair(self, xid: str, theirs: dict[str, GroupDigest], ours: dict[str, GroupDigest]) -> tuple[str, str]:
         source, target = theirs.get(xid), ours.get(self.scope.there(xid))

@@ -21,7 +21,7 @@ class Scope(msgspec.Struct, frozen=True):
     renames: tuple[tuple[str, str], ...] = ()
 
     def covers(self, xid: str) -> bool:
-        """Whether a unit at the source belongs to the part; a definition brings its Group along where that is missing."""
+        """Whether a unit at the source belongs to the part; a definition brings its Group along if that is missing."""
         return self.xid == "/" or xid == self.xid or xid.startswith(self.xid + "/") or xid == group_xid(self.xid)
 
     def covers_whole(self, group: str) -> bool:

@@ -61,6 +61,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     xid: str
     body: Tree
     entry: Entry
+    uris: dict[str, str] = {}
+    """What its Versions are called everywhere, by their ids; where nothing is said, by their place at the source."""
 
     @property
     def is_group(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -14,7 +15,7 @@ from postroom.replication.scopes import Scope
 from postroom.replication.sides.client import Client
 from postroom.replication.sides.side import UNKNOWN, Changes, Overview
 from postroom.replication.sides.trees import group_unit, resource_unit, shapes_in
-from postroom.replication.units import Entry, Shapes, Tree, Unit, group_xid, is_group
+from postroom.replication.units import Entry, ResourceShape, Shapes, Tree, Unit, group_xid, is_group
 
 _MOST_PAGES = 100_000
 
@@ -119,7 +120,18 @@ class PlainSide:
         if not meta.get("xref"):
             inlined = seen.get("versions")
             versions = inlined if isinstance(inlined, dict) else self._members(f"{xid}/versions", inline=True)
+        if shape.hasdocument and "inline" not in self._flags:
+            versions = {one: self._with_document(f"{xid}/versions/{one}", v, shape) for one, v in versions.items()}
         return self._spoken_for(resource_unit(xid, seen, meta, versions, shape, self.home))
+
+    def _with_document(self, xid: str, version: Tree, shape: ResourceShape) -> Tree:
+        """A Version whose document is asked for on its own, unless it is elsewhere."""
+        if any(shape.singular + end in version for end in ("url", "proxyurl")):
+            return version
+        reply = self.client.ask("GET", path_of(xid))
+        if not reply.is_fine or not reply.body:
+            return version
+        return {**version, shape.singular + "base64": base64.b64encode(reply.body).decode()}
 
     def _members(self, xid: str, inline: bool = False) -> dict[str, Any]:
         """A whole collection, page by page."""

@@ -94,7 +94,7 @@ class PostroomSide:
         self._client.json(reply, MOUNT + path)
         try:
             return msgspec.json.decode(reply.body, type=kind)
-        except msgspec.ValidationError as error:
+        except msgspec.DecodeError as error:
             raise ServiceRefused(f"{MOUNT}{path} answers something else: {error}.", place=self.name) from None
 
 

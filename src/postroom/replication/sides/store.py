@@ -14,6 +14,7 @@ from postroom.replication.applying import STATES, Batch, Outcome, apply_batch
 from postroom.replication.cursors import LAST
 from postroom.replication.digests import DigestIndex, index_of, root_digest
 from postroom.replication.feed import MOST_CHANGES, page_of
+from postroom.replication.naming import implied_authority, version_uris
 from postroom.replication.reading import read_unit, registry_id
 from postroom.replication.scopes import Scope
 from postroom.replication.sides.side import Changes, Overview
@@ -47,7 +48,7 @@ class StoreSide:
         with self.store.read() as tx:
             authority = self.authority(tx)
             found = {xid: one for group in groups for xid, one in self._index.entries(tx, group).items()}
-        return {xid: self._spoken_for(entry, authority) for xid, entry in found.items()}
+        return {xid: self._spoken_for(xid, entry, authority) for xid, entry in found.items()}
 
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units."""
@@ -56,7 +57,8 @@ class StoreSide:
             for xid in xids:
                 unit = read_unit(tx, xid)
                 if unit is not None:
-                    yield msgspec.structs.replace(unit, entry=self._spoken_for(unit.entry, authority))
+                    entry = self._spoken_for(xid, unit.entry, authority)
+                    yield msgspec.structs.replace(unit, entry=entry, uris=version_uris(tx, unit, authority))
 
     def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
         """The units that changed after a cursor."""
@@ -87,9 +89,9 @@ class StoreSide:
         """Who is responsible for what was written here."""
         return self._authority or f"urn:xregistry:{registry_id(tx)}"
 
-    def _spoken_for(self, entry: Entry, authority: str) -> Entry:
+    def _spoken_for(self, xid: str, entry: Entry, base: str) -> Entry:
         home = self._home if self._home and not entry.imported else entry.home
-        return msgspec.structs.replace(entry, home=home, authority=entry.authority or authority)
+        return msgspec.structs.replace(entry, home=home, authority=entry.authority or implied_authority(base, xid))
 
 
 def overview_of(tx: Transaction, index: DigestIndex, scope: Scope, authority: str) -> Overview:
