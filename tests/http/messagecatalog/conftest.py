@@ -1,15 +1,26 @@
-"""The catalog over an empty registry, in this process."""
+"""The catalog in this process, over one registry for the tests of a module; each test finds it empty."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
 from postroom.http.app import create_app
 from postroom.settings import Settings
-from postroom.store.interface import Store
+from postroom.store import open_store
 from tests.http.messagecatalog.desk import CatalogDesk
 
 
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogDesk]:
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('catalog')}/registry.db") as store:
+        yield CatalogDesk(create_app(store, Settings()))
+
+
 @pytest.fixture
-def catalog(store: Store) -> CatalogDesk:
-    return CatalogDesk(create_app(store, Settings()))
+def catalog(opened: CatalogDesk) -> CatalogDesk:
+    for kind in ("messagegroups", "schemagroups"):
+        if opened.ask("GET", f"/{kind}").json:
+            assert opened.ask("DELETE", f"/{kind}").status == 204
+    return opened

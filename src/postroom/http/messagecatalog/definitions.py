@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from postroom.http.answers import correlated
 from postroom.http.calls import Answer
 from postroom.http.messagecatalog.attributes import Given, attribute_headers, read_attributes
 from postroom.http.messagecatalog.formats import canonical, group_format
@@ -119,7 +120,8 @@ def _added(visit: Visit, states: list[State], given: Given, original: Original, 
         keep_beside(tx, entity, provenance)
     keep(tx, entity, original)
     interaction.finish()
-    return _told(Version(tx, visit.base, place.xid, states_of(tx, place.xid)[-1]), 201)
+    version = Version(tx, visit.base, place.xid, states_of(tx, place.xid)[-1])
+    return correlated(_told(version, 201), interaction, visit.settings)
 
 
 def _provenance(visit: Visit, states: list[State], given: Given) -> Provenance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroom.http.answers import correlated
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer
 from postroom.http.messagecatalog.formats import canonical, group_format, note_format, selectors
@@ -45,7 +46,8 @@ def put_group(visit: Visit) -> Answer:
     interaction.finish()
     headers = {"Location": visit.base + path_of(visit.place.xid).removeprefix(CATALOG)} if is_new else {}
     shown = _shown(visit, required(visit.tx, visit.place.xid))
-    return Answer(status=201 if is_new else 200, headers=headers, json=shown)
+    made = Answer(status=201 if is_new else 200, headers=headers, json=shown)
+    return correlated(made, interaction, visit.settings)
 
 
 def delete(visit: Visit) -> Answer:
@@ -53,7 +55,7 @@ def delete(visit: Visit) -> Answer:
     interaction = Interaction(visit.tx)
     operations.delete(interaction, visit.place, None, None, "")
     interaction.finish()
-    return Answer(status=204)
+    return correlated(Answer(status=204), interaction, visit.settings)
 
 
 def _shown(visit: Visit, group: Entity) -> dict[str, Any]:
