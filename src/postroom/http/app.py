@@ -14,11 +14,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from postroom.http.addresses import Addresses
 from postroom.http.bodies import MEGABYTE, read_body
 from postroom.http.cache import AnswerCache
-from postroom.http.calls import Answer, Call, parse_query
+from postroom.http.calls import Answer, Call, Stream, parse_query
 from postroom.http.dispatch import answer, refuse
 from postroom.http.messages import MakeOrder
-from postroom.http.representations import Representation, matches, represent, takes_gzip
-from postroom.http.sharing import refuse_foreign_writes, sharing_headers
+from postroom.http.representations import RawHeaders, Representation, matches, represent, takes_gzip
+from postroom.http.sharing import READING, refuse_foreign_writes, sharing_headers
+from postroom.http.streams import Streams
 from postroom.model.types import Model
 from postroom.registry.capabilities import Access, Capabilities
 from postroom.registry.paging import Cursor
@@ -28,6 +29,7 @@ from postroom.settings import Settings
 from postroom.store.interface import Store
 
 NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
+STREAM_TYPE = b"text/event-stream"
 UNKNOWN_BASE = "http://localhost"
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
@@ -66,12 +68,15 @@ class Edge:
         self._addresses = Addresses(settings.trusted_proxies)
         self._origins = frozenset(settings.cors_origins)
         self._cache = AnswerCache(settings.cache_mb * MEGABYTE)
+        self._streams = Streams(store, settings.max_streams)
 
     async def answer_kept(self, scope: Scope, send: Send) -> bool:
         """Answer a GET whose answer is kept from the present state; False when there is none."""
         if scope["method"] != "GET" or not self._cache:
             return False
         headers = _first_headers(scope)
+        if STREAM_TYPE in headers.get(b"accept", b""):
+            return False
         try:
             base = self._addresses.base(scope, headers)
         except RegistryProblem:
@@ -99,8 +104,13 @@ class Edge:
             await self._send(represent(refuse(problem, call), call.method, gzips=False), call, send)
             return
         state = self._store.version()
-        made, is_kept = await run_in_threadpool(self._make, call)
-        if is_kept:
+        made, given = await run_in_threadpool(self._make, call)
+        if given.stream is not None:
+            await self._stream(given.stream, made, call, scope, receive, send)
+            return
+        if call.method not in READING:
+            self._streams.nudge()
+        if _is_kept(given, call):
             self._cache.put(_key(call.base, scope, _first_headers(scope)), state, made)
         await self._send(made, call, send)
 
@@ -119,10 +129,19 @@ class Edge:
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
         )
 
-    def _make(self, call: Call) -> tuple[Representation, bool]:
+    async def _stream(
+        self, stream: Stream, made: Representation, call: Call, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if self._streams.is_full:
+            busy = RegistryProblem("server_busy", call.path, headers={"retry-after": "10"})
+            await self._send(represent(refuse(busy, call), call.method, gzips=False), call, send)
+            return
+        headers = [(name, value) for name, value in made.headers if name != b"etag"]
+        await self._streams.serve(stream, headers + self._sharing(call), scope, receive, send)
+
+    def _make(self, call: Call) -> tuple[Representation, Answer]:
         given = answer(call, self._store, self._settings)
-        made = represent(given, call.method, takes_gzip(call.header("accept-encoding") or ""))
-        return made, _is_kept(given, call)
+        return represent(given, call.method, takes_gzip(call.header("accept-encoding") or "")), given
 
     async def _send(self, made: Representation, call: Call, send: Send) -> None:
         condition = call.header("if-none-match") if made.etag else None
@@ -130,12 +149,15 @@ class Edge:
         if condition is not None and matches(condition, made.etag):
             headers = [(name, value) for name, value in headers if name not in NOT_MODIFIED_HEADERS]
             status, body = 304, b""
-        for name, value in sharing_headers(call, self._origins).items():
-            headers.append((name.lower().encode(), value.encode("latin-1")))
+        headers += self._sharing(call)
         if status not in (204, 304):
             headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if call.method == "HEAD" else body})
+
+    def _sharing(self, call: Call) -> RawHeaders:
+        shared = sharing_headers(call, self._origins)
+        return [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
 
 
 def _path(scope: Scope) -> str:

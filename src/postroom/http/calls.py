@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -24,6 +24,25 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return next((value for key, value in self.headers if key == name), None)
 
 
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of an answer that goes on."""
+
+    data: bytes
+    more: bool = False
+    """Whether there is more to send at once."""
+    ends: bool = False
+
+
+class Stream(Protocol):
+    """An answer that goes on; `pull` may take its time in a thread."""
+
+    def pull(self) -> Piece:
+        """What is to be sent now, perhaps nothing."""
+
+    def beat(self) -> bytes:
+        """What is sent when nothing happened for a while."""
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What goes back: a JSON value, or bytes."""
 
@@ -33,6 +52,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes = b""
     cacheable: bool = True
     """Whether the answer to a GET depends on nothing but the store's state."""
+    stream: Stream | None = None
+    """What follows the head, piece by piece, instead of a body."""
     after: Callable[[Answer], Answer] | None = None
     """What completes the answer once the transaction is over: fetching from elsewhere must not hold it."""
 

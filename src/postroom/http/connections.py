@@ -14,6 +14,7 @@ from uvicorn.server import ServerState
 from postroom.http.calls import Call
 from postroom.http.dispatch import refuse
 from postroom.http.representations import represent
+from postroom.http.streams import STOP
 from postroom.http.targets import origin_form, with_encoded_line
 from postroom.registry.problems import RegistryProblem
 
@@ -62,6 +63,14 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Begin to stop: an answer that would go on for ever is told to end."""
+        super().shutdown()
+        if self.cycle is not None and not self.cycle.response_complete:
+            stop: Any = self.cycle.scope.get(STOP)
+            if stop is not None:
+                stop()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's closes at once
         """A client that has said everything still wants its answer."""

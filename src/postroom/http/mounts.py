@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.calls import Answer, Call
+from postroom.http.changes import answer_changes
 from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
 from postroom.http.replication import answer_replication
 from postroom.http.subscriptions import answer_subscriptions
@@ -20,6 +21,7 @@ from postroom.store.interface import Store
 Mount = Callable[[Call, Store, Settings], Answer]
 
 MOUNTS: dict[str, Mount] = {
+    "changes": answer_changes,
     "messagecatalog": answer_catalog,
     "messagedefinition": answer_lookup,
     "replication": answer_replication,

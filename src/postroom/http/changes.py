@@ -1,0 +1,161 @@
+"""`/changes`: the change log as a page of events, as an audit with values, or as a stream that goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
+from postroom.http.calls import Answer, Call, Piece
+from postroom.model.names import is_entity_id
+from postroom.registry.problems import RegistryProblem
+from postroom.replication.audit import entry_of
+from postroom.replication.events import events_of
+from postroom.replication.feed import MOST_CHANGES, page_of
+from postroom.replication.readers import note_reader
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+NAME = "/changes"
+METHODS = "GET, HEAD, OPTIONS"
+STREAM_TYPE = "text/event-stream"
+USUAL, MOST_AUDITED, MOST_STREAMED = 1000, 1000, 1000
+RETRY_MS = 2000
+STATUS: dict[type[PostroomError], int] = {CursorBroken: 400, CursorForeign: 409, CursorTooOld: 410}
+STREAM_HEADERS = {"Content-Type": STREAM_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a request asks for."""
+
+    after: str
+    limit: int
+    xid: str
+    values: bool
+
+
+def answer_changes(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a request to `/changes`."""
+    if call.path != "/":
+        raise RegistryProblem("api_not_found", NAME + call.path)
+    if call.method == "OPTIONS":
+        return Answer(headers={"Allow": METHODS, "Access-Control-Allow-Methods": METHODS})
+    if call.method not in ("GET", "HEAD"):
+        raise RegistryProblem("action_not_supported", NAME, action=call.method, headers={"allow": METHODS})
+    question = _question(call)
+    note_reader(store)
+    try:
+        if call.method == "GET" and STREAM_TYPE in (call.header("accept") or ""):
+            return _followed(call, question, store, settings)
+        return _page(call, question, store, settings)
+    except (CursorBroken, CursorForeign, CursorTooOld) as error:
+        raise _problem(error) from None
+
+
+def _question(call: Call) -> Question:
+    given = dict(reversed(call.query))
+    values = "values" in given
+    limit = min(_limit(given.get("limit")), MOST_AUDITED if values else MOST_CHANGES)
+    return Question(given.get("after", ""), limit, _xid(given.get("xid", "/")), values)
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return USUAL
+    if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) == 0:
+        raise RegistryProblem("bad_request", NAME, error_detail="limit must be a whole number from 1 on")
+    return int(text)
+
+
+def _xid(text: str) -> str:
+    """An xid, or a collection of entities; a Resource's meta is logged as the Resource."""
+    if text == "/":
+        return text
+    xid = text.removesuffix("/").removesuffix("/meta")
+    parts = xid.split("/")[1:]
+    if not text.startswith("/") or len(parts) > 6:
+        detail = "it begins with / and has at most six parts"
+        raise RegistryProblem("malformed_xid", NAME, xid=text, error_detail=detail)
+    if not all(map(is_entity_id, parts)):
+        raise RegistryProblem("malformed_xid", NAME, xid=text, error_detail="one of its parts is not legal")
+    return xid
+
+
+def _page(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
+    with store.read() as tx:
+        page = page_of(tx, question.after, question.limit, question.xid)
+        shown: dict[str, Any] = {}
+        if question.values:
+            shown["changes"] = [entry_of(tx, change) for change in page.changes]
+        else:
+            shown["events"] = list(page.events(tx, _root(call), names=settings.changes_name_attributes))
+    headers = {"Cache-Control": "no-cache"}
+    if page.more:
+        kept = [(name, value) for name, value in call.query if name != "after"]
+        query = urlencode([("after", page.cursor), *kept], quote_via=quote)
+        headers["Link"] = f"<{call.base}?{query}>;rel=next"
+    return Answer(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
+
+
+def _followed(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
+    if question.values or any(name == "limit" for name, _ in call.query):
+        raise RegistryProblem("bad_request", NAME, error_detail="a stream takes neither values nor limit")
+    after = call.header("last-event-id") or question.after
+    with store.read() as tx:
+        page_of(tx, after, 1)  # refused now, with a status, rather than in the stream
+    following = Following(store, after, question.xid, _root(call), settings.changes_name_attributes)
+    return Answer(headers=STREAM_HEADERS, stream=following, cacheable=False)
+
+
+class Following:
+    """Server-sent events from a cursor on; the id of each is the cursor to resume from."""
+
+    def __init__(self, store: Store, after: str, xid: str, base: str, names: bool) -> None:
+        self._store = store
+        self._cursor = after
+        self._xid = xid
+        self._base = base
+        self._names = names
+        self._told = ""
+        self._is_new = True
+
+    def pull(self) -> Piece:
+        """What happened since the last time."""
+        opening = f"retry: {RETRY_MS}\n\n".encode() if self._is_new else b""
+        self._is_new = False
+        try:
+            with self._store.read() as tx:
+                page = page_of(tx, self._cursor, MOST_STREAMED, self._xid)
+                events = [event for _, event in events_of(tx, page.changes, self._base, names=self._names)]
+        except (CursorForeign, CursorTooOld) as error:
+            document = msgspec.json.encode(_problem(error).document())
+            return Piece(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
+        self._cursor = page.cursor
+        if events:
+            self._told = events[-1]["id"]
+        frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), msgspec.json.encode(event)) for event in events]
+        return Piece(data=opening + b"".join(frames), more=page.more)
+
+    def beat(self) -> bytes:
+        """A sign of life; it moves the client's place on past changes that were not for it."""
+        if self._cursor == self._told:
+            return b":\n\n"
+        self._told = self._cursor
+        return f"id: {self._cursor}\n\n".encode()
+
+
+def _root(call: Call) -> str:
+    return call.base.removesuffix(NAME).removesuffix("/-")
+
+
+def _problem(error: PostroomError) -> RegistryProblem:
+    return RegistryProblem(
+        "bad_request",
+        NAME,
+        error_detail=error.sentence.rstrip("."),
+        detail=error.remedy,
+        status=STATUS[type(error)],
+        code=error.code,
+    )
