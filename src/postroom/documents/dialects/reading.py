@@ -62,7 +62,10 @@ class Reader:
             return _without_nothing(read, "schemas")
         if "definitions" in read:
             read["messages"] = read.pop("definitions")
-        read = read_endpoint(read, old=self.old) if kind == "endpoints" else read
+        if kind == "endpoints":
+            read = read_endpoint(read, old=self.old)
+            if self.old and "protocol" in read:
+                read["protocol"] = _protocol(read["protocol"])
         read = self._selectors(read)
         read["messages"] = changed(
             read.get("messages"), f"{place}/messages", lambda message, at: self._message(message, read, at)
