@@ -6,7 +6,7 @@ import msgspec
 
 from postroom.documents.dialects.detecting import dialect_of
 from postroom.documents.dialects.dialect import Loss, Note, Tree
-from postroom.documents.dialects.extras import put_back, with_extras, without_extras
+from postroom.documents.dialects.extras import gathered, put_back, with_extras, without_extras
 from postroom.documents.dialects.losses import losses
 from postroom.documents.dialects.rc import RC4
 from postroom.documents.dialects.table import DIALECTS
@@ -50,6 +50,7 @@ def translated(document: Tree) -> Tree:
 def write_tree(tree: Tree, name: str, *, extras: bool = True) -> Writing:
     """A tree in the words of a dialect."""
     dialect = DIALECTS[name]
+    tree = gathered(tree, dialect) if extras else tree
     plain = without_extras(tree, name if extras else "")
     document = dialect.from_rc4(plain)
     lost = [] if dialect is RC4 else losses(plain, dialect.to_rc4(document)[0], dialect)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Tree
-from postroom.documents.dialects.names import KINDS
+from postroom.documents.dialects.names import KINDS, RESOURCES
 from postroom.documents.dialects.walking import objects
 from postroom.model.pointers import pointer
 
@@ -42,6 +42,27 @@ def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     return kept
 
 
+def gathered(tree: Tree, dialect: Dialect) -> Tree:
+    """The tree with the extras that resources keep themselves (a service writes them so) beside their group."""
+    moved = dict(tree)
+    for kind in KINDS:
+        theirs = _theirs(RESOURCES[kind], dialect)
+        for name, group in objects(tree, kind).items():
+            found = list(_kept_below(objects(group, RESOURCES[kind]), (theirs,), dialect.name))
+            if found:
+                moved[kind] = {**moved[kind], name: {**group, ATTRIBUTE: [*_extras(group), *found]}}
+    return moved
+
+
+def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Iterator[Tree]:
+    for name, entity in collection.items():
+        steps = (*above, name)
+        yield from _kept_below(objects(entity, "versions"), (*steps, "versions"), dialect)
+        for extra in _extras(entity):
+            if extra.get("dialect") == dialect:
+                yield {**extra, "at": pointer(steps) + str(extra.get("at"))}
+
+
 def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     """A written document with the extras that its tree keeps for this dialect."""
     document = dict(document)
@@ -60,18 +81,28 @@ def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
 def without_extras(tree: Tree, dialect: str = "") -> Tree:
     """The tree without extras: those of one dialect, or all."""
 
-    def stripped(entity: Tree) -> Tree:
+    def stripped(entity: Tree, *below: str) -> Tree:
         left = [extra for extra in _extras(entity) if dialect and extra.get("dialect") != dialect]
-        plain = {name: value for name, value in entity.items() if name != ATTRIBUTE}
-        return {**plain, ATTRIBUTE: left} if left else plain
+        plain = {name: value for name, value in entity.items() if name != ATTRIBUTE or left}
+        if left:
+            plain[ATTRIBUTE] = left
+        for name in below[:1]:
+            if isinstance(plain.get(name), dict):
+                plain[name] = members(plain[name], *below[1:])
+        return plain
+
+    def members(collection: Tree, *below: str) -> Tree:
+        touched = {
+            name: stripped(one, *below)
+            for name, one in collection.items()
+            if isinstance(one, dict) and (ATTRIBUTE in one or (below and isinstance(one.get(below[0]), dict)))
+        }
+        return {**collection, **touched} if touched else collection
 
     plain = stripped(tree)
     for kind in KINDS:
         if isinstance(plain.get(kind), dict):
-            plain[kind] = {
-                name: stripped(group) if isinstance(group, dict) and ATTRIBUTE in group else group
-                for name, group in plain[kind].items()
-            }
+            plain[kind] = members(plain[kind], RESOURCES[kind], "versions")
     return plain
 
 
