@@ -12,6 +12,7 @@ import msgspec
 
 from postroom.http.calls import Answer, Call
 from postroom.http.changes import answer_changes
+from postroom.http.half.service import answer_half
 from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
 from postroom.http.replication import answer_replication
 from postroom.http.subscriptions import answer_subscriptions
@@ -26,6 +27,7 @@ MOUNTS: dict[str, Mount] = {
     "messagedefinition": answer_lookup,
     "replication": answer_replication,
     "subscriptions": answer_subscriptions,
+    "v0.5": answer_half,
 }
 
 

@@ -1,0 +1,141 @@
+"""What 0.5 demands of entities and 1.0 does not, or says in other words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, NoReturn
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.http.half.states import COMMON
+from postroom.messages.rules import USAGES
+from postroom.model.types import GroupType
+from postroom.protocols.table import canonical_protocol
+from postroom.registry.problems import RegistryProblem
+
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,62}\Z")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
+_TEXTS = ("name", "description", "createdBy", "modifiedBy", "docs", "type", "format", "channel", "origin")
+_CONFIG = {"protocol": str, "endpoints": list, "options": dict, "strict": bool}
+_WORDS = {str: "a text", list: "an array", dict: "an object", bool: "true or false"}
+
+
+def cleaned(document: Tree) -> Tree:
+    """An entity without attributes that have no value: a text that is empty is one that is missing."""
+    return {name: value for name, value in document.items() if value is not None and (name, value) not in _EMPTY}
+
+
+_EMPTY = [(name, "") for name in _TEXTS]
+
+
+def check_entity(document: Tree, subject: str) -> None:
+    """The rules on attributes that all entities can have."""
+    spellings = Counter(name.lower() for name in {*document, *COMMON})
+    doubled = next((name for name in document if spellings[name.lower()] > 1), None)
+    if doubled is not None:
+        _refuse(subject, doubled, "differs from another attribute in case only")
+    for name in _TEXTS:
+        _check_kind(document, name, str, subject)
+    _check_docs(document.get("docs"), "docs", subject)
+    tags = _check_kind(document, "tags", dict, subject) or {}
+    for tag, value in tags.items():
+        if not _TAG.match(tag):
+            _refuse(subject, f"tags.{tag}", "must be 1 to 63 letters, digits and - _ ., the first a letter or digit")
+        if not isinstance(value, str):
+            _refuse(subject, f"tags.{tag}", "must be a text")
+
+
+def check_group(kind: GroupType, document: Tree, subject: str) -> None:
+    """The rules on Groups."""
+    check_entity(document, subject)
+    if kind.plural == "messagegroups" and not document.get("format"):
+        raise RegistryProblem("required_attribute_missing", subject, list="format", pointer="/format")
+    if kind.plural == "endpoints":
+        _check_endpoint(document, subject)
+
+
+def _check_endpoint(document: Tree, subject: str) -> None:
+    if "usage" not in document:
+        raise RegistryProblem("required_attribute_missing", subject, list="usage", pointer="/usage")
+    if document["usage"] not in USAGES:
+        _refuse(subject, "usage", f"must be one of: {', '.join(USAGES)}")
+    if "origin" in document and not _SCHEME.match(document["origin"]):
+        _refuse(subject, "origin", "must be a URI")
+    references = _check_kind(document, "definitionGroups", list, subject) or []
+    if not all(isinstance(one, str) and one for one in references):
+        _refuse(subject, "definitionGroups", "must hold URI references")
+    deprecated = _check_kind(document, "deprecated", dict, subject) or {}
+    _check_docs(deprecated.get("docs"), "deprecated.docs", subject)
+    _check_config(_check_kind(document, "config", dict, subject), subject)
+
+
+def _check_config(config: Tree | None, subject: str) -> None:
+    if config is None:
+        return
+    for name, kind in _CONFIG.items():
+        _check_kind(config, name, kind, subject, "config.")
+    if not config.get("protocol"):
+        raise RegistryProblem("required_attribute_missing", subject, list="config.protocol", pointer="/config/protocol")
+    if not all(isinstance(one, str) and _SCHEME.match(one) for one in config.get("endpoints", ())):
+        _refuse(subject, "config.endpoints", "must hold absolute URIs")
+
+
+def check_definition(document: Tree, group: Tree, subject: str) -> None:
+    """The rules on message definitions; one that is borrowed has all from where it comes from."""
+    check_entity(document, subject)
+    if "uri" in document:
+        _check_kind(document, "uri", str, subject)
+        return
+    if "metadata" not in document:
+        raise RegistryProblem("required_attribute_missing", subject, list="metadata", pointer="/metadata")
+    _check_kind(document, "metadata", dict, subject)
+    for name in ("schemaformat", "schemaurl"):
+        _check_kind(document, name, str, subject)
+    if "schema" in document and "schemaurl" in document:
+        raise RegistryProblem("one_resource", subject, list="schema, schemaurl")
+    if ("schema" in document or "schemaurl" in document) and not document.get("schemaformat"):
+        raise RegistryProblem("required_attribute_missing", subject, list="schemaformat", pointer="/schemaformat")
+    check_format(document, group, subject)
+
+
+def with_format(document: Tree, group: Tree) -> Tree:
+    """A definition that does not say its format has that of its Group (C-07)."""
+    is_said = "format" in document or "uri" in document or "format" not in group
+    return document if is_said else {**document, "format": group["format"]}
+
+
+def check_format(document: Tree, group: Tree, subject: str) -> None:
+    """A definition has the format of its Group."""
+    given, wanted = document.get("format"), group.get("format")
+    if given and isinstance(wanted, str) and not _is_same(given, wanted):
+        _refuse(subject, "format", f"must be that of the group, {wanted}")
+
+
+def check_external(uri: Any, name: str, base: str, subject: str) -> None:
+    """A document elsewhere is outside of this registry (D5R-037)."""
+    if not isinstance(uri, str) or not _SCHEME.match(uri):
+        _refuse(subject, name, "must be an absolute URI")
+    if uri.startswith(base + "/"):
+        _refuse(subject, name, "must not lead into the same registry")
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one.lower() == other.lower() or canonical_protocol(one) == canonical_protocol(other)
+
+
+def _check_kind(holder: Tree, name: str, kind: type, subject: str, above: str = "") -> Any:
+    value = holder.get(name)
+    if value is not None and not isinstance(value, kind):
+        _refuse(subject, above + name, f"must be {_WORDS[kind]}")
+    return value
+
+
+def _check_docs(docs: Any, name: str, subject: str) -> None:
+    scheme = _SCHEME.match(docs) if isinstance(docs, str) else None
+    if scheme and scheme[1].lower() not in ("http", "https"):
+        _refuse(subject, name, "must be an http or https URL")
+
+
+def _refuse(subject: str, name: str, detail: str) -> NoReturn:
+    place = "/" + name.replace(".", "/")
+    raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=place)

@@ -1,0 +1,154 @@
+"""Writing Groups: POST makes one, PUT replaces its attributes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.extras import ATTRIBUTE, with_extras
+from postroom.documents.dialects.half import SERVICE
+from postroom.http.bodies import parse_json
+from postroom.http.calls import Answer, Call
+from postroom.http.half.conditions import check_epoch, take_conditions
+from postroom.http.half.demands import check_definition, check_group, cleaned, with_format
+from postroom.http.half.merging import patch_of, rewritten, with_room
+from postroom.http.half.naming import half_path, plural, singular
+from postroom.http.half.reading import HalfReading, read_flags
+from postroom.http.half.words import extras_in, group_words, is_below, other_extras
+from postroom.model.types import GroupType
+from postroom.registry import operations
+from postroom.registry.interaction import Interaction
+from postroom.registry.places import Place, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.trees import required
+from postroom.settings import Settings
+
+CONFLICT = 409
+
+
+class GroupWriting:
+    """One write to Groups."""
+
+    def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
+        self.interaction = interaction
+        self.tx = interaction.tx
+        self.call = call
+        self.settings = settings
+        self.reading = HalfReading(interaction.tx, call, settings)
+
+    def create(self, place: Place) -> Answer:
+        """POST: a new Group, with the Resources that it embeds."""
+        body = _without_locations(json_object(self.call, self.settings), place.group)
+        group_id = body.pop("id", None)
+        group_id = str(uuid.uuid4()) if group_id is None else group_id
+        made = resolve(self.tx.model(), f"{place.xid}/{segment(group_id, self.call)}")
+        refuse_existing(self.tx.entity(made.xid), self.call)
+        body = {name: value for name, value in cleaned(body).items() if name not in ("epoch", "self", "version")}
+        check_group(place.group, body, self.call.path)
+        operations.put_group(self.interaction, made, self._tree(place.group, body), False)
+        if "messages" in place.group.resources and body.get("definitions") is not None:
+            self._embed(made, body["definitions"])
+        self.interaction.settle()
+        return self._answer(made, 201)
+
+    def update(self, place: Place) -> Answer:
+        """PUT: the attributes of a Group anew; what it holds is not touched."""
+        entity = required(self.tx, place.xid)
+        state = self.reading.states.group(place.group, entity)
+        body = cleaned(_without_collections(json_object(self.call, self.settings), place.group))
+        check_epoch(read_flags(self.call).epoch, entity.epoch, self.call.path)
+        names = {"entity_id": entity.id, "singular": singular(place.group)}
+        after = take_conditions(body, self.call.path, epoch=entity.epoch, **names)
+        check_group(place.group, after, self.call.path)
+        before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
+        result = rewritten(state.words, state.stored, before, after)
+        patch = patch_of(state.stored, result)
+        extras = with_room(state.words.extras(after), place.group.attributes, self.call.path)
+        self._put(place, {**patch, ATTRIBUTE: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
+        return self._answer(place, 200)
+
+    def forget(self, place: Place, resource_id: str) -> None:
+        """Take away what a file left with the Group about a Resource that is written or deleted."""
+        extras = required(self.tx, place.group_xid).attributes
+        left = [one for one in extras_in(extras) if not is_below(one, place.resource, resource_id)]
+        if left != extras_in(extras):
+            group = resolve(self.tx.model(), place.group_xid)
+            self._put(group, {ATTRIBUTE: [*other_extras(extras), *left] or None})
+
+    def _put(self, place: Place, patch: Tree) -> None:
+        if patch.get(ATTRIBUTE, 0) is None and ATTRIBUTE not in required(self.tx, place.xid).attributes:
+            del patch[ATTRIBUTE]  # a model may not know it
+        operations.put_group(self.interaction, place, patch, True)
+        self.interaction.settle()
+
+    def _kept_extras(self, kind: GroupType, attributes: Tree) -> list[Any]:
+        nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in kind.resources.values())]
+        return [*other_extras(attributes), *nested]
+
+    def _tree(self, kind: GroupType, body: Tree) -> Tree:
+        """A new Group in the words of 1.0; schemas that it embeds are read as those of a file."""
+        collections = {plural(one) for one in kind.resources.values()}
+        own = {name: value for name, value in body.items() if name not in collections}
+        words = group_words(kind)
+        tree, extras = words.read(own), words.extras(own)
+        if kind.plural == "schemagroups" and isinstance(body.get("schemas"), dict):
+            document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
+            read = with_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
+            tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(ATTRIBUTE, ())]
+        extras = with_room(extras, kind.attributes, self.call.path)
+        return {**tree, ATTRIBUTE: extras} if extras else tree
+
+    def _embed(self, place: Place, definitions: Any) -> None:
+        if not isinstance(definitions, dict) or not all(isinstance(one, dict) for one in definitions.values()):
+            raise RegistryProblem("bad_request", self.call.path, error_detail="definitions must be a map of objects")
+        group = self.reading.states.group(place.group, required(self.tx, place.xid)).document
+        for name, given in definitions.items():
+            subject = f"{self.call.path}/{place.ids[1]}/definitions/{name}"
+            definition = resolve(self.tx.model(), f"{place.xid}/messages/{segment(name, self.call)}")
+            after = take_conditions(cleaned(given), subject, entity_id=name, singular="definition", epoch=0)
+            check_definition(after, group, subject)
+            after = with_format(after, group)
+            words = self.reading.states.unsaid(definition).words
+            extras = with_room(words.extras(after), definition.resource.attributes, subject)
+            tree = {**words.read(after), **({ATTRIBUTE: extras} if extras else {})}
+            operations.put_resource(self.interaction, definition, tree, False, "")
+
+    def _answer(self, place: Place, status: int) -> Answer:
+        state = self.reading.states.group(place.group, required(self.tx, place.xid))
+        headers = {"Location": self.call.base + half_path(place.xid)} if status == 201 else {}
+        return Answer(status=status, headers=headers, json=self.reading.group(state))
+
+
+def json_object(call: Call, settings: Settings) -> Tree:
+    """The JSON object of a body that has to be there."""
+    if not call.body.strip():
+        raise RegistryProblem("missing_body", call.path)
+    body = parse_json(call.body, settings.max_depth, call.path)
+    if not isinstance(body, dict):
+        raise RegistryProblem("bad_request", call.path, error_detail="the body must be a JSON object")
+    return body
+
+
+def refuse_existing(found: object, call: Call) -> None:
+    """POST makes what is not there yet."""
+    if found is not None:
+        raise RegistryProblem("bad_request", call.path, error_detail="the id is taken", status=CONFLICT)
+
+
+def segment(entity_id: Any, call: Call) -> str:
+    """An id as a part of a path."""
+    if not isinstance(entity_id, str) or not entity_id or "/" in entity_id or "%" in entity_id:
+        raise RegistryProblem("malformed_id", call.path, id=entity_id, error_detail="it must be a text without / and %")
+    return entity_id
+
+
+def _without_locations(body: Tree, kind: GroupType) -> Tree:
+    """A Group without the addresses and sizes of its collections (C-70: in both spellings)."""
+    said = {plural(one) + end for one in kind.resources.values() for end in ("URL", "Url", "Count")}
+    return {name: value for name, value in body.items() if name not in said}
+
+
+def _without_collections(body: Tree, kind: GroupType) -> Tree:
+    nested = {plural(one) for one in kind.resources.values()}
+    return {name: value for name, value in _without_locations(body, kind).items() if name not in nested}
