@@ -10,7 +10,7 @@ from postroom.http.answers import completed
 from postroom.http.calls import Answer, Call
 from postroom.http.dialects.problems import problem_document, problem_status
 from postroom.http.dialects.releases import Release, asked, spoken
-from postroom.http.dialects.translating import is_foreign, rendered, understood
+from postroom.http.dialects.translating import is_foreign, rendered_in, understood
 from postroom.http.discovery import NAMES
 from postroom.http.mounts import mounted
 from postroom.registry.capabilities import read_capabilities
@@ -64,10 +64,12 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     if not is_foreign(call):
         return _native(call, store, settings)
     with store.read() as tx:
-        native = understood(call, tx, settings)
+        native, release = understood(call, tx, settings)
     made = _native(native, store, settings)
+    if release is None:
+        return made
     with store.read() as tx:
-        return rendered(made, call, tx)
+        return rendered_in(release, made, call, tx)
 
 
 def _native(call: Call, store: Store, settings: Settings) -> Answer:

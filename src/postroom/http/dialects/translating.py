@@ -45,12 +45,16 @@ def _has_old_ancestor(call: Call) -> bool:
     return b'"ancestor"' in call.body or any(name == f"{PREFIX}ancestor" for name, _ in call.headers)
 
 
-def understood(call: Call, tx: Transaction, settings: Settings) -> Call:
-    """The call as a client of today would make it."""
+def understood(call: Call, tx: Transaction, settings: Settings) -> tuple[Call, Release | None]:
+    """The call as a client of today would make it, and the version that the answer has to be in."""
     capabilities = read_capabilities(tx)
     release = spoken(call.query, capabilities)
-    if release is None:
-        return _with_ancestor(call, tx, capabilities, settings) if _has_old_ancestor(call) else call
+    if release is not None:
+        return _translated(release, call, tx, capabilities, settings), release
+    return _with_ancestor(call, tx, capabilities, settings) if _has_old_ancestor(call) else call, None
+
+
+def _translated(release: Release, call: Call, tx: Transaction, capabilities: Capabilities, settings: Settings) -> Call:
     name = call.path.strip("/")
     call = msgspec.structs.replace(call, query=_read_query(release, call, name, capabilities))
     if call.method not in WRITES:
@@ -64,8 +68,11 @@ def understood(call: Call, tx: Transaction, settings: Settings) -> Call:
 def rendered(answer: Answer, call: Call, tx: Transaction) -> Answer:
     """A native answer in the words of the call; unchanged when those are of today."""
     release = spoken(call.query, read_capabilities(tx))
-    if release is None:
-        return answer
+    return answer if release is None else rendered_in(release, answer, call, tx)
+
+
+def rendered_in(release: Release, answer: Answer, call: Call, tx: Transaction) -> Answer:
+    """A native answer in the words of a version."""
     headers = write_headers(release, answer.headers)
     if answer.json is msgspec.UNSET:
         return msgspec.structs.replace(answer, headers=headers)
