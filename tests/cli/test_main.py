@@ -105,4 +105,5 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_every_module_of_a_command_is_named_after_it() -> None:
     for name in COMMANDS:
-        assert importlib.import_module(f"postroom.cli.{name}").command.name == name
+        module = name.replace("-", "_")
+        assert importlib.import_module(f"postroom.cli.{module}").command.name == name

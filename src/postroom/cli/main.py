@@ -26,6 +26,7 @@ COMMANDS = {
     "make": "Make messages from the definition MESSAGE.",
     "sort": "Sort records by the message definitions of a catalog.",
     "schema": "Check and compare payload schemas.",
+    "schema-for": "Print the JSON Schema of catalog files.",
     "tables": "List the tables of a lake.",
     "dead": "Count dead letters by outcome and reason.",
     "replay": "Send dead letters through the present catalog again.",
@@ -51,7 +52,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"postroom.cli.{cmd_name}")
+        module = importlib.import_module(f"postroom.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

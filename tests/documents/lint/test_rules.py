@@ -46,6 +46,8 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("member_misspelt", with_message({"protocolopions": {}, "protocoloptions": None}), f"{MOVED}/protocolopions"),
     ("member_misspelt", spoilt({"messagegroups": {"fleet": {"format": "MQTT/5.0"}}}), f"{GROUP}/format"),
     ("member_misspelt", spoilt({"definitionGroups": {}}), "/definitionGroups"),
+    ("registry_attribute_invalid", spoilt({"documentation": {"url": "README.md"}}), "/documentation"),
+    ("registry_attribute_invalid", spoilt({"createdat": "2024-04-31T00:00:00Z"}), "/createdat"),
     ("default_version_misplaced", with_schema({"defaultversionid": "1"}), f"{SCHEMA}/defaultversionid"),
     ("attribute_invalid", with_message({"createdat": "2024-04-31T00:00:00Z"}), f"{MOVED}/createdat"),
     ("attribute_invalid", with_message({"labels": ["a"]}), f"{MOVED}/labels"),
@@ -363,6 +365,7 @@ FOUND: list[tuple[str, Tree, str]] = [
 APART = {"schema_reference_missing", "schema_incompatible", "schema_undecided"}
 
 LEFT_ALONE: list[tuple[str, Tree]] = [
+    ("registry_attribute_invalid", spoilt({"$schema": "x", "specversion": "0.9", "registryid": "a", "colour": {}})),
     ("group_mismatch", spoilt({"messagegroups": {"fleet": {"protocol": "mqtt/5.0"}}})),
     ("member_misspelt", with_message({"colour": "red", "name": "Moved", "basemessageuri": "https://a.example"})),
     ("selector_misspelt", with_message({"protocol": "carrier-pigeon"})),
@@ -479,7 +482,9 @@ def test_codes_are_unique_and_every_finding_is_a_sentence() -> None:
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.features], ids=lambda rule: rule.code)
 def test_features_are_written_as_ids(rule: Any) -> None:
-    assert all(feature.startswith(("MSG-", "EP-", "SCH-", "D5M-")) and feature[-3:].isdigit() for feature in rule.features)
+    assert all(
+        feature.startswith(("MSG-", "EP-", "SCH-", "D5M-")) and feature[-3:].isdigit() for feature in rule.features
+    )
 
 
 def test_what_is_inherited_is_reported_where_it_is_written() -> None:

@@ -99,7 +99,7 @@ def _same(given: Any, back: Any, steps: tuple[Any, ...]) -> bool:
     # C-05: a property of which only the value is known may be written as that value.
     if isinstance(given, dict) and given.keys() == {"value"} and not isinstance(back, dict):
         return bool(given["value"] == back)
-    return False
+    return isinstance(back, dict) and back.keys() == {"value"} and bool(back["value"] == given)
 
 
 def _shown(value: Any) -> str:

@@ -165,7 +165,12 @@ def _read_amqp(options: Tree) -> Tree:
 
 
 def _write_amqp(options: Tree) -> Tree:
-    return {name: write_properties(section) for name, section in options.items()}
+    return {
+        name.replace("_", "-"): {key: boxed(one) for key, one in section.items()}
+        if isinstance(section, dict)
+        else section
+        for name, section in options.items()
+    }
 
 
 def _read_http(options: Tree) -> Tree:

@@ -43,6 +43,14 @@ def value_refused(document: Document) -> Iterator[Remark]:
             yield _refused(pointer((*steps, "meta", *violation.path)), violation)
 
 
+def registry_value_refused(document: Document) -> Iterator[Remark]:
+    """Values of the registry itself that its model does not allow; a catalog is loaded without them."""
+    model = messaging_model()
+    own = {name: value for name, value in document.tree.items() if name not in (*COLLECTIONS, "capabilities")}
+    for violation in _checked(model, model.attributes, own):
+        yield _refused(pointer(violation.path), violation)
+
+
 def _meta_violations(model: Model, meta: Tree) -> Iterator[Violation]:
     given = {name: value for name, value in meta.items() if value != "none"}  # C-51
     yield from _checked(model, model.groups["schemagroups"].resources["schemas"].metaattributes, given)

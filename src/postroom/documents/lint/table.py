@@ -56,6 +56,7 @@ RULES: tuple[Rule, ...] = (
         "document",
         model_rules.value_refused,
     ),
+    _rule("registry_attribute_invalid", "warning", "", "document", model_rules.registry_value_refused),
     # Selectors and members of a message
     _rule("selector_missing", "error", "D5M-002 D5M-004", "written", old_rules.selector_missing),
     _rule("selector_empty", "error", "MSG-004 MSG-005", "message", message_rules.selector_empty),
