@@ -55,14 +55,16 @@ class Changelog:
         self._now: dict[str, Entity | None] = {}
 
     def rows(self) -> Iterator[Row]:
-        """All rows, a Resource before its Versions, the Registry before its configuration."""
+        """All rows, a Resource before its Versions, the Registry before its configuration, deprecations last."""
+        deprecations: list[Row] = []
         for xid in self._subjects():
             row = self._row(xid)
             if row is not None:
                 yield row
-                yield from self._deprecation(row)
+                deprecations += self._deprecation(row)
             if xid == "/":
                 yield from self._noted()
+        yield from deprecations
 
     def _subjects(self) -> Iterator[str]:
         """What was written, and the Resources that show a default Version which was."""

@@ -1,4 +1,4 @@
-"""Rows of the change log as CloudEvents: those of xRegistry (core/events.md) and those of the message catalog."""
+"""Rows of the change log as CloudEvents: those of xRegistry (core/events.md); the message catalog has its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 from postroom.registry.entities import Change
 from postroom.registry.transaction import Transaction
+from postroom.replication.catalog_events import catalog_events_of
+
+__all__ = ["Event", "catalog_events_of", "entity_kind", "event_of", "events_of"]
 
 Event = dict[str, Any]
 
@@ -14,7 +17,6 @@ ENTITIES = {0: "group", 2: "resource", 4: "version"}
 """The kind of an entity by the number of slashes that follow those of a Group."""
 CONFIGURATION = {"/": "registry", "/model": "model", "/modelsource": "modelsource", "/capabilities": "capabilities"}
 WITHOUT_NAMES = frozenset({"created", "deleted"})
-CATALOG_TYPE = "io.cloudevents.messagecatalog.{}.v1"
 
 
 def events_of(
@@ -52,42 +54,3 @@ def event_of(change: Change, base: str, names: bool = True) -> Event:
 def entity_kind(xid: str) -> str:
     """What an xid is the xid of: `registry`, `group`, …, as the types of events call it."""
     return CONFIGURATION.get(xid) or ENTITIES[xid.count("/") - 2]
-
-
-def catalog_events_of(tx: Transaction, changes: Iterable[Change], base: str) -> Iterator[tuple[int, Event]]:
-    """The message catalog's events of rows: of groups and definitions, without data; other rows give none."""
-    for change in changes:
-        subject = catalog_path(change.xid)
-        if subject is None or change.action == "deprecation":
-            continue
-        kind = "deleted" if change.action == "deleted" else "updated"
-        yield (
-            change.sequence,
-            {
-                "specversion": "1.0",
-                "type": CATALOG_TYPE.format(kind),
-                "source": base,
-                "subject": subject,
-                "id": change.mark,
-                "time": _recorded(tx, change),
-            },
-        )
-
-
-def catalog_path(xid: str) -> str | None:
-    """Where the message catalog API has a message group or a message; None for everything else."""
-    match xid.split("/")[1:]:
-        case ["messagegroups", group]:
-            return f"/messagecatalog/{group}"
-        case ["messagegroups", group, "messages", message]:
-            return f"/messagecatalog/{group}/messagedefinitions/{message}"
-    return None
-
-
-def _recorded(tx: Transaction, change: Change) -> str:
-    """The time that the catalog shows for the change: clients may have chosen it."""
-    if change.action == "deleted":
-        return change.time
-    after = tx.superseded(change.xid, change.sequence)
-    entity = after[1] if after else tx.entity(change.xid)
-    return entity.modifiedat if entity else change.time
