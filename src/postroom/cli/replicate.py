@@ -81,17 +81,48 @@ def opened(
 @setting("foreign_edits")
 def pull(every: float, as_json: bool, foreign_edits: str | None, **chosen: Any) -> int:
     """Take over the differences between SOURCE and TARGET; exit 1 when something was refused or in conflict."""
-    from postroom.replication.following import pull_every
+    from postroom.replication.following import Following
     from postroom.replication.pulling import Pull
 
     with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
         if every > 0:
-            for report in pull_every(source, target, link, every):
-                _say(report, as_json)
-            return 0
+            return _go_on(Following(source, target, link).by_difference(every), as_json)
         with progress(f"Pulling from {source.name}"):
             report = Pull(source, target, link).by_difference()
     return _say(report, as_json)
+
+
+@postroom_command(example="postroom replicate push sqlite:///catalog.db copy.yaml --once", name="push")
+@link_options
+@click.option("--once", is_flag=True, help="Push what changed since the last time, and stop.")
+@setting("foreign_edits")
+def push(once: bool, as_json: bool, foreign_edits: str | None, **chosen: Any) -> int:
+    """Push every change of SOURCE to TARGET as it happens, until it is stopped."""
+    return _by_changes(once, as_json, foreign_edits, chosen)
+
+
+@postroom_command(example="postroom replicate follow http://127.0.0.1:8080 sqlite:///copy.db", name="follow")
+@link_options
+@click.option("--once", is_flag=True, help="Take over what changed since the last time, and stop.")
+@setting("foreign_edits")
+def follow(once: bool, as_json: bool, foreign_edits: str | None, **chosen: Any) -> int:
+    """Listen to the change events of SOURCE and take over into TARGET exactly what changed, until it is stopped.
+
+    A source without change events is compared as a whole every ten seconds.
+    """
+    return _by_changes(once, as_json, foreign_edits, chosen)
+
+
+def _by_changes(once: bool, as_json: bool, foreign_edits: str | None, chosen: dict[str, Any]) -> int:
+    from postroom.replication.following import Following
+
+    with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
+        following = Following(source, target, link)
+        return _go_on(following.pending() if once else following.by_changes(), as_json)
+
+
+def _go_on(reports: Iterator[Report], as_json: bool) -> int:
+    return max((_say(report, as_json) for report in reports), default=0)
 
 
 @postroom_command(example="postroom replicate verify demo/catalog sqlite:///catalog.db", name="verify")
@@ -158,5 +189,5 @@ def _say(report: Report, as_json: bool) -> int:
     return 1 if conflicts or outcome.refused else 0
 
 
-for each in (pull, status, verify):
+for each in (pull, push, follow, status, verify):
     command.add_command(each)

@@ -15,7 +15,7 @@ from postroom.replication.applying import STATES, Batch
 from postroom.replication.origins import Origin
 from postroom.replication.scopes import Scope, parse_scope
 from postroom.replication.sides.postroom import MOST_UNITS, MOUNT, UnitPage
-from postroom.replication.sides.side import Changes, Overview
+from postroom.replication.sides.side import Overview
 from postroom.replication.sides.store import StoreSide
 from postroom.replication.units import Unit
 from postroom.settings import Settings
@@ -37,7 +37,6 @@ def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:
     handlers: dict[tuple[str, str], Callable[[], Answer]] = {
         ("GET", ""): desk.greeting,
         ("GET", "overview"): desk.overview,
-        ("GET", "changed"): desk.changed,
         ("POST", "entries"): desk.entries,
         ("POST", "units"): desk.units,
         ("POST", "batches"): desk.take,
@@ -94,11 +93,6 @@ class _Desk:
             left = set()
         last = asked.index(found[-1].xid) if found and left else -1
         return Answer(json=UnitPage(found, asked[last + 1 :] if left else []))
-
-    def changed(self) -> Answer:
-        """The units that changed after a cursor; an empty cursor when nobody can tell."""
-        found = self.side.changes(self._query("after"), self._scope(), wait=0)
-        return Answer(json=found or Changes(xids=(), cursor=""))
 
     def take(self) -> Answer:
         """Take a batch in."""

@@ -43,6 +43,7 @@ class Pull:
         self.scope: Scope = link.scope
         self.report = Report(state=read_state(target.state(link.id)))
         self._batch = _Filling(self)
+        self._here = ""
 
     @property
     def state(self) -> LinkState:
@@ -53,6 +54,7 @@ class Pull:
         """Take over everything that differs."""
         began = self.source.requests
         here = self._overview(self.target)
+        self._here = here.home
         there = self.source.overview(self.scope, self.state.digest if self._is_as_it_was(here) else "")
         if there is None:
             self.report.unchanged = True
@@ -62,15 +64,16 @@ class Pull:
         self.report.requests = self.source.requests - began
         return self.report
 
-    def these(self, xids: Iterable[str], cursor: str) -> Report:
-        """Take over some units of which it is known that they changed."""
+    def these(self, xids: Iterable[str], cursor: str, home: str = "") -> Report:
+        """Take over some units of which it is known that they changed; not those whose home the target itself is."""
         began = self.source.requests
         wanted = [xid for xid in dict.fromkeys(xids) if self.scope.covers(xid)]
         wanted = self._without_brackets(wanted)
         found = set()
         for unit in self.source.units(wanted):
             found.add(unit.xid)
-            self._batch.add(unit)
+            if not home or unit.entry.home != home or self.link.policy.adopts:
+                self._batch.add(unit)
         self._batch.drop(self.scope.there(xid) for xid in wanted if xid not in found)
         self.state.cursor, self.state.at = cursor, timestamp()
         self._batch.flush(self.state)
@@ -139,6 +142,7 @@ class Pull:
         places = dict.fromkeys([*map(self.scope.there, groups), *(group_xid(self.scope.there(xid)) for xid in theirs)])
         ours = self.target.entries(list(places))
         wanted = [xid for xid, entry in theirs.items() if self._is_wanted(xid, entry, ours)]
+        wanted = [xid for xid in wanted if not self._is_echo(theirs[xid])]
         self._batch.drop(self._gone(theirs, ours, groups))
         for unit in self.source.units(wanted):
             self._batch.add(unit)
@@ -150,6 +154,10 @@ class Pull:
         if self.scope.is_bracket(xid):
             return False
         return entry.digest != (local.taken or local.digest)
+
+    def _is_echo(self, entry: Entry) -> bool:
+        """Whether a unit has its home at the target: what the source says of it is never news."""
+        return entry.imported and entry.home == self._here and not self.link.policy.adopts
 
     def _gone(self, theirs: dict[str, Entry], ours: dict[str, Entry], groups: Sequence[str]) -> Iterator[str]:
         for xid, entry in ours.items():

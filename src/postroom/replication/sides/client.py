@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -46,7 +47,7 @@ class Client:
         self.name = masked(self.base)
         self.requests = 0
         self._most = settings.max_document_mb * _MEGABYTE
-        self._depth = settings.max_depth
+        self._timeout = settings.timeout_s
         try:
             self._http = httpx.Client(timeout=settings.timeout_s, follow_redirects=False, trust_env=False)
         except (httpx.InvalidURL, ValueError) as error:
@@ -69,6 +70,19 @@ class Client:
             raise ServiceUnreachable(sentence, place=self.name, remedy="What was taken so far is kept.") from None
         except (httpx.InvalidURL, ValueError) as error:
             raise ServiceUnreachable(f"this is not a usable address: {error}.", place=self.name) from None
+
+    @contextmanager
+    def streamed(self, path: str, silence: float) -> Iterator[httpx.Response]:
+        """An answer that is read while it goes on; nothing for longer than `silence` seconds ends it."""
+        self.requests += 1
+        headers = {"accept": "text/event-stream"}
+        try:
+            timeout = httpx.Timeout(self._timeout, read=silence)
+            with self._http.stream("GET", self._url(path), headers=headers, timeout=timeout) as answer:
+                yield answer
+        except httpx.HTTPError as error:
+            sentence = f"the service does not answer ({type(error).__name__}: {error})."
+            raise ServiceUnreachable(sentence, place=self.name) from None
 
     def get(self, path: str) -> Any:
         """The JSON at a path."""

@@ -12,6 +12,7 @@ from postroom.errors import ServiceRefused
 from postroom.replication.applying import Batch, Outcome
 from postroom.replication.scopes import Scope
 from postroom.replication.sides.client import Client, Reply
+from postroom.replication.sides.listening import Listening, read_page
 from postroom.replication.sides.side import Changes, Overview
 from postroom.replication.units import Entry, Unit
 
@@ -35,6 +36,7 @@ class PostroomSide:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.name = client.name
+        self._listening: Listening | None = None
 
     @property
     def requests(self) -> int:
@@ -67,8 +69,19 @@ class PostroomSide:
 
     def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
         """The units that changed after a cursor."""
-        found = self._get(Changes, "/changed", scope=scope.xid, after=after, wait=f"{wait:g}")
-        return found if found.cursor else None
+        if not wait:
+            return read_page(self._client, after, scope.xid)
+        if self._listening is None or (self._listening.cursor, self._listening.xid) != (after, scope.xid):
+            self._hush()
+            self._listening = Listening(self._client, after, scope.xid)
+        try:
+            found = self._listening.next()
+        except BaseException:
+            self._hush()
+            raise
+        if found is None:
+            self._hush()
+        return found
 
     def state(self, link: str) -> bytes:
         """What was kept for a link."""
@@ -81,11 +94,13 @@ class PostroomSide:
 
     def close(self) -> None:
         """Close the connections."""
+        self._hush()
         self._client.close()
 
-    def _get(self, kind: type[Kind], path: str, **query: str) -> Kind:
-        asked = MOUNT + path + "?" + urlencode(query)
-        return self._read(kind, self._client.ask("GET", asked), path)
+    def _hush(self) -> None:
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
 
     def _send(self, kind: type[Kind], path: str, body: object) -> Kind:
         return self._read(kind, self._client.ask("POST", MOUNT + path, json=body), path)
