@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-PARTS = ("startup", "matching", "formats", "serving", "pipeline")
+PARTS = ("startup", "matching", "formats", "serving", "delivery", "pipeline")
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ class Office(Desk):
     def __init__(self, folder: Path, settings: Settings = SETTINGS, policy: Policy = POLICY) -> None:
         super().__init__(open_store(f"sqlite:///{folder}/registry.db"))
         self.settings = settings
-        self.dispatcher = Dispatcher(self.store, settings, policy)
+        self.dispatcher = Dispatcher(self.store, settings, policy, poll_s=0.01)
         self.dispatcher.start()
 
     def subscribe(self, sink: str, **members: Any) -> str:

@@ -32,9 +32,12 @@ MOST_WORKERS = 64
 class Dispatcher:
     """Delivers the events of a store's subscriptions, from `start` to `stop`."""
 
-    def __init__(self, store: Store, settings: Settings, policy: Policy | None = None) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, policy: Policy | None = None, *, poll_s: float = POLL_SECONDS
+    ) -> None:
         self._settings = settings
         self._policy = policy or Policy.of(settings)
+        self._poll_s = poll_s
         self._desk = Desk(store)
         self._stopping = threading.Event()
         self._workers = Workers(MOST_WORKERS)
@@ -64,7 +67,7 @@ class Dispatcher:
     def _watch(self) -> None:
         version = -1
         newest = ""
-        while not self._stopping.wait(POLL_SECONDS):
+        while not self._stopping.wait(self._poll_s):
             try:
                 present = self._desk.version()
                 if present != version or self._has_skipped:

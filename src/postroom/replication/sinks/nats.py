@@ -87,6 +87,8 @@ class NatsSink:
         return await nats.connect(
             f"{self._target.scheme}://{self._target.authority}",
             allow_reconnect=False,
+            max_reconnect_attempts=1,
+            reconnect_time_wait=0,
             connect_timeout=self._settings.timeout_s,
             error_cb=quiet,
             **access,
