@@ -75,3 +75,24 @@ def test_folders_and_files_that_are_no_checkpoint_are_refused(lake: Lake, tmp_pa
 def test_every_source_has_its_own_place_in_the_lake(lake: Lake) -> None:
     assert default_checkpoint(lake, "inbox") != default_checkpoint(lake, "outbox")
     assert default_checkpoint(lake, "inbox").is_relative_to(lake.root)
+
+
+@pytest.mark.parametrize(
+    ("files", "kept"),
+    [
+        (["metadata", "offsets/.0.be733023.tmp", "sources/0/0"], False),
+        (["metadata"], False),
+        (["metadata", "offsets/0", "offsets/.1.be733023.tmp"], True),
+        (["metadata", "commits/7"], True),
+    ],
+)
+def test_a_first_batch_that_was_never_written_down_is_forgotten(
+    lake: Lake, tmp_path: Path, files: list[str], kept: bool
+) -> None:
+    stream = tmp_path / "checkpoint" / "stream"
+    with open_checkpoint(tmp_path / "checkpoint", lake, "inbox") as first:
+        for name in files:
+            (stream / name).parent.mkdir(parents=True, exist_ok=True)
+            (stream / name).touch()
+    with open_checkpoint(tmp_path / "checkpoint", lake, "inbox") as again:
+        assert (again.run, stream.exists()) == (first.run, kept)

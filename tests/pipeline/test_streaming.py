@@ -19,6 +19,7 @@ from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.pipeline import LedgerEntry, sort, sorter
 from postroom.pipeline.balance import differences
+from postroom.pipeline.checkpoint import open_checkpoint
 from postroom.pipeline.lake import Lake, create_lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest
@@ -191,6 +192,20 @@ def test_a_batch_that_died_before_its_manifest_leaves_nothing_behind(
     fleet.write(tmp_path / "none" / "order.jsonl", [fleet.order(1)])
     assert sort(spark, tmp_path / "none", catalog, lake.root, checkpoint=tmp_path / "checkpoint").read == 1
     assert not any((lake.path(file.folder) / file.path).exists() for file in orphan.files)
+
+
+def test_a_process_that_died_while_it_wrote_down_the_first_batch_is_followed_by_another(
+    spark: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    stream = tmp_path / "checkpoint" / "stream"
+    sort(spark, records.parent, catalog, tmp_path / "first", checkpoint=tmp_path / "checkpoint")
+    shutil.rmtree(stream / "commits")
+    (stream / "offsets" / "0").rename(stream / "offsets" / ".0.be733023-dc2d-41e1-9cc7-e06c2f95c454.tmp")
+    (tmp_path / "checkpoint" / "postroom.json").unlink()
+    (tmp_path / "checkpoint").rename(tmp_path / "left")
+    with open_checkpoint(tmp_path / "checkpoint", create_lake(tmp_path / "lake"), str(records.parent)):
+        (tmp_path / "left" / "stream").rename(stream)
+    assert sort(spark, records.parent, catalog, tmp_path / "lake", checkpoint=tmp_path / "checkpoint").read == 24
 
 
 def test_a_manifest_of_the_same_batch_wins_over_a_new_try(

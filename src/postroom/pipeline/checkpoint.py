@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,7 @@ def open_checkpoint(folder: Path, lake: Lake, source: str, catalog: str = "") ->
             _write(folder, wanted)
         else:
             _compare(folder, found, wanted)
+        _forget_false_start(folder / STREAM)
         yield Checkpoint(folder.absolute(), (found or wanted).run, found is not None)
 
 
@@ -93,6 +95,15 @@ def _write(folder: Path, identity: Identity) -> None:
     partial = folder / f".{FILE}.part"
     partial.write_bytes(msgspec.json.encode(identity))
     partial.replace(folder / FILE)
+
+
+def _forget_false_start(stream: Path) -> None:
+    """Remove what a process left that died while it wrote down its first batch: nothing was handed out yet, and Spark
+    takes the unfinished file for somebody else's checkpoint, for ever.
+    """
+    begun = [path for name in ("offsets", "commits") for path in (stream / name).glob("[0-9]*")]
+    if stream.is_dir() and not begun:
+        shutil.rmtree(stream)
 
 
 def _compare(folder: Path, found: Identity, wanted: Identity) -> None:
