@@ -15,6 +15,7 @@ from postroom.http.addresses import Addresses
 from postroom.http.bodies import MEGABYTE, read_body
 from postroom.http.cache import AnswerCache
 from postroom.http.calls import Answer, Call, Stream, parse_query
+from postroom.http.dialects.releases import asked
 from postroom.http.dispatch import answer, refuse
 from postroom.http.messages import MakeOrder
 from postroom.http.representations import RawHeaders, Representation, matches, represent, takes_gzip
@@ -101,7 +102,7 @@ class Edge:
             except RegistryProblem as refused:
                 problem = refused
         if problem is not None:
-            await self._send(represent(refuse(problem, call), call.method, gzips=False), call, send)
+            await self._send(represent(refuse(problem, call, asked(call.query)), call.method, gzips=False), call, send)
             return
         state = self._store.version()
         made, given = await run_in_threadpool(self._make, call)
