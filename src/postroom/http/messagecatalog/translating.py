@@ -48,9 +48,9 @@ def written(message: Tree, around: Neighbourhood, form: str) -> Tree:
 def _sections(message: Tree, around: Neighbourhood, form: str) -> Tree:
     if form not in FORMATS:
         return {name: message[name] for name in CONTENT if message.get(name) is not None}
-    reference = message.get("dataschemaxid")
-    if isinstance(reference, str) and "dataschemauri" not in message:
-        message = {**message, "dataschemauri": around.root + reference}
+    reference = message.get("dataschemauri") or message.get("dataschemaxid")
+    if isinstance(reference, str) and reference.startswith(("/", "#/")):
+        message = {**message, "dataschemauri": around.root + reference.removeprefix("#")}
     return write_sections(message, around.group.attributes, form)
 
 
