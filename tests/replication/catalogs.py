@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,3 +86,11 @@ def served(kitchen: Kitchen, settings: Settings | None = None) -> Iterator[str]:
         server.should_exit = True
         thread.join(30)
         listening.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that has to happen."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from postroom.replication.pulling import Report
 from postroom.replication.sides.opening import open_source, open_target
 from postroom.replication.sides.side import Source, Target
 from postroom.settings import Settings
-from tests.replication.catalogs import Kitchen, served, verify
+from tests.replication.catalogs import Kitchen, served, until, verify
 
 BREAD = "/messagegroups/ovens/messages/bread.baked"
 
@@ -48,14 +47,6 @@ def followed(source: Source, target: Target, link: str = "link") -> Iterator[lis
         yield reports
     finally:
         stopping.set()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that has to happen."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.feature("REPL-007")

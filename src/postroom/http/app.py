@@ -26,6 +26,7 @@ from postroom.registry.capabilities import Access, Capabilities
 from postroom.registry.paging import Cursor
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.dispatcher import Dispatcher
+from postroom.replication.running import LinkRunner
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -45,7 +46,10 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         dispatcher = Dispatcher(store, settings)
         dispatcher.start()
+        links = LinkRunner(store, settings)
+        links.start()
         yield
+        links.stop()
         dispatcher.stop()
         store.close()
 

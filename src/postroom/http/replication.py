@@ -12,6 +12,16 @@ from postroom.errors import BadFlag
 from postroom.http.calls import Answer, Call
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.applying import STATES, Batch
+from postroom.replication.configured import (
+    LinkConfig,
+    Run,
+    check,
+    configured,
+    described,
+    put_link,
+    remove_link,
+)
+from postroom.replication.links import LinkState
 from postroom.replication.origins import Origin
 from postroom.replication.scopes import Scope, parse_scope
 from postroom.replication.sides.postroom import MOST_UNITS, MOUNT, UnitPage
@@ -27,7 +37,7 @@ NAME = MOUNT.rpartition("/")[2]
 Kind = TypeVar("Kind")
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
-for _kind in (Batch, Origin, Overview, UnitPage, list[str]):
+for _kind in (Batch, LinkConfig, LinkState, Origin, Overview, Run, UnitPage, list[str]):
     msgspec.json.Decoder(_kind)
 
 
@@ -41,6 +51,9 @@ def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:
         ("POST", "units"): desk.units,
         ("POST", "batches"): desk.take,
         ("GET", "states"): desk.state,
+        ("GET", "links"): desk.links,
+        ("PUT", "links"): desk.put_link,
+        ("DELETE", "links"): desk.delete_link,
     }
     word = call.path.strip("/").partition("/")[0]
     allowed = [method for method, name in handlers if name == word]
@@ -109,6 +122,40 @@ class _Desk:
         if found is None:
             raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
         return Answer(headers={"Content-Type": "application/json"}, content=found)
+
+    def links(self) -> Answer:
+        """All links of this service, or one."""
+        with self.store.read() as tx:
+            found = {one: described(tx, one, config) for one, config in configured(tx).items()}
+        name = self._link_id()
+        if name and name not in found:
+            raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
+        return Answer(json=found[name] if name else found)
+
+    def put_link(self) -> Answer:
+        """Create or change a link."""
+        link_id, config = self._link_id(), self._body(LinkConfig)
+        if config.mode == "push" and not config.authority:
+            config = msgspec.structs.replace(config, authority=self.side.name)
+        try:
+            check(link_id, config, self.settings, files=False)
+        except BadFlag as error:
+            detail = f"{error.sentence} {error.remedy}".strip()
+            raise RegistryProblem("bad_request", f"/{NAME}{self.call.path}", error_detail=detail) from None
+        with self.store.write() as tx:
+            is_new = link_id not in configured(tx)
+            put_link(tx, link_id, config)
+            return Answer(status=201 if is_new else 200, json=described(tx, link_id, config))
+
+    def delete_link(self) -> Answer:
+        """Remove a link."""
+        with self.store.write() as tx:
+            if not remove_link(tx, self._link_id()):
+                raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
+        return Answer(status=204)
+
+    def _link_id(self) -> str:
+        return unquote(self.call.path.strip("/").partition("/")[2])
 
     def _scope(self) -> Scope:
         try:

@@ -25,13 +25,20 @@ LISTEN_SECONDS = 10.0
 class Following:
     """A link that goes on until it is stopped. Ends that are away are waited for, longer and longer."""
 
-    def __init__(self, source: Source, target: Target, link: Link, stopping: threading.Event | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        target: Target,
+        link: Link,
+        stopping: threading.Event | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.source = source
         self.target = target
         self.link = link
         self.stopping = stopping or threading.Event()
-        self.error = ""
-        """Why it waits; empty when it does not."""
+        self.tell = tell
+        """Told why it waits, and nothing (an empty text) whenever it does not."""
         self._pause = FIRST_PAUSE
         self._home = ""
 
@@ -86,13 +93,16 @@ class Following:
         except (MissingSystem, RegistryProblem) as error:
             if isinstance(error, RegistryProblem) and error.status < 500:
                 raise
-            if not self.error:
+            if self.stopping.is_set():
+                return None
+            if self._pause == FIRST_PAUSE:
                 LOG.warning("link %s waits: %s", self.link.id, error)
-            self.error = str(error)
+            self.tell(str(error))
             self.stopping.wait(self._pause)
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
             return None
-        self.error, self._pause = "", FIRST_PAUSE
+        self._pause = FIRST_PAUSE
+        self.tell("")
         return done
 
     def _begin(self) -> Report:

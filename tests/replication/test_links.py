@@ -1,0 +1,115 @@
+"""Links that services run by themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from postroom.cli.main import execute
+from postroom.replication import following
+from postroom.settings import Settings
+from tests.replication.catalogs import Kitchen, served, until, verify
+
+BREAD = "/messagegroups/ovens/messages/bread.baked"
+LINKS = "/-/replication/links"
+
+
+@pytest.fixture
+def kitchens(tmp_path: Path) -> list[Kitchen]:
+    return [Kitchen(tmp_path, name) for name in ("anna", "bert")]
+
+
+OPEN = Settings(link_hosts=("127.0.0.1",))
+
+
+@pytest.mark.parametrize("mode", ["follow", "pull", "push"])
+def test_a_link_brings_changes_as_long_as_the_service_runs(kitchens: list[Kitchen], mode: str) -> None:
+    anna, bert = kitchens
+    anna.bake("cake.baked")
+    with served(anna, OPEN) as source, served(bert, OPEN) as target:
+        place, remote = (source, target) if mode == "push" else (target, source)
+        made = httpx.put(f"{place}{LINKS}/partner", json={"mode": mode, "remote": remote, "every": 0.2})
+        assert made.status_code == 201
+        until(lambda: bert.show("/messagegroups") != {})
+        assert httpx.put(source + BREAD, json={"description": "warm"}).status_code == 201
+        until(lambda: "bread.baked" in bert.show("/messagegroups/ovens/messages"))
+        until(lambda: httpx.get(f"{place}{LINKS}/partner").json()["status"] == "running")
+        assert httpx.delete(f"{place}{LINKS}/partner").status_code == 204
+        assert httpx.get(f"{place}{LINKS}").json() == {}
+    assert bert.version(BREAD)["authority"] == f"{source}/messagecatalog"
+    assert verify(anna.side, bert.side, "partner") == []
+
+
+def test_a_link_that_waits_says_why(kitchens: list[Kitchen], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "FIRST_PAUSE", 0.01)
+    anna, _ = kitchens
+    remote = {"mode": "follow", "remote": "http://ann:s3cret@127.0.0.1:9/"}
+    with served(anna, OPEN) as url:
+        assert httpx.put(f"{url}{LINKS}/partner", json=remote).status_code == 201
+        until(lambda: httpx.get(f"{url}{LINKS}/partner").json()["status"] == "waiting")
+        shown = httpx.get(f"{url}{LINKS}").text
+        assert "does not answer" in shown
+        assert "s3cret" not in shown
+        assert httpx.put(f"{url}{LINKS}/partner", json={**remote, "off": True}).json()["status"] == "off"
+
+
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        ({"mode": "pull", "remote": "http://elsewhere.example"}, "elsewhere.example is no host that links may reach"),
+        ({"mode": "pull", "remote": "http://127.0.0.1@elsewhere.example"}, "elsewhere.example is no host"),
+        ({"mode": "pull", "remote": "/etc/passwd"}, "must be a service"),
+        ({"mode": "pull", "remote": "sqlite:///registry.db"}, "must be a service"),
+        ({"mode": "pull", "remote": "http://127.0.0.1", "only": "ovens"}, "no xid"),
+        ({"mode": "pull", "remote": "http://127.0.0.1", "every": 0}, "0.1 seconds"),
+        ({"mode": "steal", "remote": "http://127.0.0.1"}, "Invalid enum value"),
+        ({"mode": "pull", "remote": "http://127.0.0.1", "speed": 1}, "unknown field"),
+        ([], "Expected"),
+    ],
+)
+def test_what_cannot_be_a_link_is_refused(desk_url: str, link: object, sentence: str) -> None:
+    refused = httpx.put(f"{desk_url}{LINKS}/partner", json=link)
+    assert refused.status_code == 400
+    assert sentence in refused.text
+
+
+@pytest.fixture(scope="module")
+def desk_url(tmp_path_factory: pytest.TempPathFactory) -> object:
+    with served(Kitchen(tmp_path_factory.mktemp("desk"), "desk"), OPEN) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", f"{LINKS}/nobody", 404),
+        ("DELETE", f"{LINKS}/nobody", 404),
+        ("PUT", f"{LINKS}/a b", 400),
+        ("POST", LINKS, 405),
+        ("GET", "/-/replication/nothing", 404),
+        ("GET", "/-/replication/states/nobody", 404),
+        ("GET", "/-/replication/overview?scope=x", 400),
+        ("POST", "/-/replication/units", 400),
+        ("POST", "/-/replication/batches", 400),
+        ("GET", "/-/replication", 200),
+        ("GET", "/replication/overview", 200),
+    ],
+)
+def test_other_requests_get_a_clear_answer(desk_url: str, method: str, path: str, status: int) -> None:
+    body = {"mode": "pull", "remote": "http://127.0.0.1"} if method == "PUT" else {"x": 1}
+    assert httpx.request(method, desk_url + path, json=None if method == "GET" else body).status_code == status
+
+
+def test_the_command_changes_links_in_a_store_and_over_http(
+    kitchens: list[Kitchen], capsys: pytest.CaptureFixture[str], desk_url: str
+) -> None:
+    anna, _ = kitchens
+    for where in (anna.url, desk_url):
+        assert execute(["links", "add", "partner", "http://127.0.0.1:9", "--off", "--at", where]) == 0
+        assert execute(["links", "list", "--at", where]) == 0
+        assert "http://127.0.0.1:9" in capsys.readouterr().out
+        assert execute(["links", "remove", "partner", "--at", where]) == 0
+        assert execute(["links", "remove", "partner", "--at", where]) == 1
+    assert execute(["links", "list"]) == 2
