@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import pytest
 
 from postroom.replication.feed import read_changes
 from postroom.store import open_store
@@ -67,7 +66,6 @@ def logged(database: str) -> list[tuple[str, str]]:
     return [(change.xid, change.mark) for change in changes if change.xid.startswith("/messagegroups/")]
 
 
-@pytest.mark.feature("SUB-001")
 def test_nothing_is_lost_and_order_holds(tmp_path: Path) -> None:
     rng = random.Random(7)
     database, file, port = f"sqlite:///{tmp_path}/registry.db", tmp_path / "events", free_port()

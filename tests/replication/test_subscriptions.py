@@ -229,6 +229,8 @@ def test_bodies_that_are_no_subscription(counter: Counter, body: bytes) -> None:
 
 def test_a_body_of_another_type(counter: Counter) -> None:
     assert counter.ask("POST", document=PLAIN, content_type="text/yaml").status == 415
+    for taken in ("application/json; charset=utf-8", "application/x-www-form-urlencoded"):
+        assert counter.ask("POST", document=PLAIN, content_type=taken).status == 201
 
 
 def test_members_nobody_knows_are_refused(counter: Counter) -> None:

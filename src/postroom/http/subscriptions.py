@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
-from postroom.protocols.cloudevents import is_json
+from postroom.protocols.cloudevents import is_json, media_type
 from postroom.registry.problems import RegistryProblem
 from postroom.replication import subscribing
 from postroom.replication.sinks.http import parse_rate
@@ -18,6 +18,8 @@ from postroom.settings import Settings
 from postroom.store.interface import Store
 
 NAME = "/subscriptions"
+UNSAID = "application/x-www-form-urlencoded"
+"""What curl says of a body when nobody tells it."""
 Handler = Callable[[Call, Store, Settings, str], Answer]
 
 
@@ -104,7 +106,7 @@ def _confirm(call: Call, store: Store, settings: Settings, subscription_id: str)
 
 def _document(call: Call, settings: Settings) -> Any:
     stated = call.header("content-type") or ""
-    if not is_json(stated):
+    if not is_json(stated) and media_type(stated) != UNSAID:
         detail = f"a subscription is JSON, not {stated[:80]}"
         raise RegistryProblem("bad_request", NAME + call.path.rstrip("/"), error_detail=detail, status=415)
     if not call.body.strip():
