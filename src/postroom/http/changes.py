@@ -12,7 +12,6 @@ from postroom.http.calls import Answer, Call, Piece
 from postroom.model.names import is_entity_id
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.audit import entry_of
-from postroom.replication.events import events_of
 from postroom.replication.feed import MOST_CHANGES, page_of
 from postroom.replication.readers import note_reader
 from postroom.settings import Settings
@@ -90,7 +89,7 @@ def _page(call: Call, question: Question, store: Store, settings: Settings) -> A
         if question.values:
             shown["changes"] = [entry_of(tx, change) for change in page.changes]
         else:
-            shown["events"] = list(page.events(tx, _root(call), names=settings.changes_name_attributes))
+            shown["events"] = page.events(_root(call), names=settings.changes_name_attributes)
     headers = {"Cache-Control": "no-cache"}
     if page.more:
         kept = [(name, value) for name, value in call.query if name != "after"]
@@ -128,11 +127,11 @@ class Following:
         try:
             with self._store.read() as tx:
                 page = page_of(tx, self._cursor, MOST_STREAMED, self._xid)
-                events = [event for _, event in events_of(tx, page.changes, self._base, names=self._names)]
         except (CursorForeign, CursorTooOld) as error:
             document = msgspec.json.encode(_problem(error).document())
             return Piece(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
         self._cursor = page.cursor
+        events = page.events(self._base, names=self._names)
         if events:
             self._told = events[-1]["id"]
         frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), msgspec.json.encode(event)) for event in events]

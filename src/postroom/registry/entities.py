@@ -57,4 +57,5 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def mark(self) -> str:
         """The sequence and a checksum: what this row is called, and no row of another log, nor of another past."""
-        return f"{self.sequence:x}-{zlib.crc32(f'{self.time} {self.correlation} {self.xid}'.encode()):08x}"
+        checksum = zlib.crc32(f"{self.time} {self.correlation} {self.xid}".encode())
+        return "%x-%08x" % (self.sequence, checksum)  # noqa: UP031  # a third faster, and there is one for every event

@@ -9,14 +9,15 @@ from postroom.registry.entities import Change
 from postroom.registry.transaction import Transaction
 from postroom.replication.catalog_events import catalog_events_of
 
-__all__ = ["Event", "catalog_events_of", "entity_kind", "event_of", "events_of"]
+__all__ = ["Event", "catalog_events_of", "event_of", "events_of", "is_beginning"]
 
 Event = dict[str, Any]
 
-ENTITIES = {0: "group", 2: "resource", 4: "version"}
-"""The kind of an entity by the number of slashes that follow those of a Group."""
+ENTITIES = {2: "group", 4: "resource", 6: "version"}
+"""The kind of an entity by the number of slashes in its xid."""
 CONFIGURATION = {"/": "registry", "/model": "model", "/modelsource": "modelsource", "/capabilities": "capabilities"}
 WITHOUT_NAMES = frozenset({"created", "deleted"})
+NAMELESS = frozenset({"model", "modelsource"})
 
 
 def events_of(
@@ -27,30 +28,28 @@ def events_of(
     Every row is one event, except that a registry's own beginning is none. Without `names` the events do not say
     which attributes changed.
     """
-    for change in changes:
-        if change.xid == "/" and change.action == "created":
-            continue
-        yield change.sequence, event_of(change, base, names)
+    return ((change.sequence, event_of(change, base, names)) for change in changes if not is_beginning(change))
+
+
+def is_beginning(change: Change) -> bool:
+    """Whether a row is how a registry began: whoever makes one tells it, the specification has no event for it."""
+    return change.xid == "/" and change.action == "created"
 
 
 def event_of(change: Change, base: str, names: bool = True) -> Event:
     """The xRegistry event of one row, in structured form."""
-    kind = entity_kind(change.xid)
+    xid, action = change.xid, change.action
+    kind = CONFIGURATION.get(xid) or ENTITIES[xid.count("/")]
     event: Event = {
         "specversion": "1.0",
-        "type": f"io.xregistry.{kind}.{change.action}",
+        "type": f"io.xregistry.{kind}.{action}",
         "source": base,
-        "subject": change.xid,
+        "subject": xid,
         "id": change.mark,
         "time": change.time,
         "xregcorrelationid": change.correlation,
     }
-    if names and change.action not in WITHOUT_NAMES and kind not in ("model", "modelsource"):
+    if names and action not in WITHOUT_NAMES and kind not in NAMELESS:
         event["datacontenttype"] = "application/json"
         event["data"] = {"changed": list(change.changed)}
     return event
-
-
-def entity_kind(xid: str) -> str:
-    """What an xid is the xid of: `registry`, `group`, …, as the types of events call it."""
-    return CONFIGURATION.get(xid) or ENTITIES[xid.count("/") - 2]

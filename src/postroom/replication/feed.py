@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from postroom.registry.entities import Change
 from postroom.registry.transaction import Transaction
 from postroom.replication.cursors import sequence_of
-from postroom.replication.events import Event, events_of
+from postroom.replication.events import Event, event_of, is_beginning
 from postroom.store.interface import Store
 
 MOST_CHANGES = 10_000
@@ -25,9 +23,9 @@ class Page(msgspec.Struct, frozen=True):
     more: bool
     """Whether there were further changes when the page was read."""
 
-    def events(self, tx: Transaction, base: str, *, names: bool = True) -> Iterator[Event]:
+    def events(self, base: str, *, names: bool = True) -> list[Event]:
         """The change events of the page."""
-        return (event for _, event in events_of(tx, self.changes, base, names=names))
+        return [event_of(change, base, names) for change in self.changes if not is_beginning(change)]
 
 
 def read_changes(store: Store, after: str, limit: int, xid: str = "/") -> Page:

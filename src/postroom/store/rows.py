@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import msgspec
@@ -51,9 +52,15 @@ def change_of(row: Row) -> Change:
         xid=xid,
         action=action,
         epoch=epoch,
-        changed=msgspec.json.decode(changed, type=tuple[str, ...]),
+        changed=_names(changed),
         actor=actor,
         correlation=correlation,
         time=time,
         sequence=sequence,
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(changed: bytes) -> tuple[str, ...]:
+    """The names in a row; most rows have the same few."""
+    return msgspec.json.decode(changed, type=tuple[str, ...])
