@@ -8,6 +8,7 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.registry.problems import RegistryProblem
 
 _LONGEST = 30
+_OF_THE_SERVER = ("id", "epoch", "version", "self", "versions", "meta")
 
 
 def check_id(given: Any, expected: str, singular: str, subject: str) -> None:
@@ -38,9 +39,9 @@ def check_epoch(given: Any, current: int, subject: str) -> None:
 def take_conditions(
     document: Tree, subject: str, *, entity_id: str, singular: str, epoch: int, version: str = ""
 ) -> Tree:
-    """An entity without what the server says about it, which is compared first; `self` is nobody's business."""
+    """An entity without what the server says about it: ids and epochs are compared, the rest is nobody's business."""
     check_id(document.get("id"), entity_id, singular, subject)
     check_epoch(document.get("epoch"), epoch, subject)
     if version:
         check_version(document.get("version"), version, subject)
-    return {name: value for name, value in document.items() if name not in ("id", "epoch", "version", "self")}
+    return {name: value for name, value in document.items() if name not in _OF_THE_SERVER}

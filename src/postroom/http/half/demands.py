@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.extras import ATTRIBUTE
 from postroom.http.half.states import COMMON
 from postroom.messages.rules import USAGES
 from postroom.model.types import GroupType
@@ -34,6 +35,8 @@ def check_entity(document: Tree, subject: str) -> None:
     doubled = next((name for name in document if spellings[name.lower()] > 1), None)
     if doubled is not None:
         _refuse(subject, doubled, "differs from another attribute in case only")
+    if ATTRIBUTE in document:
+        _refuse(subject, ATTRIBUTE, "is kept by the registry")
     for name in _TEXTS:
         _check_kind(document, name, str, subject)
     _check_docs(document.get("docs"), "docs", subject)

@@ -19,7 +19,7 @@ from postroom.http.half.words import extras_in, group_words, is_below, other_ext
 from postroom.model.types import GroupType
 from postroom.registry import operations
 from postroom.registry.interaction import Interaction
-from postroom.registry.places import Place, resolve
+from postroom.registry.places import Place, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.trees import required
 from postroom.settings import Settings
@@ -42,9 +42,9 @@ class GroupWriting:
         body = _without_locations(json_object(self.call, self.settings), place.group)
         group_id = body.pop("id", None)
         group_id = str(uuid.uuid4()) if group_id is None else group_id
-        made = resolve(self.tx.model(), f"{place.xid}/{segment(group_id, self.call)}")
+        made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.call.path)}")
         refuse_existing(self.tx.entity(made.xid), self.call)
-        body = {name: value for name, value in cleaned(body).items() if name not in ("epoch", "self", "version")}
+        body = {name: value for name, value in cleaned(body).items() if name not in ("epoch", "self")}
         check_group(place.group, body, self.call.path)
         operations.put_group(self.interaction, made, self._tree(place.group, body), False)
         if "messages" in place.group.resources and body.get("definitions") is not None:
@@ -105,7 +105,7 @@ class GroupWriting:
         group = self.reading.states.group(place.group, required(self.tx, place.xid)).document
         for name, given in definitions.items():
             subject = f"{self.call.path}/{place.ids[1]}/definitions/{name}"
-            definition = resolve(self.tx.model(), f"{place.xid}/messages/{segment(name, self.call)}")
+            definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
             after = take_conditions(cleaned(given), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
             after = with_format(after, group)
@@ -134,13 +134,6 @@ def refuse_existing(found: object, call: Call) -> None:
     """POST makes what is not there yet."""
     if found is not None:
         raise RegistryProblem("bad_request", call.path, error_detail="the id is taken", status=CONFLICT)
-
-
-def segment(entity_id: Any, call: Call) -> str:
-    """An id as a part of a path."""
-    if not isinstance(entity_id, str) or not entity_id or "/" in entity_id or "%" in entity_id:
-        raise RegistryProblem("malformed_id", call.path, id=entity_id, error_detail="it must be a text without / and %")
-    return entity_id
 
 
 def _without_locations(body: Tree, kind: GroupType) -> Tree:

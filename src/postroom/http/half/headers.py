@@ -19,7 +19,7 @@ from postroom.model.types import ResourceType
 from postroom.registry.problems import RegistryProblem
 
 PREFIX = "registry-"
-_PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
+_PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in '"%')
 _TYPED = ("boolean", "decimal", "integer", "uinteger")
 
 

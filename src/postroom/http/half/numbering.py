@@ -29,4 +29,4 @@ def following(latest: str) -> str:
     found = _DOTTED.match(latest)
     if found is None:
         return "1" + "0" * len(latest)
-    return str(int(found[1]) + 1).zfill(len(found[1])) + ".0" * found[2].count(".")
+    return str(int(found[1]) + 1).zfill(len(found[1])) + re.sub(r"\d", "0", found[2])

@@ -21,7 +21,7 @@ from postroom.http.half.demands import (
     cleaned,
     with_format,
 )
-from postroom.http.half.groups import GroupWriting, json_object, refuse_existing, segment
+from postroom.http.half.groups import GroupWriting, json_object, refuse_existing
 from postroom.http.half.headers import given_attributes
 from postroom.http.half.merging import patch_of, rewritten, with_room
 from postroom.http.half.naming import singular, uri_name
@@ -32,7 +32,7 @@ from postroom.http.half.words import other_extras
 from postroom.registry import operations
 from postroom.registry.content import names
 from postroom.registry.interaction import Interaction
-from postroom.registry.places import Place, resolve
+from postroom.registry.places import Place, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.trees import required
 from postroom.settings import Settings
@@ -68,7 +68,7 @@ class ResourceWriting:
         self._check_agreement(headers, body)
         self._refuse_version(headers)
         given_id = headers.get("id") or body.get("id")
-        resource_id = str(uuid.uuid4()) if given_id is None else segment(given_id, self.call)
+        resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.call.path)
         made = resolve(self.tx.model(), f"{place.xid}/{resource_id}")
         refuse_existing(self.tx.entity(made.xid), self.call)
         state = self.reading.states.unsaid(made)

@@ -83,7 +83,9 @@ def resource_words(group_kind: GroupType, kind: ResourceType, xid: str, group: T
         wrapped = {**context, "definitions": {message_id: document}}
         tree: Tree = SERVICE.to_rc4({theirs: {group_id: wrapped}})[0][group_kind.plural][group_id]["messages"]
         message: Tree = tree[message_id]
-        return message
+        meta = message.pop("meta", None)
+        is_borrowed = isinstance(meta, dict) and "xref" in meta
+        return {**message, "meta": {"xref": meta["xref"]}} if is_borrowed else message
 
     def effective(message: Tree) -> Tree:
         tree = materialised(_placed(around, group_kind.plural, group_id, group, message_id, message))
