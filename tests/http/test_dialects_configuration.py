@@ -284,6 +284,30 @@ def test_model_sources_are_kept_in_the_words_of_today(desk: Desk, version: str, 
 
 
 @pytest.mark.parametrize(
+    ("version", "usage"),
+    [
+        (RC2, {"type": "string", "enum": ["producer", "consumer"], "strict": True}),
+        (RC3, {"type": "array", "item": {"type": "string"}, "enum": ["producer", "consumer"]}),
+    ],
+)
+def test_endpoints_of_published_models(desk: Desk, version: str, usage: Json) -> None:
+    """C-32: the words of `usage` are checked by code."""
+    attributes = {"usage": usage, "protocol": {"type": "string"}}
+    source = {"groups": {"endpoints": {"singular": "endpoint", "attributes": attributes}}}
+    assert desk.ask("PUT", f"/modelsource?{version}", source).status == 200
+    today = desk.ask("GET", "/modelsource").json["groups"]["endpoints"]["attributes"]["usage"]
+    assert today == {"type": "array", "item": {"type": "string"}}
+    kept = desk.ask("GET", f"/modelsource?{version}").json["groups"]["endpoints"]["attributes"]["usage"]
+    assert kept["type"] == usage["type"]
+
+
+def test_a_usage_of_something_else_is_left_alone(desk: Desk) -> None:
+    source = {"groups": {"endpoints": {"singular": "endpoint", "attributes": {"usage": {"type": "string"}}}}}
+    assert desk.ask("PUT", f"/modelsource?{RC2}", source).json == source
+    assert desk.ask("GET", "/modelsource").json == source
+
+
+@pytest.mark.parametrize(
     ("version", "source", "problem"),
     [
         (RC3, files(attributes={"heat": {"type": "string", "enum": ["Hot"], "matchcase": True}}), "model_error"),

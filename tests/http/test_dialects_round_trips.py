@@ -147,7 +147,7 @@ def older(document: Any, version: str) -> Any:
     if not isinstance(document, dict):
         return document
     made = {name: one if name in ("schema", "labels") else older(one, version) for name, one in document.items()}
-    names = {"ancestorid": "ancestor", "uri": "url"}
+    names = {"ancestorid": "ancestor", **({"uri": "url"} if version == "1.0-rc3" else {})}
     if version == "1.0-rc2":
         names["basemessage"] = "basemessageurl"
         if "usage" in made and len(made["usage"]) == 1:

@@ -22,7 +22,6 @@ NEVER_STICKY = {"type": "boolean", "enum": [False], "required": True, "default":
 """What takes the place of rc2's aspect `setdefaultversionsticky`, when it is false."""
 NO_RULE = "none"
 
-_TO_ADDRESS = {ours: theirs for theirs, ours in ADDRESS_MEMBERS.items()}
 Change = Callable[[str, Tree], Tree]
 
 
@@ -30,7 +29,7 @@ def read_source(release: Release, source: Any, subject: str) -> Any:
     """A model source of a client, in the names of today."""
 
     def group(plural: str, kind: Tree) -> Tree:
-        return _read_level(release, _endpoint_model(release, plural, kind, ADDRESS_MEMBERS, _list_of_words))
+        return _read_level(release, _endpoint_model(plural, kind, ADDRESS_MEMBERS, _list_of_words))
 
     def resource(plural: str, kind: Tree) -> Tree:
         made = _read_level(release, kind)
@@ -47,14 +46,18 @@ def write_source(release: Release, source: Any) -> Any:
     """The model source, in the names of the version."""
 
     def group(plural: str, kind: Tree) -> Tree:
-        return _write_level(release, _endpoint_model(release, plural, kind, _TO_ADDRESS, _one_word))
+        members = {"uri": release.address}
+        return _write_level(release, _endpoint_model(plural, kind, members, _one_word if release.is_first else _same))
 
     def resource(plural: str, kind: Tree) -> Tree:
         made = _write_level(release, kind)
         _change(made, "attributes", lambda attributes: _renamed(attributes, release.theirs))
         return _write_first(made) if release.is_first else made
 
-    return _each(source, group, resource)
+    made = _each(source, group, resource)
+    if isinstance(made, dict):
+        _change(made, "attributes", lambda known: _with_version(known, SPECVERSION, release.specversion))
+    return made
 
 
 def write_model(release: Release, model: Tree) -> Tree:
@@ -74,7 +77,6 @@ def write_model(release: Release, model: Tree) -> Tree:
 
     hidden = release.hidden
     made: Tree = _each(write_source(release, model), group, resource)
-    _change(made, "attributes", lambda known: _with_version(known, SPECVERSION, release.specversion))
     return made
 
 
@@ -142,11 +144,9 @@ def _everywhere(holder: Any, change: Change) -> Any:
     return made
 
 
-def _endpoint_model(
-    release: Release, plural: str, kind: Tree, members: dict[str, str], usage: Callable[[Tree], Tree]
-) -> Tree:
+def _endpoint_model(plural: str, kind: Tree, members: dict[str, str], usage: Callable[[Tree], Tree]) -> Tree:
     """The Group type of endpoints: the member of an address that holds it, and whether usages are a list."""
-    if plural != ENDPOINTS:
+    if plural != ENDPOINTS or "protocol" not in _object(kind.get("attributes")):
         return kind
 
     def change(name: str, aspects: Tree) -> Tree:
@@ -156,14 +156,17 @@ def _endpoint_model(
         return {**aspects, "item": {**item, "attributes": _renamed(item["attributes"], members)}}
 
     made: Tree = _everywhere({name: value for name, value in kind.items() if name != "resources"}, change)
-    if release.is_first:
-        _change(made, "attributes", lambda known: _with_usage(known, usage))
+    _change(made, "attributes", lambda known: _with_usage(known, usage))
     return {**kind, **made}
 
 
 def _with_usage(attributes: Tree, usage: Callable[[Tree], Tree]) -> Tree:
     found = attributes.get("usage")
     return {**attributes, "usage": usage(found)} if isinstance(found, dict) else attributes
+
+
+def _same(usage: Tree) -> Tree:
+    return usage
 
 
 def _one_word(usage: Tree) -> Tree:
@@ -174,10 +177,10 @@ def _one_word(usage: Tree) -> Tree:
 
 def _list_of_words(usage: Tree) -> Tree:
     """Which words there are is known without an enum, and an array cannot have one (C-32)."""
-    if usage.get("type") != "string":
+    if usage.get("type") not in ("array", "string"):
         return usage
     kept = {name: value for name, value in usage.items() if name not in ("enum", "strict")}
-    return {**kept, "type": "array", "item": {"type": "string"}}
+    return {"item": {"type": "string"}, **kept, "type": "array"}
 
 
 def _not_deployed(attributes: Tree) -> Tree:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from postroom.documents.dialects.names import ADDRESS_MEMBERS
 from postroom.http.dialects.releases import Release
 from postroom.registry.problem_types import CORE, PROBLEMS
 from postroom.registry.problems import RegistryProblem
@@ -61,6 +60,7 @@ DATA = (
     *("compat", "format", "list", "error_detail"),
 )
 """Arguments that can be the `data` of a problem of 1.0-rc2, the most telling first."""
+_ADDRESS = re.compile(r"(\bendpoints(?:\[\d+\]\.|/\d+/))uri\b")
 SERVER_SUBJECTS = ("/capabilities", "/model", "/modelsource")
 
 
@@ -102,6 +102,4 @@ def _named(value: Any, release: Release) -> Any:
         return value
     for ours, theirs in release.theirs.items():
         value = re.sub(rf"\b{ours}\b", theirs, value)
-    for theirs, ours in ADDRESS_MEMBERS.items():
-        value = re.sub(rf"(\bendpoints(?:\[\d+\]\.|/\d+/)){ours}\b", rf"\g<1>{theirs}", value)
-    return value
+    return _ADDRESS.sub(rf"\g<1>{release.address}", value)

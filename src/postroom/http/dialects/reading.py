@@ -47,7 +47,8 @@ class Reading:
     def group(self, plural: str, kind: GroupType | None, document: Tree) -> Tree:
         """A Group: options of endpoints, the link of a deprecation."""
         made = self._with_deprecation(document)
-        if self._has_options(plural, kind, made):
+        is_older = not self._release.deployed and is_endpoint(plural, kind)
+        if is_older and isinstance(made.get("protocoloptions"), dict):
             made = {**made, "protocoloptions": read_endpoint_options(made["protocoloptions"])}
         return made
 
@@ -70,10 +71,6 @@ class Reading:
         gone = [name for name in gone if name != "validation" or plural == SCHEMAS]
         self._check_server(document, gone, kind)
         return self._with_deprecation({name: value for name, value in document.items() if name not in gone})
-
-    def _has_options(self, plural: str, kind: GroupType | None, document: Tree) -> bool:
-        has_older = self._release.has_urls and is_endpoint(plural, kind)
-        return has_older and isinstance(document.get("protocoloptions"), dict)
 
     def _renamed(self, document: Tree, theirs: str, ours: str) -> Tree:
         value = document[theirs]

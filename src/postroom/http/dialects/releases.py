@@ -23,8 +23,10 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     """Attributes that the server writes and that it does not know."""
     map_mark: str = "."
     """What stands between a map and its key in the name of a header."""
-    has_urls: bool = True
-    """Whether addresses of endpoints are `url`, and endpoints are not deployed unless they say so."""
+    address: str = "uri"
+    """The member of an address of an endpoint that holds it."""
+    deployed: bool = True
+    """Whether an endpoint is deployed unless it says otherwise."""
     exported: tuple[str, ...] = ()
     """What `/export` shows beside entities, where that is not what it shows today."""
     is_first: bool = False
@@ -36,17 +38,18 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
         return {ours: theirs for theirs, ours in self.attributes.items()}
 
 
-RC3 = Release(specversion="1.0-rc3", attributes=RELEASE_ATTRIBUTES)
+RC3 = Release(specversion="1.0-rc3", attributes=RELEASE_ATTRIBUTES, address="url", deployed=False)
 RC2 = Release(
     specversion="1.0-rc2",
     attributes={**RELEASE_ATTRIBUTES, "basemessageurl": "basemessage"},
     model_aspects={"compatiblewith": "modelcompatiblewith"},
     hidden=frozenset(CORE_CHECKS) - {"contenttype"},
     map_mark="-",
+    deployed=False,
     exported=("capabilities", "model"),
     is_first=True,
 )
-ANY = Release(specversion="", attributes=RELEASE_ATTRIBUTES, has_urls=False)
+ANY = Release(specversion="", attributes=RELEASE_ATTRIBUTES)
 """Older words that every request can use (FLAG-067)."""
 RELEASES = {release.specversion: release for release in (RC3, RC2)}
 

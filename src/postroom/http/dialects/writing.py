@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from postroom.documents.dialects.names import ADDRESS_MEMBERS
 from postroom.documents.dialects.rc import write_endpoint_options
 from postroom.documents.dialects.references import as_pointer
 from postroom.documents.dialects.walking import renamed
@@ -34,8 +35,11 @@ class Writing:
         made = self._with_deprecation(document)
         if not is_endpoint(plural, kind):
             return made
-        if isinstance(made.get("protocoloptions"), dict):
-            made = {**made, "protocoloptions": write_endpoint_options(made["protocoloptions"])}
+        options = made.get("protocoloptions")
+        if isinstance(options, dict):
+            is_named = self._release.address in ADDRESS_MEMBERS
+            written = write_endpoint_options(options) if is_named else {"deployed": True, **options}
+            made = {**made, "protocoloptions": written}
         usage = made.get("usage")
         # An endpoint with several usages cannot be said in rc2; half of them would be lost when it is written back.
         if self._release.is_first and isinstance(usage, list) and len(usage) == 1:
