@@ -32,7 +32,8 @@ def catalog(type_value: str = "oven.hot", **more: Any) -> dict[str, Any]:
         (catalog(metadata={"oven": {}}), ["compatible"], 0),
         (catalog(metadata={"oven": {"required": True}}), ["breaking for producers"], 1),
         (catalog(metadata={"subject": {}}), ["breaking for consumers"], 1),
-        (catalog(metadata={"subject": {"required": True, "type": "uri"}}), ["breaking for both"], 1),
+        (catalog(metadata={"subject": {"required": True, "type": "uri"}}), ["breaking for producers"], 1),
+        (catalog(metadata={"subject": {"required": True, "type": "integer"}}), ["breaking for both"], 1),
         (
             catalog(schema={"type": "object", "properties": {"degrees": {"type": "number"}}}),
             ["breaking for consumers"],

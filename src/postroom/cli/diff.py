@@ -19,7 +19,7 @@ def command(old: str, new: str, as_json: bool) -> int:
     Each change is editorial, compatible, or breaking for consumers, producers or both, with the reason. Both may be in
     any dialect and come from anywhere. Exit 1 when a change breaks somebody.
     """
-    from postroom.documents.diffing import differences
+    from postroom.documents.diff.comparing import differences
     from postroom.documents.sources import read_source
 
     settings = settings_from()
