@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -40,12 +42,16 @@ class Says(msgspec.Struct, frozen=True):
 class Receiver:
     """Takes events and keeps them. `script` holds the next answers; when it is empty, all is well."""
 
-    def __init__(self, port: int = 0, consents: dict[str, str] | None = None) -> None:
+    def __init__(self, certificate: Path | None = None) -> None:
         self.received: list[Received] = []
         self.asked: list[Received] = []
         self.script: list[Says] = []
-        self.consents = {"WebHook-Allowed-Origin": "*", "WebHook-Allowed-Rate": "*"} if consents is None else consents
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+        self.consents = {"WebHook-Allowed-Origin": "*", "WebHook-Allowed-Rate": "*"}
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/hook?room=7"

@@ -8,9 +8,10 @@ import hmac
 import json
 import logging
 import socket
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -637,6 +638,33 @@ def test_a_connection_goes_to_the_address_that_was_checked(
     (got,) = receiver.wait(1)
     assert got.headers["host"] == f"hooks.example:{receiver.port}"
     assert asked.count("hooks.example") == 1
+
+
+def test_a_certificate_must_be_for_the_name(
+    tmp_path: Path, system_program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = tmp_path / "hooks.pem"
+    command = [system_program("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=hooks.example"]
+    extension = ["-addext", "subjectAltName=DNS:hooks.example"]
+    subprocess.run(
+        [*command, *extension, "-keyout", certificate, "-out", tmp_path / "ca.pem"], check=True, capture_output=True
+    )
+    certificate.write_text(certificate.read_text() + (tmp_path / "ca.pem").read_text())
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *rest, **options: real("127.0.0.1", *rest, **options))
+    receiver = Receiver(certificate)
+    office = Office(tmp_path, msgspec.structs.replace(SETTINGS, sink_hosts=("*",)))
+    try:
+        good = office.subscribe(f"https://hooks.example:{receiver.port}/")
+        bad = office.subscribe(f"https://crooks.example:{receiver.port}/")
+        office.group("ovens")
+        wait_until(lambda: office.progress(good).delivered == 1, str(office.progress(good)))
+        wait_until(lambda: "certificate" in office.progress(bad).error)
+        assert [got.headers["host"] for got in receiver.received] == [f"hooks.example:{receiver.port}"]
+    finally:
+        office.close()
+        receiver.close()
 
 
 def test_a_host_that_is_no_longer_allowed(office: Office, receiver: Receiver) -> None:

@@ -26,7 +26,7 @@ LOG = logging.getLogger("postroom.delivery")
 POLL_SECONDS = 0.1
 PAUSE_SECONDS = 1.0
 IDLE_SECONDS = 20.0
-MOST_WORKERS = 64
+MOST_WORKERS = 256
 
 
 class Dispatcher:
@@ -55,6 +55,9 @@ class Dispatcher:
         """Deliver no more; a sink that is being waited for is left alone, and nobody touches the store any more."""
         self._stopping.set()
         self._thread.join(5)
+        for subscription_id, delivery in list(self._deliveries.items()):
+            if subscription_id not in self._busy:
+                delivery.close()
         self._desk.close()
 
     def _run(self) -> None:
