@@ -31,7 +31,10 @@ _SHAPES = frozenset([f"{_SECOND}Z", *(f"{_SECOND}.{'0' * digits}Z" for digits in
 
 
 class Pile(msgspec.Struct, gc=False):
-    """Events that mean one definition by their type, on one protocol, not yet looked at any further."""
+    """Events that mean one definition by their type, on one protocol, not yet looked at any further.
+
+    Their attributes are in `columns`, where those are known, else in `events`.
+    """
 
     plan: Plan
     decode: DecodeAll
@@ -40,6 +43,7 @@ class Pile(msgspec.Struct, gc=False):
     events: list[Any] = []
     bodies: list[Any] = []
     metadata: list[dict[str, Any]] = []
+    columns: dict[str, Column] | None = None
 
 
 class Bundle(msgspec.Struct, gc=False):
@@ -63,19 +67,19 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     """The events of a pile that surely fit, and the rows of the others."""
     plan, events, rows = pile.plan, pile.events, pile.rows
     bad: set[int] = set()
-    columns = {name: list(map(get, events)) for name, get in plan.attributes}
+    columns = _columns(pile)
     if pile.structured:
         _sift_structured(events, columns["specversion"], bad)
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
-    types = _content_types(columns["datacontenttype"], pile.structured, plan.definition.contenttype)
+    types = _content_types(columns["datacontenttype"], JSON_DATA if pile.structured else plan.definition.contenttype)
     if pile.structured:
         odd = {kind for kind in set(types) if not is_json(kind)}
         if odd:
             bad.update(place for place, kind in enumerate(types) if kind in odd)
     data = pile.decode(list(map(_data_of, events)) if pile.structured else pile.bodies, types, bad)
     metadata = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
-    extensions = _extensions(plan, events)
+    extensions = _extensions(pile)
     left: list[int] = []
     if bad:
         left = [rows[place] for place in sorted(bad)]
@@ -86,36 +90,52 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
             for some in (columns, variables, metadata)
         )
         if extensions:
-            extensions = _extensions(plan, list(compress(events, keep)))
+            kept = enumerate(place for place, stays in enumerate(keep) if stays)
+            extensions = {new: extensions[place] for new, place in kept if place in extensions}
     return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps), left
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:
     """Whether all that is there of a column is RFC 3339 without doubt, in UTC, with no more than microseconds."""
-    if None in texts:
-        texts = [text for text in texts if text is not None]
-    if not texts:
-        return True
     try:
         whole = "\n".join(texts)
-        shapes = whole.translate(_ZEROS).split("\n")
-        # A newer Python takes the hour 24.
-        if len(shapes) != len(texts) or not _SHAPES.issuperset(shapes) or "T24" in whole:
+    except TypeError:  # something is absent, or no text
+        texts = [text for text in texts if text is not None]
+        if not all(type(text) is str for text in texts):
             return False
+        whole = "\n".join(texts)
+    if not texts:
+        return True
+    shapes = whole.translate(_ZEROS).split("\n")
+    if len(shapes) != len(texts) or not _SHAPES.issuperset(shapes) or (_TAKES_24 and "T24" in whole):
+        return False
+    try:
         deque(map(datetime.fromisoformat, texts), maxlen=0)
-    except (TypeError, ValueError):
+    except ValueError:
         return False
     return True
+
+
+def _takes_24() -> bool:
+    """Whether this Python takes the hour 24, as newer ones do."""
+    try:
+        datetime.fromisoformat("2026-01-01T24:00:00Z")
+    except ValueError:
+        return False
+    return True
+
+
+_TAKES_24 = _takes_24()
 
 
 def _sift_structured(events: list[Any], versions: Column, bad: set[int]) -> None:
     if versions.count("1.0") != len(versions):
         bad.update(place for place, version in enumerate(versions) if version != "1.0")
-    encoded = list(map(_base64_of, events))
-    if encoded.count(None) != len(encoded):
-        bad.update(place for place, text in enumerate(encoded) if text is not None)
+    if set(map(_base64_of, events)) != _NOTHING:
+        bad.update(place for place, event in enumerate(events) if event.data_base64 is not None)
 
 
+_NOTHING = {None}
 _base64_of = attrgetter("data_base64")
 _data_of = attrgetter("data")
 
@@ -129,7 +149,7 @@ def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> frozenset[st
             bad.update(place for place, value in enumerate(column) if value != constant)
     for name in plan.required:
         column = columns[name]
-        if None in column:
+        if not all(column):
             bad.update(place for place, value in enumerate(column) if value is None)
     for name, accepts in plan.values:
         column = columns[name]
@@ -188,20 +208,35 @@ def _agreed(known: Column, column: Iterable[Any], bad: set[int]) -> Column:
     return merged
 
 
-def _content_types(stated: Column, structured: bool, declared: str) -> list[str]:
-    absent = JSON_DATA if structured else declared
-    if stated.count(None) == len(stated):
-        return [absent] * len(stated)
+def _content_types(stated: Column, absent: str) -> list[str]:
+    kinds = set(stated)
+    if len(kinds) == 1:
+        return [kinds.pop() or absent] * len(stated)
     return [kind or absent for kind in stated]
 
 
-def _extensions(plan: Plan, events: list[Any]) -> dict[int, dict[str, Any]]:
-    if plan.undeclared is None:
+def _columns(pile: Pile) -> dict[str, Column]:
+    """The attributes that the definition names, and those that every event has."""
+    if pile.columns is None:
+        return {name: list(map(get, pile.events)) for name, get in pile.plan.attributes}
+    nothing: Column = [None] * len(pile.rows)
+    return {name: pile.columns.get(name, nothing) for name, _ in pile.plan.attributes}
+
+
+def _extensions(pile: Pile) -> dict[int, dict[str, Any]]:
+    if pile.plan.undeclared is None:
         return {}
-    names, get = plan.undeclared
-    nothing = (None,) * len(names)
-    return {
-        place: {name: value for name, value in zip(names, values, strict=False) if value is not None}
-        for place, values in enumerate(map(get, events))
-        if values[: len(names)] != nothing
-    }
+    names, get = pile.plan.undeclared
+    if pile.columns is None:
+        nothing = (None,) * len(names)
+        return {
+            place: {name: value for name, value in zip(names, values, strict=False) if value is not None}
+            for place, values in enumerate(map(get, pile.events))
+            if values[: len(names)] != nothing
+        }
+    found: dict[int, dict[str, Any]] = {}
+    for name in names:
+        for place, value in enumerate(pile.columns.get(name, ())):
+            if value is not None:
+                found.setdefault(place, {})[name] = value
+    return found

@@ -1,7 +1,11 @@
-"""Decoding: payloads of one definition in the shape of its columns, for the express lane."""
+"""Decoding: payloads of one definition in the shape of its columns, for the express lane.
+
+A body is bytes, text, or raw JSON that is part of an event.
+"""
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 from postroom.formats.filling import ColumnMismatch, Filler
@@ -16,9 +20,9 @@ class ExactDecoder:
         self._judge = schema.judge
         self._fill = fill
 
-    def one(self, body: bytes, contenttype: str) -> tuple[Any, bool] | None:
+    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The value of a payload and True; None when it does not fit."""
-        value, violations = self._judge(body, contenttype)
+        value, violations = self._judge(_bytes(body), contenttype)
         if violations:
             return None
         try:
@@ -34,7 +38,7 @@ class ExactDecoder:
             values.append(None)
             if place in bad:
                 continue
-            value, violations = judge(bytes(body), contenttype)
+            value, violations = judge(_bytes(body), contenttype)
             if violations:
                 bad.add(place)
                 continue
@@ -53,17 +57,19 @@ class QuickDecoder:
         self._fill_all = schema.fill_all
         self._exact = exact
 
-    def one(self, body: bytes, contenttype: str) -> tuple[Any, bool] | None:
+    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The value of a payload and True; None when it is not surely valid."""
         if not is_json(contenttype):
             return self._exact.one(body, contenttype)
-        found = self._fill(body)
+        found = self._fill(_bytes(body))
         return found if found[1] else None
 
     def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(is_json, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)
+        if bodies and type(bodies[0]) is str:
+            bodies = list(map(_bytes, bodies))
         return self._fill_all(bodies, bad)
 
 
@@ -73,15 +79,28 @@ class PlainDecoder:
     def __init__(self, *, text: bool) -> None:
         self._text = text
 
-    def one(self, body: bytes, contenttype: str) -> tuple[Any, bool] | None:
+    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The payload and True; None for text that is none."""
         try:
-            return (body.decode() if self._text else body), True
+            return (_text(body) if self._text else _bytes(body)), True
         except UnicodeDecodeError:
             return None
 
     def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The same for many; the places of those in doubt are added to `bad`."""
-        found = [self.one(bytes(body), "") for body in bodies]
-        bad.update(place for place, one in enumerate(found) if one is None)
-        return [None if one is None else one[0] for one in found]
+        if bodies and type(bodies[0]) is str and self._text:
+            return bodies
+        try:
+            return list(map(str, bodies, repeat("utf-8"))) if self._text else list(map(_bytes, bodies))
+        except (UnicodeDecodeError, TypeError):  # no text, or text already
+            found = [self.one(body, "") for body in bodies]
+            bad.update(place for place, one in enumerate(found) if one is None)
+            return [None if one is None else one[0] for one in found]
+
+
+def _bytes(body: Any) -> bytes:
+    return body.encode() if type(body) is str else bytes(body)
+
+
+def _text(body: Any) -> str:
+    return body if type(body) is str else str(body, "utf-8")

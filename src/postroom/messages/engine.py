@@ -17,10 +17,12 @@ from postroom.messages.bundles import Pile
 from postroom.messages.constraints import shorten
 from postroom.messages.decoding import ExactDecoder, PlainDecoder, QuickDecoder
 from postroom.messages.definition import CompiledCatalog, Definition
-from postroom.messages.express import Decoder, Express, RecordColumns, attributes_of
+from postroom.messages.express import Decoder, Express
 from postroom.messages.matching import Fit, Index
 from postroom.messages.outcome import Match, Reason, Sorted
+from postroom.messages.piling import RecordColumns, piles_of_columns, piles_of_lines
 from postroom.messages.plans import Landed
+from postroom.messages.readers import attributes_of
 from postroom.messages.schema_documents import Documents
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.records import Record, parse_record
@@ -48,7 +50,7 @@ class Engine:
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
         landed = self._taken(line)
-        return self.sort_exactly(line) if landed is None else [_sorted(landed)]
+        return self.sort_exactly(line) if landed is None else [self._sorted(landed)]
 
     def match_line(self, line: bytes) -> list[Match]:
         """The matches of one line, for those who need no more of it."""
@@ -63,12 +65,16 @@ class Engine:
         except Exception:  # noqa: BLE001 - whatever a library raises, the exact way says what is wrong with the record
             return None
 
+    def _sorted(self, landed: Landed) -> Sorted:
+        attributes = attributes_of(landed.event, self.express.names)
+        return Sorted(_match(landed), landed.definition, attributes, landed.metadata, landed.data, landed.checked)
+
     def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
         """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
         longest = self._max_record_mb * 1_000_000
         if max(map(len, lines), default=0) > longest:
             lines = [line if len(line) <= longest else b"" for line in lines]
-        return self.express.piles(lines)
+        return piles_of_lines(self.express, lines)
 
     def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
         """The same for records whose headers were read already, by column."""
@@ -76,7 +82,7 @@ class Engine:
         if max(map(len, records.bodies), default=0) > longest:
             large = (row for row, body in enumerate(records.bodies) if len(body) > longest)
             records = msgspec.structs.replace(records, odd=records.odd.union(large))
-        return self.express.piles_of_columns(protocol, records)
+        return piles_of_columns(self.express, protocol, records)
 
     def sort_exactly(self, line: bytes) -> list[Sorted]:
         """The same without the express lane."""
@@ -215,11 +221,6 @@ class Engine:
 def _match(landed: Landed) -> Match:
     xid = landed.definition.xid
     return Match("landed", xid, landed.variables, (xid,))
-
-
-def _sorted(landed: Landed) -> Sorted:
-    attributes = attributes_of(landed.event)
-    return Sorted(_match(landed), landed.definition, attributes, landed.metadata, landed.data, landed.checked)
 
 
 def _type_of(definition: Definition, message: Message) -> str:

@@ -12,6 +12,7 @@ from postroom.errors import DefinitionRefused, MakeRefused
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
+_ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
 
 class Template:
@@ -32,17 +33,26 @@ class Template:
         self.alone = self.literals == ("", "")
         # Names that a regular expression can give to its groups, each once, so that a match is the answer.
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
-        self._pattern = None if self.alone else re.compile(self._expression(), re.DOTALL)
+        self._pattern = None if self.alone else re.compile(rf"\A{self._expression()}\Z", re.DOTALL)
+        self._lines = self._line_pattern()
         # Only here can a value hold the text that ends it, unencoded.
         self._doubtful = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
 
-    def _expression(self) -> str:
+    def _expression(self, segment: str = _ONE_SEGMENT) -> str:
         if not self.names:
-            return rf"\A{re.escape(self.text)}\Z"
+            return re.escape(self.text)
         groups = [f"?P<{name}>" if self._plain else "" for name in self.names]
-        inner = "".join(map(_step, groups, self.literals[1:-1]))
-        last = f"({groups[-1]}{_ONE_SEGMENT}){re.escape(self.literals[-1])}"
-        return rf"\A{re.escape(self.literals[0])}{inner}{last}\Z"
+        inner = "".join(
+            _step(group, literal, segment) for group, literal in zip(groups, self.literals[1:-1], strict=False)
+        )
+        last = f"({groups[-1]}{segment}){re.escape(self.literals[-1])}"
+        return f"{re.escape(self.literals[0])}{inner}{last}"
+
+    def _line_pattern(self) -> re.Pattern[str] | None:
+        """What finds all values in one text, a line for each."""
+        if not self._plain or len(self.names) < 2 or "\n" in self.text:  # of a single name it would find no tuples
+            return None
+        return re.compile(rf"^{self._expression(_ONE_SEGMENT_OF_A_LINE)}$", re.MULTILINE)
 
     def extract(self, value: str) -> dict[str, str] | None:
         """The values of the placeholders, percent-decoded; None when the text does not fit."""
@@ -67,8 +77,14 @@ class Template:
         """
         if self._pattern is None:
             return [(value,) if value and type(value) is str else None for value in values]
+        if self._lines is not None:
+            text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
+            if "%" not in text and text.count("\n") == len(values) - 1:
+                rows: list[tuple[str, ...] | None] = self._lines.findall(text)
+                if len(rows) == len(values):  # no match is longer than a line, and none has two
+                    return rows
         match = self._pattern.match
-        found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # hence the TypeError
+        found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # as above
         if self._plain and "%" not in "".join(values):  # type: ignore[arg-type]  # as above
             return found
         slowly = (self.extract(value) for value in values)  # type: ignore[arg-type]  # as above
@@ -112,12 +128,12 @@ def _percent(char: str) -> str:
     return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
-def _step(group: str, literal: str) -> str:
+def _step(group: str, literal: str, segment: str) -> str:
     if literal[0] in "/?#":  # which the placeholder cannot contain: it ends there, and no choice is to be made
-        return rf"({group}{_ONE_SEGMENT}){re.escape(literal)}"
+        return rf"({group}{segment}){re.escape(literal)}"
     # An atomic group commits to the first place where the next literal follows. No other choice can succeed: a
     # placeholder never crosses "/", "?" or "#", so taking a later place only makes it longer. No backtracking.
-    return rf"(?>({group}{_ONE_SEGMENT}?){re.escape(literal)})"
+    return rf"(?>({group}{segment}?){re.escape(literal)})"
 
 
 def has_placeholder(value: object) -> bool:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from postroom.messages.bundles import Pile
 from postroom.messages.engine import Engine
-from postroom.messages.express import RecordColumns
+from postroom.messages.piling import RecordColumns
 from postroom.pipeline.columns import KAFKA, header_value, kafka_metadata, record_lines
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.wire import attribute_name

@@ -1,0 +1,238 @@
+"""Piling: many records put together by the definition they mean, for bundles to look at by column.
+
+Records that are alike are read together, a step at a time for all of them; the others one by one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from postroom.messages.bundles import Pile
+from postroom.messages.express import Express
+from postroom.messages.readers import DOUBTS, RECORD, is_structured, read_all
+
+MetadataOf = Callable[[int], dict[str, Any]]
+Parts = tuple[list[Pile], list[int]]
+
+# How lines name the type: as a member of an event, of an event within a text, or as a header.
+_MARKERS = (b'"type"', b'\\"type\\"', b'_type"')
+_MOST_SEEMING = 4
+
+_type_of = attrgetter("type")
+_version_of = attrgetter("specversion")
+_headers_of = attrgetter("metadata.headers")
+_payload_of = attrgetter("payload")
+_stated_of = attrgetter("datacontenttype")
+
+
+class RecordColumns(msgspec.Struct, gc=False):
+    """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
+    left to the exact engine. The metadata of a row is asked for only where a definition wants it."""
+
+    attributes: dict[str, list[str | None]]
+    contenttypes: list[str]
+    bodies: list[bytes]
+    metadata: MetadataOf
+    odd: frozenset[int] = frozenset()
+
+
+def piles_of_lines(express: Express, lines: list[bytes]) -> Iterator[Parts]:
+    """Read lines and put those together that mean the same definition, and the rows of the others; in parts."""
+    for rows in _alike(lines, _MOST_SEEMING * (len(express.index.filters) + 10)):
+        heap = _Heap(express)
+        heap.add_lines(rows, lines)
+        yield heap.parts()
+
+
+def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
+    """Rows that seem to be events of one type.
+
+    They are dealt with together, so that all they are made of is near at hand in memory and gone before the next ones
+    come. What they seem to be decides nothing.
+    """
+    seeming: dict[bytes, list[int]] = {}
+    marker = _MARKERS[0]
+    for row, line in enumerate(lines):
+        at = line.find(marker)
+        if at < 0:
+            marker = next((one for one in _MARKERS if one in line), marker)
+            at = line.find(marker)
+        start = at + len(marker)
+        kind = line[start : line.find(b'"', start + 4)]
+        rows = seeming.get(kind)
+        if rows is None:
+            seeming[kind] = [row]
+        else:
+            rows.append(row)
+    return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
+
+
+def piles_of_columns(express: Express, protocol: str, records: RecordColumns) -> Parts:
+    """The same for records whose headers were read already, by column."""
+    heap = _Heap(express)
+    reader = express.reader(protocol)
+    stated = records.contenttypes
+    columns = dict(records.attributes)
+    if not (reader.has_content_type and "datacontenttype" in columns):
+        own = columns.get("datacontenttype", itertools.repeat(None))
+        columns["datacontenttype"] = [said or known for said, known in zip(stated, own, strict=False)]
+    modes = {kind: is_structured(kind) for kind in set(stated)}
+    if not records.odd and set(modes.values()) == {True}:
+        heap.add_structured(protocol, list(range(len(stated))), records.bodies, records.metadata)
+    elif records.odd or set(modes.values()) != {False} or not heap.add_columns(protocol, columns, records):
+        events = map(express.event, *(columns.get(name, itertools.repeat(None)) for name in express.names))
+        for row, (event, body, kind) in enumerate(zip(events, records.bodies, stated, strict=False)):
+            mode = modes[kind]
+            if row in records.odd or mode is None:
+                heap.left.append(row)
+            elif mode:
+                heap.add_structured(protocol, [row], [body], records.metadata)
+            else:
+                heap.add_binary(protocol, [row], [event], [body], records.metadata)
+    return heap.parts()
+
+
+class _Heap:
+    """Events as they come, put together by protocol, type and mode."""
+
+    def __init__(self, express: Express) -> None:
+        self.left: list[int] = []
+        self._express = express
+        self._piles: dict[tuple[str, str | None, bool], Pile | None] = {}
+
+    def parts(self) -> Parts:
+        """All piles, and the rows that are on none."""
+        return [pile for pile in self._piles.values() if pile is not None and pile.rows], self.left
+
+    def add_lines(self, rows: list[int], lines: list[bytes]) -> None:
+        """Put the events of these rows of lines on their piles."""
+        is_record = lines[rows[0]].startswith(RECORD)
+        doubts: list[int] = []
+        read = self._express.lines.read if is_record else self._express.read_event
+        found = read_all(read, [lines[row] for row in rows], doubts)
+        if doubts:
+            for place in doubts:
+                self._add_line(rows[place], lines[rows[place]])
+            keep = [one is not None for one in found]
+            rows, found = list(compress(rows, keep)), list(compress(found, keep))
+        if not is_record:
+            self._add_all("", rows, found, None, None)
+        elif not self._add_plain(rows, found, lines):
+            for row in rows:
+                self._add_line(row, lines[row])
+
+    def _add_plain(self, rows: list[int], records: list[Any], lines: list[bytes]) -> bool:
+        """Put records on their piles that are plain and have one protocol and one content type; False for others."""
+        kinds = set(map(type, records))
+        protocol = self._express.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
+        if not protocol:
+            return False
+        events = list(map(_headers_of, records))
+        stated = set(map(_stated_of, events))
+        mode = self._express.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
+        if mode is None:
+            return False
+        bodies = list(map(_payload_of, records))
+
+        def metadata(row: int) -> dict[str, Any]:
+            return self._express.lines.read_any(lines[row]).metadata
+
+        if mode:
+            self.add_structured(protocol, rows, bodies, metadata)
+        else:
+            self.add_binary(protocol, rows, events, bodies, metadata)
+        return True
+
+    def _add_line(self, row: int, line: bytes) -> None:
+        """Put the event of a line on its pile, whatever the line looks like."""
+        try:
+            record = self._express.lines.read_any(line)
+            opened = self._express.opened(record)
+        except DOUBTS:
+            opened = None
+        if opened is None:
+            self.left.append(row)
+            return
+        event, structured = opened
+        bodies = None if structured else [record.payload]
+        self._add_all(record.protocol, [row], [event], bodies, lambda _: record.metadata)
+
+    def add_structured(self, protocol: str, rows: list[int], bodies: list[Any], metadata: MetadataOf) -> None:
+        """Put events on their piles that are the bodies of records."""
+        doubts: list[int] = []
+        events = read_all(self._express.read_event, bodies, doubts)
+        if doubts:
+            self.left += [rows[place] for place in doubts]
+            keep = [event is not None for event in events]
+            rows, events = list(compress(rows, keep)), list(compress(events, keep))
+        self._add_all(protocol, rows, events, None, metadata)
+
+    def add_binary(
+        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], metadata: MetadataOf
+    ) -> None:
+        """Put events on their piles that are the headers of records."""
+        marks = self._express.reader(protocol).marks_event
+        if not all(map(marks, set(map(_version_of, events)))):
+            keep = [marks(event.specversion) for event in events]
+            self.left += [row for row, kept in zip(rows, keep, strict=True) if not kept]
+            rows, events = list(compress(rows, keep)), list(compress(events, keep))
+            bodies = list(compress(bodies, keep))
+        self._add_all(protocol, rows, events, bodies, metadata)
+
+    def add_columns(self, protocol: str, columns: dict[str, list[Any]], records: RecordColumns) -> bool:
+        """Make a pile of columns, where all records are events of one type; False where they are not."""
+        kinds = set(columns.get("type", ()))
+        marks = self._express.reader(protocol).marks_event
+        if len(kinds) != 1 or not all(map(marks, set(columns.get("specversion", (None,))))):
+            return False
+        pile = self._pile(protocol, kinds.pop(), structured=False)
+        if pile is None:
+            return False
+        pile.rows, pile.bodies, pile.columns = list(range(len(records.bodies))), records.bodies, columns
+        if pile.plan.wants_metadata:
+            pile.metadata += map(records.metadata, pile.rows)
+        return True
+
+    def _add_all(
+        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, metadata: MetadataOf | None
+    ) -> None:
+        """Put events on their piles; those of structured mode have no bodies."""
+        kinds = set(map(_type_of, events))
+        if len(kinds) == 1:
+            self._extend(protocol, kinds.pop(), rows, events, bodies, metadata)
+            return
+        for place, event in enumerate(events):
+            body = None if bodies is None else bodies[place : place + 1]
+            self._extend(protocol, event.type, rows[place : place + 1], [event], body, metadata)
+
+    def _extend(
+        self,
+        protocol: str,
+        kind: str | None,
+        rows: list[int],
+        events: list[Any],
+        bodies: list[Any] | None,
+        metadata: MetadataOf | None,
+    ) -> None:
+        pile = self._pile(protocol, kind, structured=bodies is None)
+        if pile is None or (metadata is None and pile.plan.wants_metadata):
+            self.left += rows
+            return
+        pile.rows += rows
+        pile.events += events
+        pile.bodies += bodies or ()
+        if metadata is not None and pile.plan.wants_metadata:
+            pile.metadata += map(metadata, rows)
+
+    def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> Pile | None:
+        key = (protocol, kind, structured)
+        if key not in self._piles:
+            found = self._express.planned(protocol, kind)
+            self._piles[key] = None if found is None else Pile(found[0], found[1].all, structured)
+        return self._piles[key]

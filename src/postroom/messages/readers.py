@@ -1,0 +1,220 @@
+"""Readers: records as the express lane takes them off the line, and the events in their headers.
+
+What they leave is read by `protocols`, which knows every form that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, Union
+
+import msgspec
+
+from postroom.messages.matching import Index
+from postroom.messages.plans import TEXTS, metadata_getter
+from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
+from postroom.protocols.headers import decoded
+from postroom.protocols.records import JSON_EVENT
+from postroom.protocols.table import PROTOCOLS, wire_named
+from postroom.protocols.wire import Wire, attribute_name
+
+DOUBTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+MOST_NAMES = 512
+RECORD = b'{"protocol"'
+BODY_MEMBERS = ("data", "data_base64")
+
+_MOST_OTHERS = 32
+_LONGEST_NAME = 100
+_CONTENT_TYPE = "content-type"
+_ABSENT = msgspec.Raw(b"")
+
+
+class Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A record as it stands on a line."""
+
+    protocol: str
+    metadata: dict[str, Any] = {}
+    payload: str = ""
+
+
+def event_type(index: Index) -> Any:
+    """The type of an event: the attributes that definitions name, and those that CloudEvents has."""
+    declared = {check.path[0] for candidate in index.filters for check in candidate.envelope}
+    others = sorted(name for name in declared if name.isidentifier() and name not in (*TEXTS, *BODY_MEMBERS))
+    fields: list[tuple[str, Any, Any]] = [(name, str | None, None) for name in TEXTS]
+    fields += [(name, Any, None) for name in others[:MOST_NAMES]]
+    fields += [("data", msgspec.Raw, _ABSENT), ("data_base64", str | None, None)]
+    return msgspec.defstruct("Event", fields, gc=False, forbid_unknown_fields=True)
+
+
+def attributes_of(event: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The attributes of an event that are there, of those with these names."""
+    found = ((name, getattr(event, name)) for name in names)
+    return {name: value for name, value in found if value is not None}
+
+
+def read_all(read: Callable[[Any], Any], texts: Iterable[Any], doubts: list[int]) -> list[Any]:
+    """Read many texts; the places of those that cannot be read are added to `doubts`, and None stands for them."""
+    found: list[Any] = []
+    rest = iter(texts)
+    while True:
+        try:
+            found.extend(map(read, rest))  # what was read before an exception is kept
+        except DOUBTS:
+            doubts.append(len(found))
+            found.append(None)
+        else:
+            return found
+
+
+def is_structured(contenttype: str | None) -> bool | None:
+    """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
+    media = media_type(contenttype) if contenttype else ""
+    if media == JSON_EVENT:
+        return True
+    return None if media.startswith(EVENT_MEDIA) else False
+
+
+class PlainMetadata(Protocol):
+    """The metadata of a plain line; `headers` are the attributes of an event, the content type among them."""
+
+    headers: Any
+
+
+class PlainLine(Protocol):
+    """A record whose headers are a map of texts that are all known: it is read in one step."""
+
+    metadata: PlainMetadata
+    payload: str
+
+
+class LineReader:
+    """Reads lines of records. Which headers carry nothing is learned from those that are not plain."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._others: dict[str, None] = {}
+        self.read_any = msgspec.json.Decoder(Line).decode
+        self._build()
+
+    def _build(self) -> None:
+        wires = {spelling: wire for wire in PROTOCOLS if _can_be_plain(wire) for spelling in wire.spellings}
+        plain = {self._plain_type(wire, spelling): spelling for spelling, wire in wires.items()}
+        others = [s for wire in PROTOCOLS for s in wire.spellings if s not in wires]
+        general = {_general_type(spelling): spelling for spelling in others}
+        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *general)]).decode
+        self.plain: dict[Any, str] = plain
+        """The protocols of plain lines, by their types."""
+        self.protocols: dict[Any, str] = plain | general
+
+    def learn(self, record: Line) -> None:
+        """Look at a record that could be plain, for headers that carry nothing."""
+        wire = wire_named(record.protocol)
+        container = record.metadata.get(wire.headers)
+        if type(container) is not dict or not _can_be_plain(wire):
+            return
+        known = len(self._others)
+        for name in container:
+            silent = not attribute_name(name, wire.prefixes) and name.lower() != _CONTENT_TYPE
+            if silent and len(self._others) < _MOST_OTHERS and len(name) <= _LONGEST_NAME:
+                self._others[name] = None
+        if len(self._others) > known:
+            self._build()
+
+    def _plain_type(self, wire: Wire, spelling: str) -> Any:
+        # A header's name is lower-cased before it names an attribute, so no header carries the others.
+        carried = [name for name in self._names if name == name.lower() and name != "datacontenttype"]
+        fields: list[Any] = [(name, str, None) for name in (*carried, "datacontenttype")]
+        renamed = {name: wire.prefixes[0] + name for name in carried} | {"datacontenttype": _CONTENT_TYPE}
+        for number, name in enumerate(self._others):
+            fields.append((f"_other{number}_", Any, None))
+            renamed[f"_other{number}_"] = name
+        absent = {name: None for name in self._names if name not in renamed}
+        headers = _strict("Headers", fields, rename=renamed, namespace=absent)
+        options = [(f"option{n}", Any, None) for n, option in enumerate(wire.options) if option.name != wire.headers]
+        names = {f"option{n}": option.name for n, option in enumerate(wire.options)}
+        metadata = _strict("Metadata", [("headers", headers), *options], rename=names | {"headers": wire.headers})
+        return _line_type(spelling, ("metadata", metadata))
+
+
+def _can_be_plain(wire: Wire) -> bool:
+    return wire.headers_as_map and not wire.percent_encoded and wire.contenttype == (wire.headers, _CONTENT_TYPE)
+
+
+def _general_type(spelling: str) -> Any:
+    return _line_type(spelling, ("metadata", dict[str, Any], {}))
+
+
+def _line_type(spelling: str, metadata: tuple[Any, ...]) -> Any:
+    return _strict("Line", [metadata, ("payload", str, "")], tag_field="protocol", tag=spelling)
+
+
+def _strict(name: str, fields: list[Any], **options: Any) -> Any:
+    return msgspec.defstruct(name, fields, gc=False, forbid_unknown_fields=True, **options)
+
+
+class HeaderReader:
+    """Reads the CloudEvents attributes and the content type off the headers of one protocol."""
+
+    def __init__(self, protocol: str) -> None:
+        self._wire = wire_named(protocol)
+        self.protocol = protocol
+        self._names: dict[str, str] = {}
+        option = self._wire.option(self._wire.headers) if self._wire.headers else None
+        self._headers = option.name if option is not None else ""
+        self._convert = decoded if self._wire.percent_encoded else None
+        path = self._wire.contenttype
+        self._is_header = len(path) > 1 and path[0] == self._wire.headers and path[1] == _CONTENT_TYPE
+        self._content_type = metadata_getter(self._wire, path) if path and not self._is_header else None
+        self._has_prefix = bool(self._wire.prefixes[0])
+        self.has_content_type = self._wire.contenttype_attribute
+
+    def marks_event(self, specversion: str | None) -> bool:
+        """Whether this value tells an event in binary mode; where headers have no prefix, any may be called so."""
+        return specversion is not None if self._has_prefix else specversion == "1.0"
+
+    def read(self, metadata: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+        """Attributes by name, and the stated content type; None for headers that are out of the ordinary."""
+        container = metadata.get(self._headers)
+        pairs = container.items() if type(container) is dict else _pairs(container)
+        if pairs is None:
+            return None
+        attributes: dict[str, Any] = {}
+        names, convert = self._names, self._convert
+        stated = None
+        for name, value in pairs:
+            attribute = names.get(name)
+            if attribute is None:
+                attribute = self._learn(name)
+            if attribute:
+                if type(value) is not str:
+                    return None
+                if attribute == _CONTENT_TYPE:
+                    if stated is not None:
+                        return None
+                    stated = value
+                else:
+                    attributes[attribute] = value if convert is None else convert(value)
+        if self._content_type is not None:
+            found = self._content_type(metadata)
+            stated = found if type(found) is str else ""
+        return attributes, stated or ""
+
+    def _learn(self, name: Any) -> str:
+        attribute = attribute_name(str(name), self._wire.prefixes)
+        if not attribute and self._is_header and str(name).lower() == _CONTENT_TYPE:
+            attribute = _CONTENT_TYPE
+        if len(self._names) < MOST_NAMES and len(str(name)) <= _LONGEST_NAME:
+            self._names[name] = attribute
+        return attribute
+
+
+def _pairs(container: Any) -> Iterable[tuple[str, Any]] | None:
+    if container is None:
+        return ()
+    if type(container) is not list:
+        return None
+    try:
+        return [(item["name"], item.get("value")) for item in container]
+    except (TypeError, KeyError, AttributeError):
+        return None

@@ -1,0 +1,120 @@
+"""Records that are read together come to the same as records that are read one by one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postroom.messages.bundles import bundle_of
+from postroom.messages.piling import RecordColumns
+from postroom.messages.readers import read_all
+from tests.messages.test_express import PLAIN, agreed, attributes, data, without_nulls
+
+STRUCTURED = "application/cloudevents+json"
+kinds = st.sampled_from(["plain", "placed", "kafka", "free", "timed"])
+others = st.sampled_from(
+    [{}, {}, {}, {"traceparent": "00-1"}, {"ce_data": "x"}, {"CE_subject": "m7"}, {"ce_more": "x"}, {"other": 7},
+     {"Content-Type": "text/xml"}, {"ce_datacontenttype": "text/xml"}, {"content-type": ""}, {"ce_subject": None}]
+)  # fmt: skip
+members = st.sampled_from([{}, {}, {"topic": "t.oslo", "key": "m7"}, {"offset": 7}, {"partition": 1, "topic": "x"}])
+
+
+@st.composite
+def records(draw: st.DrawFn) -> bytes:
+    event: dict[str, Any] = draw(attributes)
+    event["type"] = draw(kinds)
+    if draw(st.booleans()):
+        event = {name: value for name, value in event.items() if isinstance(value, str) and name != "extra"}
+    metadata: dict[str, Any] = dict(draw(members))
+    if draw(st.booleans()):
+        stated = {"content-type": event.pop("datacontenttype")} if "datacontenttype" in event else {}
+        metadata["headers"] = {**{f"ce_{name}": value for name, value in event.items()}, **stated, **draw(others)}
+        payload = json.dumps(draw(data))
+    else:
+        metadata["headers"] = {"content-type": STRUCTURED, **draw(others)}
+        payload = json.dumps({**event, "data": draw(data)})
+    record = {
+        "protocol": draw(st.sampled_from(["KAFKA", "KAFKA", "KAFKA/0.11", "kafka", "HTTP"])),
+        "metadata": metadata,
+    }
+    line = json.dumps({**record, "payload": payload}, ensure_ascii=draw(st.booleans())).encode()
+    return line.replace(b"m7", b"m\xff") if draw(st.integers(0, 9)) == 0 else line
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(records(), min_size=1, max_size=6), st.integers(1, 3))
+def test_records_read_together(lines: list[bytes], times: int) -> None:
+    agreed(*lines * times)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(attributes, data, st.sampled_from([STRUCTURED, "application/json", ""])), min_size=1, max_size=5)
+)
+def test_columns_and_lines_agree(events: list[tuple[dict[str, Any], Any, str]]) -> None:
+    """What is handed over by column, as Kafka's connector gives it, lands as the same records do as lines."""
+    lines, rows = [], []
+    for event, value, stated in events:
+        texts = {name: found for name, found in event.items() if isinstance(found, str) and name != "datacontenttype"}
+        body = json.dumps({**event, "data": value} if stated == STRUCTURED else value)
+        headers = {f"ce_{name}": found for name, found in texts.items()} | ({"content-type": stated} if stated else {})
+        lines.append(json.dumps({"protocol": "KAFKA", "metadata": {"headers": headers}, "payload": body}).encode())
+        rows.append((texts, stated, body.encode()))
+    names = dict.fromkeys(name for texts, _, _ in rows for name in texts if PLAIN.engine.express.knows([name]))
+    odd = frozenset(row for row, (texts, _, _) in enumerate(rows) if not PLAIN.engine.express.knows(texts))
+    columns = {name: [texts.get(name) for texts, _, _ in rows] for name in names}
+    metadata = [json.loads(line)["metadata"] for line in lines]
+    given_columns = RecordColumns(
+        columns, [stated for _, stated, _ in rows], [body for _, _, body in rows], metadata.__getitem__, odd
+    )
+    piles, left = PLAIN.engine.piles_of_columns("KAFKA", given_columns)
+    for pile in piles:
+        bundle, others = bundle_of(pile)
+        left += others
+        for place, row in enumerate(bundle.rows):
+            exact = PLAIN.engine.sort_exactly(lines[row])[0]
+            found = {name: column[place] for name, column in bundle.attributes.items()}
+            assert (exact.match.outcome, exact.match.message) == ("landed", bundle.definition.xid)
+            assert without_nulls(found | bundle.extensions.get(place, {})) == exact.attributes
+            assert without_nulls(bundle.data[place]) == without_nulls(exact.data)
+            left.append(row)
+    assert sorted(left) == list(range(len(lines)))
+
+
+def taken(lines: list[bytes]) -> list[int]:
+    parts = list(PLAIN.engine.piles(lines))
+    return sorted(row for piles, _ in parts for pile in piles for row in bundle_of(pile)[0].rows)
+
+
+@pytest.mark.parametrize("more", [{}, {"traceparent": "00-1", "retries": 3}])
+def test_plain_records_are_taken_together(more: dict[str, Any]) -> None:
+    event = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/plants/o/machines/m", "ce_type": "placed"}
+    headers = {**event, "content-type": "application/json", **more}
+    line = json.dumps({"protocol": "KAFKA", "metadata": {"headers": headers}, "payload": '{"sensor":"a"}'}).encode()
+    express = PLAIN.engine.express
+    assert taken([line] * 3) == [0, 1, 2]
+    assert express.lines.read(line)  # whatever else there is in the headers was learned
+    assert express.take(line) is not None
+
+
+def test_what_came_before_and_after_a_broken_text_is_read() -> None:
+    doubts: list[int] = []
+    assert read_all(bytes.decode, [b"a", b"\xff", b"b", b"\xff"], doubts) == ["a", None, "b", None]
+    assert doubts == [1, 3]
+
+
+def test_a_name_that_is_no_text_is_left() -> None:
+    headers = [{"name": {"a": 1}, "value": "x"}]
+    line = json.dumps({"protocol": "HTTP", "metadata": {"headers": headers}, "payload": "{}"}).encode()
+    agreed(line)
+
+
+def test_a_protocol_that_is_said_twice() -> None:
+    event = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/s", "ce_type": "plain"}
+    tail = json.dumps({"metadata": {"headers": event}, "payload": '{"sensor":"a"}'})[1:]
+    for first, second in (("KAFKA", "HTTP"), ("HTTP", "KAFKA"), ("KAFKA", "PIGEON")):
+        agreed(f'{{"protocol": "{first}", "protocol": "{second}", {tail}'.encode())
