@@ -22,7 +22,7 @@ from postroom.replication import subscribing
 from postroom.replication.dispatcher import Dispatcher
 from postroom.replication.progress import Policy, Progress
 from postroom.replication.sinks.addresses import resolve
-from postroom.replication.sinks.http import retry_after
+from postroom.replication.sinks.http import HttpSink, retry_after
 from postroom.replication.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
 from postroom.store import open_store
@@ -333,6 +333,24 @@ def test_trouble_that_may_pass_is_tried_again_in_order(office: Office, receiver:
     assert subjects(receiver) == ["a", "a", "a", "b", "c"]
     recovered = office.progress(subscription)
     assert (recovered.status, recovered.error, recovered.attempts) == ("active", "", 0)
+
+
+def test_an_error_that_nobody_expected_is_tried_again(
+    office: Office, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, failures = HttpSink.send, iter([RuntimeError("a bug"), ValueError("another")])
+
+    def send(sink: HttpSink, event: dict[str, Any]) -> None:
+        for failure in failures:
+            raise failure
+        real(sink, event)
+
+    monkeypatch.setattr(HttpSink, "send", send)
+    subscription = office.subscribe(receiver.url)
+    office.group("ovens")
+    wait_until(lambda: office.progress(subscription).delivered == 1)
+    assert office.progress(subscription).status == "active"
+    assert caplog.text.count("a bug") == 1
 
 
 def test_a_long_answer_is_not_read_to_its_end(office: Office, receiver: Receiver) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from postroom.errors import PostroomError
+from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
 from postroom.replication.filters import Filter
 from postroom.replication.progress import STOPPED, Policy, Progress
 from postroom.replication.sinks.sink import DeliveryFailed, Event, Sink
@@ -77,16 +77,20 @@ class Delivery:
                 pass
         except DeliveryFailed as failure:
             self.fail(failure)
-        finally:
-            self.used = time.monotonic()
-            if self.sink is not None:
-                self.sink.rest()
-            self._note_at_the_end()
+        if self.sink is not None:
+            self.sink.rest()
+        self.used = time.monotonic()
+        self._note_at_the_end()
 
     def fail(self, failure: DeliveryFailed) -> None:
         """Remember what went wrong, and when to try again."""
         self.progress = self._policy.failed(self.progress, failure, self._event)
-        self._noted_at = 0.0
+
+    def give_up(self, failure: DeliveryFailed) -> None:
+        """The same after an error that nobody expected: who knows in what state the sink is."""
+        self.close()
+        self.fail(failure)
+        self._note_at_the_end()
 
     def close(self) -> None:
         """Give the sink back."""
@@ -97,12 +101,11 @@ class Delivery:
     def _confirm(self, sink: Sink, callback: str) -> None:
         permission = sink.confirm(callback)
         self.progress = self.progress.confirmed(permission.rate)
-        self._noted_at = 0.0
 
     def _next(self) -> Batch:
         try:
             return self._read(self.progress.cursor, self.subscription.base)
-        except PostroomError as error:
+        except (CursorBroken, CursorForeign, CursorTooOld) as error:
             raise DeliveryFailed(f"changes are missing: {error}", "refused") from None
 
     def _goes_on(self, sink: Sink) -> bool:

@@ -126,22 +126,23 @@ class Dispatcher:
 
     def _work(self, subscription_id: str, delivery: Delivery) -> None:
         before = delivery.progress.status
+        key = delivery.progress.key
+        callback = f"{delivery.subscription.base}/-/subscriptions/{subscription_id}/confirm?key={key}"
         try:
-            callback = (
-                f"{delivery.subscription.base}/-/subscriptions/{subscription_id}/confirm?key={delivery.progress.key}"
-            )
-            delivery.work(self._open, callback)
+            try:
+                delivery.work(self._open, callback)
+            except Stopped:
+                raise
+            except Exception:
+                LOG.exception("the delivery of subscription %s failed", subscription_id)
+                delivery.give_up(DeliveryFailed("the delivery failed; the log of the service tells why"))
         except Stopped:
             return
-        except Exception:
-            LOG.exception("the delivery of subscription %s failed", subscription_id)
-            delivery.fail(DeliveryFailed("the delivery failed for a reason that the log of the service tells"))
         finally:
             self._busy.discard(subscription_id)
-        if delivery.progress.status != before:
-            LOG.info(
-                "subscription %s is %s now. %s", subscription_id, delivery.progress.status, delivery.progress.error
-            )
+        after = delivery.progress
+        if after.status != before:
+            LOG.info("subscription %s is %s now. %s", subscription_id, after.status, after.error)
 
     def _open(self, subscription: Subscription) -> Sink:
         keep = functools.partial(self._desk.keep, subscription.id, subscription.sinkcredential)
