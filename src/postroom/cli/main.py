@@ -21,6 +21,7 @@ COMMANDS = {
     "dump": "Dump a catalog as one document.",
     "convert": "Convert a catalog to another dialect.",
     "diff": "Say what changed between two catalogs.",
+    "log": "List what happened to XID and everything below it.",
     "lint": "Say what is wrong with catalogs.",
     "match": "Say for each record which message definition it fits.",
     "make": "Make messages from the definition MESSAGE.",

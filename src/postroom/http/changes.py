@@ -9,10 +9,9 @@ import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
 from postroom.http.calls import Answer, Call, Piece
-from postroom.model.names import is_entity_id
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.audit import entry_of
-from postroom.replication.feed import MOST_CHANGES, page_of
+from postroom.replication.feed import MOST_CHANGES, logged_xid, page_of
 from postroom.replication.readers import note_reader
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -57,7 +56,7 @@ def _question(call: Call) -> Question:
     given = dict(reversed(call.query))
     values = "values" in given
     limit = min(_limit(given.get("limit")), MOST_AUDITED if values else MOST_CHANGES)
-    return Question(given.get("after", ""), limit, _xid(given.get("xid", "/")), values)
+    return Question(given.get("after", ""), limit, logged_xid(given.get("xid", "/"), NAME), values)
 
 
 def _limit(text: str | None) -> int:
@@ -66,20 +65,6 @@ def _limit(text: str | None) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) == 0:
         raise RegistryProblem("bad_request", NAME, error_detail="limit must be a whole number from 1 on")
     return int(text)
-
-
-def _xid(text: str) -> str:
-    """An xid, or a collection of entities; a Resource's meta is logged as the Resource."""
-    if text == "/":
-        return text
-    xid = text.removesuffix("/").removesuffix("/meta")
-    parts = xid.split("/")[1:]
-    if not text.startswith("/") or len(parts) > 6:
-        detail = "it begins with / and has at most six parts"
-        raise RegistryProblem("malformed_xid", NAME, xid=text, error_detail=detail)
-    if not all(map(is_entity_id, parts)):
-        raise RegistryProblem("malformed_xid", NAME, xid=text, error_detail="one of its parts is not legal")
-    return xid
 
 
 def _page(call: Call, question: Question, store: Store, settings: Settings) -> Answer:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from postroom.model.names import is_entity_id
 from postroom.registry.entities import Change
+from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.cursors import sequence_of
 from postroom.replication.events import Event, event_of, is_beginning
@@ -12,6 +14,7 @@ from postroom.store.interface import Store
 
 MOST_CHANGES = 10_000
 """More than this is not put into one page."""
+DEEPEST = 6
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -46,3 +49,17 @@ def page_of(tx: Transaction, after: str, limit: int, xid: str = "/") -> Page:
         return Page(found[:limit], found[limit - 1].mark, more=True)
     newest = tx.last_change()
     return Page(found, newest.mark if newest else after, more=False)
+
+
+def logged_xid(text: str, place: str) -> str:
+    """What changes can be asked of: an xid, or a collection. A Resource's meta is logged as the Resource."""
+    if text == "/":
+        return text
+    xid = text.removesuffix("/").removesuffix("/meta")
+    parts = xid.split("/")[1:]
+    if not text.startswith("/") or len(parts) > DEEPEST:
+        detail = f"it begins with / and has at most {DEEPEST} parts"
+        raise RegistryProblem("malformed_xid", place, xid=text, error_detail=detail)
+    if not all(map(is_entity_id, parts)):
+        raise RegistryProblem("malformed_xid", place, xid=text, error_detail="one of its parts is not legal")
+    return xid
