@@ -238,7 +238,7 @@ TODAY = {
 @pytest.mark.parametrize(("version", "theirs", "ours"), ENDPOINT_WORDS)
 @pytest.mark.parametrize(("options", "deployed"), [({}, False), ({"deployed": True}, True)])
 def test_endpoints(desk: Desk, version: str, theirs: Json, ours: Json, options: Json, deployed: bool) -> None:
-    """A3: one usage, not deployed unless it says so; rc3 has `url` in an address, the text of rc2 `uri`. C-34: `docs`."""
+    """A3: one usage, not deployed unless it says so; addresses are `url` in rc3 and `uri` in the text of rc2; C-34."""
     body = {"usage": ["producer"], "protocol": "HTTP", "protocoloptions": {**OPTIONS, **options}, **theirs}
     assert desk.ask("PUT", f"/endpoints/hot?specversion={version}", body).status == 201
     native = desk.ask("GET", "/endpoints/hot").json
@@ -447,6 +447,27 @@ def test_an_empty_body_of_the_first_version_empties_an_entity(desk: Desk) -> Non
     assert desk.ask("PUT", message, {"name": "Hot"}).status == 201
     assert desk.ask("PUT", f"{message}?specversion=1.0-rc3").problem == "missing_body"
     assert "name" not in desk.ask("PUT", f"{message}?specversion=1.0-rc2").json
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_short_urls_stay_in_documents(ovens: Desk, version: str) -> None:
+    """B2: the document view has no `shortself` since 1.0-rc4."""
+    assert "shortself" not in said(ovens, "/export", version)
+    assert ovens.ask("PATCH", "/capabilities", {"shortself": True}).status == 200
+    assert "shortself" not in set(names(ovens.ask("GET", f"{GROUP}?doc&inline").json))
+    shown = said(ovens, "/export", version)
+    group = shown["schemagroups"]["kitchen"]
+    oven = group["schemas"]["oven"]
+    entities = {
+        "/": shown,
+        GROUP: group,
+        OVEN: oven,
+        f"{OVEN}/meta": oven["meta"],
+        f"{VERSIONS}/2": oven["versions"]["2"],
+    }
+    for xid, entity in entities.items():
+        plain = ovens.ask("GET", f"{xid}{'$details' if 'schemas' in xid and 'meta' not in xid else ''}").json
+        assert entity["shortself"] == plain["shortself"], xid
 
 
 def test_the_first_version_exports_the_full_model(desk: Desk) -> None:

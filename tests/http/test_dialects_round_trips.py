@@ -11,8 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postroom.http.app import create_app
+from postroom.model.messaging import MESSAGING
+from postroom.registry.capabilities import reset_capabilities
 from postroom.settings import Settings
 from postroom.store import open_store
+from postroom.store.interface import Store
 from tests.http.asking import Desk
 
 Json = dict[str, Any]
@@ -23,11 +26,15 @@ FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChec
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """One registry for all examples: each of them writes into groups of its own."""
-    folder = tmp_path_factory.mktemp("dialects")
-    with open_store(f"sqlite:///{folder}/registry.db") as store:
-        yield Desk(create_app(store, Settings()))
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('dialects')}/registry.db") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def desk(store: Store) -> Desk:
+    return Desk(create_app(store, Settings()))
 
 
 words = st.text('abcdefgh äé%"', min_size=1, max_size=8).map(lambda text: text.strip() or "a")
@@ -184,3 +191,47 @@ def test_headers_are_read_again(desk: Desk, labels: Json, name: str, version: st
     sent = {k: v for k, v in shown.headers.items() if k.startswith("xregistry-") or k == "content-type"}
     assert desk.ask("PUT", f"{target}?specversion={version}", shown.body, sent).status == 200
     assert stored(desk.ask("GET", f"{target}$details").json) == stored(before)
+
+
+known = st.sampled_from(
+    (
+        *(
+            "ancestor",
+            "ancestorid",
+            "versions",
+            "meta",
+            "schemas",
+            "messages",
+            "schemagroups",
+            "endpoints",
+            "deprecated",
+        ),
+        *("docs", "documentation", "usage", "protocol", "protocoloptions", "authorization", "compatibility", "url"),
+        *("compatibilityauthority", "validation", "capabilities", "modelsource", "specversion", "groups", "resources"),
+        *("attributes", "metaattributes", "ifvalues", "item", "apis", "flags", "mutable", "basemessageurl", "1"),
+    )
+)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "1", "none", "server", "#/a", "string", "*"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(known, inner, max_size=4),
+    max_leaves=12,
+)
+places = st.sampled_from(
+    (
+        *("/", "/schemagroups", "/schemagroups/x", "/schemagroups/x/schemas/y$details", "/endpoints", "/endpoints/e"),
+        *("/schemagroups/x/schemas/y/meta", "/schemagroups/x/schemas/y/versions", "/messagegroups/g/messages/m"),
+        *("/modelsource", "/capabilities", "/model", "/export", "/match", "/nothing"),
+    )
+)
+
+
+@settings(FEW, max_examples=100)
+@given(st.sampled_from(["PUT", "PATCH", "POST", "DELETE"]), places, anything, VERSIONS)
+def test_no_body_is_too_odd(store: Store, desk: Desk, method: str, place: str, body: Any, version: str) -> None:
+    """Whatever is written, it is not the server that fails."""
+    reply = desk.ask(method, f"{place}?specversion={version}", body)
+    assert reply.status < 500, reply.body
+    if reply.status == 200 and place in ("/", "/modelsource", "/capabilities"):
+        with store.write() as tx:
+            reset_capabilities(tx)
+        assert desk.ask("PUT", "/modelsource", MESSAGING).status == 200

@@ -88,7 +88,10 @@ def _written(release: Release, document: Any, call: Call, tx: Transaction) -> An
     place = ROOT if name == "export" else _place(call, tx)
     if place is None:
         return document
-    words = Writing(release, partial(_write_configuration, release))
+    capabilities = read_capabilities(tx)
+    is_document = name == "export" or _has_flag(call, "doc", capabilities)
+    base = call.base if is_document and capabilities.shortself else ""
+    words = Writing(release, partial(_write_configuration, release), base)
     return walked(words, shape_of(tx.model()), place, document)
 
 

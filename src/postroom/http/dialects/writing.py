@@ -13,26 +13,32 @@ from postroom.http.dialects.reading import SCHEMAS, has_name, is_endpoint
 from postroom.http.dialects.releases import FLAG, Release
 from postroom.http.dialects.walking import Tree
 from postroom.model.types import GroupType, ResourceType
+from postroom.registry.shortcuts import short_path
 
 NO_RULE = "none"
 
 
 class Writing:
-    """The words of one answer. `configuration` writes the members of the Registry that are no entities."""
+    """The words of one answer. `configuration` writes the members of the Registry that are no entities.
 
-    def __init__(self, release: Release, configuration: Callable[[Tree], Tree]) -> None:
+    `base` is where short URLs begin, when they are missing: document views have them until 1.0-rc3.
+    """
+
+    def __init__(self, release: Release, configuration: Callable[[Tree], Tree], base: str = "") -> None:
         self._release = release
+        self._base = base
         self._configuration = configuration
         self._names = release.theirs
 
     def registry(self, document: Tree) -> Tree:
         """The Registry, which names the version of the specification."""
-        made = {**document, FLAG: self._release.specversion} if FLAG in document else document
+        made = self._with_short_url(document)
+        made = {**made, FLAG: self._release.specversion} if FLAG in made else made
         return self._configuration(made)
 
     def group(self, plural: str, kind: GroupType | None, document: Tree) -> Tree:
         """A Group: options and usage of endpoints, the link of a deprecation."""
-        made = self._with_deprecation(document)
+        made = self._with_deprecation(self._with_short_url(document))
         if not is_endpoint(plural, kind):
             return made
         options = made.get("protocoloptions")
@@ -53,16 +59,17 @@ class Writing:
             for ours, theirs in self._names.items()
             if has_name(plural, theirs, ours, kind.attributes if kind else None)
         }
-        made = renamed(document, names)
+        made = renamed(self._with_short_url(document), names)
         if "basemessageurl" in made and "basemessage" in names:
             made["basemessageurl"] = as_pointer(made["basemessageurl"])
         return {name: value for name, value in made.items() if name not in self._release.hidden}
 
     def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
         """The meta: in 1.0-rc2 it always has a rule of compatibility, and says who checks it."""
+        made = self._with_short_url(document)
         if not self._release.is_first:
-            return document
-        made = self._with_deprecation(document)
+            return made
+        made = self._with_deprecation(made)
         if kind is None or "epoch" not in document:  # an xref in the document view says nothing of its own
             return made
         made = {**made, "compatibility": document.get("compatibility", NO_RULE)}
@@ -71,6 +78,11 @@ class Writing:
         if plural == SCHEMAS and "validation" not in kind.metaattributes:
             made["validation"] = kind.validateformat
         return made
+
+    def _with_short_url(self, document: Tree) -> Tree:
+        if not self._base or "xid" not in document:
+            return document
+        return {**document, "shortself": self._base + short_path(document["xid"])}
 
     def _with_deprecation(self, document: Tree) -> Tree:
         deprecated: Any = document.get("deprecated")
