@@ -41,6 +41,10 @@ class _State(msgspec.Struct, frozen=True):
     epoch: int
 
 
+_READ_PROVENANCE = msgspec.msgpack.Decoder(Provenance)  # here, for threads may not describe a type at the same time
+_READ_STATE = msgspec.msgpack.Decoder(_State)
+
+
 def version_uri(authority: str, version_id: str) -> str:
     """The URI of a version: its id with the authority as the base (message catalog, section 2.2.2).
 
@@ -79,7 +83,7 @@ def provenance_of(tx: Transaction, version: Entity) -> Provenance:
     """Where a Version, in its present or in a former state, comes from."""
     beside = attachment(tx, state_of(version), _BESIDE)
     if beside is not None:
-        return msgspec.msgpack.decode(beside, type=Provenance)
+        return _READ_PROVENANCE.decode(beside)
     authority, uri = (version.attributes.get(name) for name in (AUTHORITY, VERSION_URI))
     return Provenance(authority if isinstance(authority, str) else "", uri if isinstance(uri, str) else "")
 
@@ -107,7 +111,7 @@ def find_version(tx: Transaction, uri: str) -> tuple[str, int] | None:
     found = tx.record(_BY_URI, normal_uri(uri)[:LONGEST_URI])
     if found is None:
         return None
-    state = msgspec.msgpack.decode(found, type=_State)
+    state = _READ_STATE.decode(found)
     return (state.xid, state.epoch) if tx.entity(state.xid.rpartition("/versions/")[0]) else None
 
 

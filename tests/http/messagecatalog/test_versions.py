@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import pytest
 
+from postroom.http.calls import Answer, Call
+from postroom.http.dispatch import answer
+from postroom.settings import Settings
+from postroom.store.interface import Store
 from tests.http.asking import Reply
 from tests.http.messagecatalog.desk import HEATED, CatalogDesk, varied
 
@@ -206,3 +212,19 @@ def test_the_catalog_under_its_other_name(catalog: CatalogDesk) -> None:
     uri = f"http://ovens.example/-/messagecatalog/{PATH}/versions/1"
     assert reply.headers["content-location"] == reply.headers["message-definition-uri"] == uri
     assert look_up(catalog, uri, at="/-/messagedefinition").json == HEATED
+
+
+@pytest.mark.feature("CAT-008")
+def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> None:
+    def ask(method: str, path: str, body: object) -> Answer:
+        call = Call(method=method, path=path, base="http://ovens.example", body=json.dumps(body).encode())
+        return answer(call, store, Settings())
+
+    assert ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents"}).status == 201
+    with ThreadPoolExecutor(8) as pool:
+        documents = [varied(subject=str(number)) for number in range(24)]
+        made = list(pool.map(lambda document: ask("POST", f"/messagecatalog/{PATH}", document), documents))
+    assert sorted(json.loads(one.content)["version"] for one in made) == list(range(1, 25))
+    for one, document in zip(made, documents, strict=True):
+        path = one.headers["Location"].removeprefix("http://ovens.example")
+        assert json.loads(ask("GET", path, "").content) == document

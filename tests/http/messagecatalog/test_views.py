@@ -252,3 +252,24 @@ def test_documents_that_are_made_of_messages_can_be_posted_and_change_nothing(ca
             assert {k: v for k, v in after.items() if k not in moving} == {
                 k: v for k, v in before.items() if k not in moving
             }
+
+
+def test_in_a_group_of_several_formats_each_definition_goes_on_in_its_own(catalog: CatalogDesk) -> None:
+    messages = {"event": {"envelope": "CloudEvents/1.0"}, "job": {"protocol": "AMQP/1.0"}, "plain": {"name": "x"}}
+    catalog.ask("PUT", "/messagegroups/mixed", {"messages": messages})
+    assert catalog.get("mixed").json["format"] == "CloudEvents"
+    assert catalog.post({"properties": {"to": "q"}}, "mixed/messagedefinitions/job").json["format"] == "AMQP"
+    assert catalog.post(HEATED, "mixed/messagedefinitions/event").json["format"] == "CloudEvents"
+    assert catalog.post(HEATED, "mixed/messagedefinitions/job").status == 400
+    assert catalog.post(HEATED, "mixed/messagedefinitions/new").json["format"] == "CloudEvents"
+    assert catalog.post({"dataschema": {}}, "mixed/messagedefinitions/plain").json["format"] == "xRegistry"
+    assert catalog.native("/messagegroups/mixed/messages/plain")["dataschema"] == {}
+
+
+@pytest.mark.feature("CAT-002")
+def test_a_message_without_a_format_has_that_of_its_group(catalog: CatalogDesk) -> None:
+    catalog.group("ovens", "MQTT")
+    catalog.ask("PUT", XID, {"name": "natively"})
+    assert catalog.get().headers["message-definition-format"] == "MQTT"
+    assert catalog.post({"publish": {"topicname": "ovens"}}).json["format"] == "MQTT"
+    assert catalog.native()["protocoloptions"] == {"topic_name": "ovens"}

@@ -17,6 +17,7 @@ from postroom.model.scalars import normal_timestamp, scalar_error
 Tree = dict[str, Any]
 Steps = tuple[str, ...]
 
+LONGEST_TEMPLATE = 4096
 NOW = ("0000-01-01", "0001-01-01", "01-01-0000")
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 # RFC 6570 has more expressions than these; taken literally, they would never match.
@@ -88,6 +89,8 @@ def _field(value: Any, field: Field, steps: Steps) -> Iterator[Violation]:
 
 
 def _template_error(text: str) -> str:
+    if len(text) > LONGEST_TEMPLATE:
+        return f"is longer than {LONGEST_TEMPLATE} characters, and it is a template"
     beyond = next((one[0] for one in _EXPRESSION.finditer(text) if not _PLACEHOLDER.fullmatch(one[0])), "")
     if beyond:
         return f"{beyond} is more than a plain placeholder like {{name}}, which is all that is understood here"

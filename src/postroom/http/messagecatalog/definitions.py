@@ -7,7 +7,7 @@ import msgspec
 from postroom.http.answers import correlated
 from postroom.http.calls import Answer
 from postroom.http.messagecatalog.attributes import Given, attribute_headers, read_attributes
-from postroom.http.messagecatalog.formats import canonical, group_format
+from postroom.http.messagecatalog.formats import canonical, group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
 from postroom.http.messagecatalog.originals import Original, keep, posted
 from postroom.http.messagecatalog.translating import Neighbourhood, Tree, renewed, written
@@ -46,7 +46,9 @@ def get_definition(visit: Visit) -> Answer:
 def post_version(visit: Visit) -> Answer:
     """Add a version to a definition, which is made when it is not there."""
     around = neighbourhood(visit.tx, visit.place.xid, visit.root)
-    form = group_format(visit.tx, around.group)
+    states = states_of(visit.tx, visit.place.xid)
+    tx, group = visit.tx, around.group
+    form = message_format(tx, _newest(states), group) if states else group_format(tx, group)
     given = read_attributes(visit)
     original, document = posted(visit, form)
     original = msgspec.structs.replace(original, id=given.id)
@@ -56,7 +58,6 @@ def post_version(visit: Visit) -> Answer:
     )
     if known is not None:
         return _repeated(visit, known, original)
-    states = states_of(visit.tx, visit.place.xid)
     _check_authority(visit, states, given.authority)
     _check_identity(visit, states, document, around, form)
     return _added(visit, states, given, original, renewed(_newest(states), document, around, form))
@@ -120,7 +121,7 @@ def _added(visit: Visit, states: list[State], given: Given, original: Original, 
         keep_beside(tx, entity, provenance)
     keep(tx, entity, original)
     interaction.finish()
-    version = Version(tx, visit.base, place.xid, states_of(tx, place.xid)[-1])
+    version = Version(tx, visit.base, place.xid, State(len(states) + 1, entity))
     return correlated(_told(version, 201), interaction, visit.settings)
 
 

@@ -28,15 +28,12 @@ def canonical(given: str) -> str:
 
 def group_format(tx: Transaction, group: Entity) -> str:
     """The format of a group: as it was put, else what its envelope, its protocol or its first message says."""
-    selected = format_of({}, group.attributes)
-    noted = attachment(tx, group.xid, _NOTE)
-    if noted is not None and selected in ("", noted.decode()):
-        return noted.decode()
-    if selected or group.attributes.get("protocol"):
-        return selected or str(group.attributes["protocol"])
+    form = _noted(tx, group) or _own_format({}, group.attributes)
+    if form:
+        return form
     first = next(iter(tx.ids(f"{group.xid}/messages", "", 1)), None)
     message = default_version(tx, f"{group.xid}/messages/{first}") if first else None
-    return message_format(message.attributes if message else {}, group.attributes)
+    return _own_format(message.attributes if message else {}, group.attributes) or NATIVE
 
 
 def note_format(tx: Transaction, group_xid: str, form: str) -> None:
@@ -44,10 +41,20 @@ def note_format(tx: Transaction, group_xid: str, form: str) -> None:
     attach(tx, group_xid, _NOTE, form.encode())
 
 
-def message_format(message: Tree, group: Tree) -> str:
+def message_format(tx: Transaction, message: Tree, group: Entity) -> str:
     """The format of a message: that of its group, unless the group has several."""
+    return _own_format(message, group.attributes) or _noted(tx, group) or NATIVE
+
+
+def _noted(tx: Transaction, group: Entity) -> str:
+    """The format that a group was put with, unless the registry says another one meanwhile."""
+    noted = (attachment(tx, group.xid, _NOTE) or b"").decode()
+    return noted if format_of({}, group.attributes) in ("", noted) else ""
+
+
+def _own_format(message: Tree, group: Tree) -> str:
     protocol = message.get("protocol") or group.get("protocol")
-    return format_of(message, group) or (protocol if isinstance(protocol, str) and protocol else NATIVE)
+    return format_of(message, group) or (protocol if isinstance(protocol, str) else "")
 
 
 def selectors(form: str) -> Tree:

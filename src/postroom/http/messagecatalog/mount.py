@@ -39,7 +39,7 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 def answer_catalog(call: Call, store: Store, settings: Settings) -> Answer:
     """Answer a call to a path below the root of the catalog."""
     if call.path.rstrip("/") == LOOKUP and any(name == "uri" for name, _ in call.query):
-        return _looked_up(call, store)
+        return _looked_up(call, store, settings)
     kind, native, version = _route(call.path)
     handlers = _allowed(HANDLERS[kind], store)
     if call.method == "OPTIONS":
@@ -76,10 +76,10 @@ def answer_lookup(call: Call, store: Store, settings: Settings) -> Answer:
     """Answer a call to the look-up beside the catalog: the text names it so, with a blank in the path (C-73)."""
     if call.path != "/":
         raise RegistryProblem("api_not_found", LOOKUP + call.path)
-    return _looked_up(msgspec.structs.replace(call, base=call.base.removesuffix(LOOKUP) + CATALOG), store)
+    return _looked_up(msgspec.structs.replace(call, base=call.base.removesuffix(LOOKUP) + CATALOG), store, settings)
 
 
-def _looked_up(call: Call, store: Store) -> Answer:
+def _looked_up(call: Call, store: Store, settings: Settings) -> Answer:
     methods = ", ".join((*READS, "OPTIONS"))
     if call.method == "OPTIONS":
         return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
@@ -89,25 +89,23 @@ def _looked_up(call: Call, store: Store) -> Answer:
     if len(wanted) != 1:
         raise RegistryProblem("bad_request", LOOKUP, error_detail="it takes one uri, that of a version: ?uri=…")
     with store.read() as tx:
+        read_capabilities(tx).require("entities")
         found = versions.find_by_uri(tx, call.base, wanted[0])
         if found is not None:
             return versions.shown(found, root_of(call.base))
-        kind, native, number = _own(call.base, wanted[0])
-        if kind == "version":
-            place = resolve(tx.model(), native)
-            return versions.get_version(Visit(tx, call, Settings(), place, number))
-    raise RegistryProblem("not_found", wanted[0], detail="No version in this catalog has that URI.")
+        try:
+            return _at_own_url(tx, call, version_uri(call.base, wanted[0]), settings)
+        except RegistryProblem:
+            detail = "No version in this catalog has that URI."
+            raise RegistryProblem("not_found", wanted[0], detail=detail) from None
 
 
-def _own(base: str, uri: str) -> tuple[str, str, str]:
-    """What a URI that begins with the URL of the catalog leads to."""
-    absolute = version_uri(base, uri)
-    if not absolute.startswith(base + "/"):
-        return "", "", ""
-    try:
-        return _route(absolute.removeprefix(base))
-    except RegistryProblem:
-        return "", "", ""
+def _at_own_url(tx: Transaction, call: Call, url: str, settings: Settings) -> Answer:
+    """The version at a URL of this catalog, which is the URI of a version that has no other."""
+    kind, native, number = _route(url.removeprefix(call.base)) if url.startswith(call.base + "/") else ("", "", "")
+    if kind != "version":
+        raise RegistryProblem("not_found", url)
+    return versions.get_version(Visit(tx, call, settings, resolve(tx.model(), native), number))
 
 
 def _route(path: str) -> tuple[str, str, str]:

@@ -33,10 +33,13 @@ class Original(msgspec.Struct, frozen=True, kw_only=True):
     """When its state began; one that began at another time has another document."""
 
 
+_READ = msgspec.msgpack.Decoder(Original)  # here, for threads may not describe a type at the same time
+
+
 def original_of(tx: Transaction, version: Entity) -> Original | None:
     """The document that a state of a message came with; None when it was written in another way."""
     stored = attachment(tx, state_of(version), _NAME)
-    original = msgspec.msgpack.decode(stored, type=Original) if stored is not None else None
+    original = _READ.decode(stored) if stored is not None else None
     return original if original is not None and original.modifiedat == version.modifiedat else None
 
 
@@ -49,7 +52,7 @@ def keep(tx: Transaction, version: Entity, original: Original) -> None:
 def rendered(state: State, around: Neighbourhood) -> bytes:
     """A document for a state that came without one."""
     message = state.version.attributes
-    form = message_format(message, around.group.attributes)
+    form = message_format(around.tx, message, around.group)
     said = {"description": message["description"]} if message.get("description") else {}
     document = {**said, "format": form, "version": state.number, **translating.written(message, around, form)}
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"

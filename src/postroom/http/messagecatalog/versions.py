@@ -130,7 +130,7 @@ def attributes(version: Version) -> dict[str, Any]:
     return {
         "id": version.id,
         "version": version.state.number,
-        "format": message_format(entity.attributes, group.attributes),
+        "format": message_format(version.tx, entity.attributes, group),
         "description": entity.attributes.get("description"),
         "authority": version.authority,
         "uri": version.uri,
