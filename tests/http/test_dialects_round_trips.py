@@ -22,7 +22,7 @@ Json = dict[str, Any]
 NUMBERS = itertools.count()
 VERSIONS = st.sampled_from(["1.0-rc2", "1.0-rc3"])
 MANAGED = ("epoch", "createdat", "modifiedat")
-FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
