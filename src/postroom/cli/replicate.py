@@ -183,7 +183,8 @@ def _say(report: Report, as_json: bool) -> int:
             }
         )
     else:
-        click.echo(f"took {len(outcome.taken):,}, deleted {len(outcome.deleted):,}, {report.requests:,} requests")
+        asked = f"{report.requests:,} request{'' if report.requests == 1 else 's'}"
+        click.echo(f"took {len(outcome.taken):,}, deleted {len(outcome.deleted):,}, {asked}")
         for xid, why in (*conflicts.items(), *outcome.refused.items()):
             click.echo(f"  {xid}: {why}", err=True)
     return 1 if conflicts or outcome.refused else 0

@@ -19,7 +19,7 @@ from postroom.registry.transaction import Transaction
 from postroom.replication.deciding import Policy, Verdict, decide, decide_gone, stamp_after
 from postroom.replication.naming import plain_path
 from postroom.replication.origins import Origin, origin_of, put_origin
-from postroom.replication.reading import read_unit, registry_id
+from postroom.replication.reading import Reader, registry_id
 from postroom.replication.units import PROVENANCE, TIMES, Tree, Unit, is_group
 from postroom.store.interface import Store
 
@@ -109,6 +109,7 @@ class _Applying:
         self.here = registry_id(tx)
         self.model = tx.model()
         self.interaction = Arrival(tx, actor=f"link:{batch.link}")
+        self.reader = Reader(tx)
         self.outcome = Outcome()
         self.arrived: list[tuple[Unit, Origin | None]] = []
 
@@ -160,7 +161,7 @@ class _Applying:
                 keep_beside(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
 
     def _digest(self, xid: str) -> str:
-        unit = read_unit(self.tx, xid)
+        unit = self.reader.unit(xid)
         return unit.entry.digest if unit else ""
 
     def _origin(self, unit: Unit, before: Origin | None) -> Origin:

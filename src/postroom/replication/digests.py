@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.registry.transaction import Transaction
 from postroom.replication.origins import origins_in
-from postroom.replication.reading import group_xids, imported_entry, read_unit, registry_id, units_in
+from postroom.replication.reading import Reader, group_xids, imported_entry, registry_id
 from postroom.replication.units import Entry, combined, group_xid, unit_xid
 from postroom.store.interface import Store
 
@@ -62,7 +62,10 @@ class DigestIndex:
         last = newest.sequence if newest else 0
         model = tx.model()
         if self._sequence < 0 or model is not self._model or not self._follow(tx, last):
-            self._groups = {group: _entries(tx, group) for group in group_xids(tx, model)}
+            reader = Reader(tx)
+            self._groups = {
+                group: {unit.xid: unit.entry for unit in reader.group(group)} for group in group_xids(tx, model)
+            }
             self._digests = {}
         self._sequence, self._model = max(last, self._sequence), model
 
@@ -77,24 +80,21 @@ class DigestIndex:
                 return False
             touched |= {unit_xid(change.xid) for change in page}
             self._sequence = page[-1].sequence
+        reader = Reader(tx)
         for xid in touched - {""}:
-            self._update(tx, xid)
+            self._update(reader, xid)
         return True
 
-    def _update(self, tx: Transaction, xid: str) -> None:
+    def _update(self, reader: Reader, xid: str) -> None:
         group = group_xid(xid)
         self._digests.pop(group, None)
-        unit = read_unit(tx, xid)
+        unit = reader.unit(xid)
         if unit is not None:
             self._groups.setdefault(group, {})[xid] = unit.entry
             return
         self._groups.get(group, {}).pop(xid, None)
         if not self._groups.get(group):
             self._groups.pop(group, None)
-
-
-def _entries(tx: Transaction, group: str) -> dict[str, Entry]:
-    return {unit.xid: unit.entry for unit in units_in(tx, group)}
 
 
 _INDEXES: WeakKeyDictionary[Store, DigestIndex] = WeakKeyDictionary()

@@ -39,21 +39,27 @@ def group_xids(tx: Transaction, model: Model) -> Iterator[str]:
         yield from (entity.xid for entity in tx.entities(f"/{plural}"))
 
 
-def units_in(tx: Transaction, group: str) -> Iterator[Unit]:
-    """A Group and everything in it."""
-    shapes, home, origins = shapes_of(tx.model()), registry_id(tx), origins_in(tx, group)
-    for xid, entities in _gathered(tx, group).items():
-        yield _unit(xid, entities, shapes, home, origins.get(xid))
+class Reader:
+    """Reads units in one transaction that does not change the model."""
 
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._shapes = shapes_of(tx.model())
+        self._home = registry_id(tx)
 
-def read_unit(tx: Transaction, xid: str) -> Unit | None:
-    """One unit; None when it is not there."""
-    shapes = shapes_of(tx.model())
-    own = tx.entity(xid)
-    if own is None or xid.split("/")[1] not in shapes:
-        return None
-    entities = [own] if xid.count("/") == 2 else [own, *tx.entities(f"{xid}/versions")]
-    return _unit(xid, entities, shapes, registry_id(tx), origin_of(tx, xid))
+    def group(self, xid: str) -> Iterator[Unit]:
+        """A Group and everything in it."""
+        origins = origins_in(self._tx, xid)
+        for unit, entities in _gathered(self._tx, xid).items():
+            yield _unit(unit, entities, self._shapes, self._home, origins.get(unit))
+
+    def unit(self, xid: str) -> Unit | None:
+        """One unit; None when it is not there."""
+        own = self._tx.entity(xid)
+        if own is None or xid.split("/")[1] not in self._shapes:
+            return None
+        entities = [own] if xid.count("/") == 2 else [own, *self._tx.entities(f"{xid}/versions")]
+        return _unit(xid, entities, self._shapes, self._home, origin_of(self._tx, xid))
 
 
 def _gathered(tx: Transaction, group: str) -> dict[str, list[Entity]]:

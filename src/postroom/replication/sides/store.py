@@ -15,7 +15,7 @@ from postroom.replication.cursors import LAST
 from postroom.replication.digests import DigestIndex, index_of, root_digest
 from postroom.replication.feed import MOST_CHANGES, page_of
 from postroom.replication.naming import implied_authority, version_uris
-from postroom.replication.reading import read_unit, registry_id
+from postroom.replication.reading import Reader, registry_id
 from postroom.replication.scopes import Scope
 from postroom.replication.sides.side import Changes, Overview
 from postroom.replication.units import Entry, Unit, group_xid, unit_xid
@@ -53,9 +53,9 @@ class StoreSide:
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units."""
         with self.store.read() as tx:
-            authority = self.authority(tx)
+            authority, reader = self.authority(tx), Reader(tx)
             for xid in xids:
-                unit = read_unit(tx, xid)
+                unit = reader.unit(xid)
                 if unit is not None:
                     entry = self._spoken_for(xid, unit.entry, authority)
                     yield msgspec.structs.replace(unit, entry=entry, uris=version_uris(tx, unit, authority))
