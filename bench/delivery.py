@@ -68,7 +68,7 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
         subscription = subscribing.create(tx, document, BASE, SETTINGS)
     desk, cursor, bodies, more = Desk(store), "", [], True
     while more:
-        batch = desk.batch(cursor, BASE)
+        batch = desk.batch(subscription, cursor)
         made = (event for _, events in batch.changes for event in events if event["type"] == KIND)
         bodies += [msgspec.json.encode(event) for event in made]
         cursor, more = batch.cursor, batch.more

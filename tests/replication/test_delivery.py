@@ -484,6 +484,17 @@ def test_a_subscription_begins_where_it_is_told_to(office: Office, receiver: Rec
     assert subjects(receiver) == ["b", "c"]
 
 
+def test_events_say_what_changed_only_where_that_is_wanted(tmp_path: Path, receiver: Receiver) -> None:
+    office = Office(tmp_path, msgspec.structs.replace(SETTINGS, changes_name_attributes=False))
+    try:
+        office.subscribe(receiver.url, types=["io.xregistry.registry.updated"])
+        office.group("ovens")
+        (got,) = receiver.wait(1)
+        assert "data" not in got.event
+    finally:
+        office.close()
+
+
 def test_a_log_that_went_back_in_time_is_told(office: Office, receiver: Receiver) -> None:
     subscription = office.subscribe(receiver.url)
     office.wait_for(subscription, "active")

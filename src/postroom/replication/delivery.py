@@ -40,7 +40,7 @@ class Delivery:
         self,
         subscription: Subscription,
         progress: Progress,
-        read: Callable[[str, str], Batch],
+        read: Callable[[Subscription, str], Batch],
         note: Callable[[str, Progress], bool],
         policy: Policy,
         stopping: threading.Event,
@@ -104,7 +104,7 @@ class Delivery:
 
     def _next(self) -> Batch:
         try:
-            return self._read(self.progress.cursor, self.subscription.base)
+            return self._read(self.subscription, self.progress.cursor)
         except (CursorBroken, CursorForeign, CursorTooOld) as error:
             raise DeliveryFailed(f"changes are missing: {error}", "refused") from None
 

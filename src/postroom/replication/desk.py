@@ -9,11 +9,13 @@ from contextlib import contextmanager
 
 from postroom.registry.transaction import Transaction
 from postroom.replication import subscribing
+from postroom.replication.catalog_events import DELETED, UPDATED
 from postroom.replication.credentials import Credential
 from postroom.replication.delivery import Batch
 from postroom.replication.events import Event, catalog_events_of, events_of
 from postroom.replication.feed import page_of
 from postroom.replication.progress import Progress
+from postroom.replication.subscriptions import Subscription
 from postroom.store.interface import Store
 
 CLAIM = "dispatcher"
@@ -28,14 +30,15 @@ class Stopped(Exception):
 
 
 class Desk:
-    """The store, as long as it is open. Methods may be called from any thread."""
+    """The store, as long as it is open. Methods may be called from any thread. With `names` events say what changed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, names: bool = True) -> None:
         self._store = store
+        self._names = names
         self._using = threading.Condition()
         self._users = 0
         self._is_closed = False
-        self._batches: OrderedDict[tuple[str, str, str], Batch] = OrderedDict()
+        self._batches: OrderedDict[tuple[str, str, bool, str], Batch] = OrderedDict()
 
     @contextmanager
     def claimed(self, stopping: threading.Event) -> Iterator[None]:
@@ -67,14 +70,15 @@ class Desk:
         with self._use(), self._store.read() as tx:
             yield tx
 
-    def batch(self, cursor: str, base: str) -> Batch:
+    def batch(self, subscription: Subscription, cursor: str) -> Batch:
         """The events behind a cursor; subscriptions that are equally far share the work of making them."""
+        with_catalog = not subscription.types or bool({UPDATED, DELETED} & set(subscription.types))
         with self.read() as tx:
             newest = tx.last_change()
-            key = (cursor, base, newest.mark if newest else "")
+            key = (cursor, subscription.base, with_catalog, newest.mark if newest else "")
             found = self._batches.get(key)
             if found is None:
-                found = self._batches[key] = _batch(tx, cursor, base)
+                found = self._batches[key] = self._made(tx, cursor, subscription.base, with_catalog)
                 while len(self._batches) > KEPT:
                     self._batches.popitem(last=False)
             return found
@@ -102,12 +106,13 @@ class Desk:
                 self._users -= 1
                 self._using.notify_all()
 
-
-def _batch(tx: Transaction, cursor: str, base: str) -> Batch:
-    page = page_of(tx, cursor, BATCH)
-    events: dict[int, list[Event]] = {}
-    for made in (events_of, catalog_events_of):
-        for sequence, event in made(tx, page.changes, base):
+    def _made(self, tx: Transaction, cursor: str, base: str, with_catalog: bool) -> Batch:
+        page = page_of(tx, cursor, BATCH)
+        events: dict[int, list[Event]] = {}
+        for sequence, event in events_of(tx, page.changes, base, names=self._names):
             events.setdefault(sequence, []).append(event)
-    changes = [(change.mark, events.get(change.sequence, [])) for change in page.changes]
-    return Batch(changes, page.cursor, page.more)
+        if with_catalog:
+            for sequence, event in catalog_events_of(tx, page.changes, base):
+                events.setdefault(sequence, []).append(event)
+        changes = [(change.mark, events.get(change.sequence, [])) for change in page.changes]
+        return Batch(changes, page.cursor, page.more)

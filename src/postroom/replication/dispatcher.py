@@ -38,7 +38,7 @@ class Dispatcher:
         self._settings = settings
         self._policy = policy or Policy.of(settings)
         self._poll_s = poll_s
-        self._desk = Desk(store)
+        self._desk = Desk(store, names=settings.changes_name_attributes)
         self._stopping = threading.Event()
         self._workers = Workers(MOST_WORKERS)
         self._thread = threading.Thread(target=self._run, name="postroom-dispatcher", daemon=True)

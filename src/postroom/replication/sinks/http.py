@@ -70,7 +70,9 @@ class HttpSink:
         """Send one event; whatever is no success is a failure of some kind."""
         headers, body = self._rendered(event)
         if self._key:
-            headers |= signature_headers(self._key, f"{self._id}.{event['id']}", int(time.time()), body)
+            # A change may give two events, of xRegistry and of the message catalog, with one id.
+            message_id = f"{self._id}.{event['id']}.{event['type']}"
+            headers |= signature_headers(self._key, message_id, int(time.time()), body)
         reply = self._exchange(self._options.method, headers, body)
         if not 200 <= reply.status < 300:
             raise _failure(reply, self._target.host)
