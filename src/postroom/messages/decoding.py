@@ -10,7 +10,7 @@ from typing import Any
 
 from postroom.formats.filling import ColumnMismatch, Filler
 from postroom.formats.schema import PayloadSchema, QuickSchema
-from postroom.protocols.cloudevents import is_json
+from postroom.protocols.cloudevents import JSON_DATA, is_json
 
 
 class ExactDecoder:
@@ -59,7 +59,7 @@ class QuickDecoder:
 
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The value of a payload and True; None when it is not surely valid."""
-        if not is_json(contenttype):
+        if not (contenttype == JSON_DATA or is_json(contenttype)):
             return self._exact.one(body, contenttype)
         found = self._fill(_bytes(body))
         return found if found[1] else None

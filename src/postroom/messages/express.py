@@ -46,6 +46,9 @@ class Decoder(Protocol):
         ...
 
 
+Planned = tuple[Plan, Decoder] | None
+
+
 class Express:
     """Takes plain events off lines, one by one."""
 
@@ -56,7 +59,7 @@ class Express:
         self.names: tuple[str, ...] = tuple(n for n in self.event.__struct_fields__ if n not in BODY_MEMBERS)
         self.read_event = msgspec.json.Decoder(self.event).decode
         self.lines = LineReader(self.names)
-        self._plans: dict[tuple[str, str | None], tuple[Plan, Decoder] | None] = {}
+        self._plans: dict[tuple[str, str | None], Planned] = {}
         self._readers: dict[str, HeaderReader] = {}
         self._json_types: dict[str | None, bool] = {None: True, "application/json": True}
         self._modes: dict[str | None, bool | None] = {}
@@ -64,9 +67,10 @@ class Express:
     def take(self, line: bytes) -> Landed | None:
         """Land one line, or leave it."""
         try:
-            if not line.startswith(RECORD):
-                return self._structured("", self.read_event(line), {})
-            return self._take_record(line)
+            if line.startswith(RECORD):
+                return self._take_record(line)
+            event = self.read_event(line)
+            return self._structured(self.planned("", event.type), event, {})
         except DOUBTS:
             return None
 
@@ -80,22 +84,28 @@ class Express:
         if kind not in self.lines.plain:
             return self._take_any(Line(protocol, record.metadata, record.payload))
         event = record.metadata.headers
-        if self.mode(event.datacontenttype):
+        stated = event.datacontenttype
+        mode = self.mode(stated)
+        if mode:
             event = self.read_event(record.payload)
-            if not self.wants_metadata(protocol, event.type):
-                return self._structured(protocol, event, {})
-        elif self.is_plain(event) and not self.wants_metadata(protocol, event.type):
-            return self._land(protocol, event, {}, record.payload, event.datacontenttype or "")
-        return self._take_any(self.lines.read_any(line))
+        elif mode is None or stated == "" or event.specversion is None:
+            return None
+        found = self.planned(protocol, event.type)
+        if found is not None and found[0].wants_metadata:
+            return self._take_any(self.lines.read_any(line))
+        return (
+            self._structured(found, event, {}) if mode else self._land(found, event, {}, record.payload, stated or "")
+        )
 
     def _take_any(self, record: Line) -> Landed | None:
         opened = self.opened(record)
         if opened is None:
             return None
         event, structured = opened
+        found = self.planned(record.protocol, event.type)
         if structured:
-            return self._structured(record.protocol, event, record.metadata)
-        return self._land(record.protocol, event, record.metadata, record.payload, event.datacontenttype or "")
+            return self._structured(found, event, record.metadata)
+        return self._land(found, event, record.metadata, record.payload, event.datacontenttype or "")
 
     def mode(self, contenttype: str | None) -> bool | None:
         """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
@@ -105,16 +115,6 @@ class Express:
         if len(self._modes) < MOST_NAMES and len(contenttype or "") <= _LONGEST_NAME:
             self._modes[contenttype] = found
         return found
-
-    def is_plain(self, event: Any) -> bool:
-        """Whether the headers of a plain line are an event in binary mode, without doubt."""
-        stated = event.datacontenttype
-        return event.specversion is not None and stated != "" and self.mode(stated) is False
-
-    def wants_metadata(self, protocol: str, kind: str | None) -> bool:
-        """Whether the definition of a type has to see more of a record than its event."""
-        found = self.planned(protocol, kind)
-        return found is not None and found[0].wants_metadata
 
     def knows(self, attributes: Iterable[str]) -> bool:
         """Whether an event can hold all of these attributes."""
@@ -154,16 +154,15 @@ class Express:
         except TypeError:  # an attribute that no definition names
             return None
 
-    def _structured(self, protocol: str, event: Any, metadata: dict[str, Any]) -> Landed | None:
+    def _structured(self, found: Planned, event: Any, metadata: dict[str, Any]) -> Landed | None:
         if event.specversion != "1.0" or event.data_base64 is not None:
             return None
         stated = event.datacontenttype
         if not (self._json_types.get(stated) or self.is_json(stated)):
             return None
-        return self._land(protocol, event, metadata, event.data, stated or JSON_DATA)
+        return self._land(found, event, metadata, event.data, stated or JSON_DATA)
 
-    def _land(self, protocol: str, event: Any, metadata: dict[str, Any], body: Any, contenttype: str) -> Landed | None:
-        found = self.planned(protocol, event.type)
+    def _land(self, found: Planned, event: Any, metadata: dict[str, Any], body: Any, contenttype: str) -> Landed | None:
         if found is None:
             return None
         plan, decoder = found
@@ -175,10 +174,11 @@ class Express:
             return None
         return Landed(plan.definition, event, variables, plan.metadata(metadata), data[0], data[1])
 
-    def planned(self, protocol: str, kind: str | None) -> tuple[Plan, Decoder] | None:
+    def planned(self, protocol: str, kind: str | None) -> Planned:
         """How events of a type on a protocol land, worked out once; None when the exact engine has to decide."""
-        if (protocol, kind) in self._plans:
-            return self._plans[protocol, kind]
+        known = self._plans.get((protocol, kind))
+        if known is not None or (protocol, kind) in self._plans:
+            return known
         if kind is None or not self.index.has_type(kind) or len(protocol) > _LONGEST_NAME:
             return None  # nothing is remembered about types that anybody may invent
         candidates = self.index.contenders(canonical_protocol(protocol), kind)

@@ -28,7 +28,7 @@ _type_of = attrgetter("type")
 _version_of = attrgetter("specversion")
 _headers_of = attrgetter("metadata.headers")
 _payload_of = attrgetter("payload")
-_stated_of = attrgetter("datacontenttype")
+_stated_of = attrgetter("metadata.headers.datacontenttype")
 
 
 class RecordColumns(msgspec.Struct, gc=False):
@@ -115,7 +115,7 @@ class _Heap:
         is_record = lines[rows[0]].startswith(RECORD)
         doubts: list[int] = []
         read = self._express.lines.read if is_record else self._express.read_event
-        found = read_all(read, [lines[row] for row in rows], doubts)
+        found = read_all(read, map(lines.__getitem__, rows), doubts)
         if doubts:
             for place in doubts:
                 self._add_line(rows[place], lines[rows[place]])
@@ -133,8 +133,7 @@ class _Heap:
         protocol = self._express.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
         if not protocol:
             return False
-        events = list(map(_headers_of, records))
-        stated = set(map(_stated_of, events))
+        stated = set(map(_stated_of, records))
         mode = self._express.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
         if mode is None:
             return False
@@ -146,7 +145,7 @@ class _Heap:
         if mode:
             self.add_structured(protocol, rows, bodies, metadata)
         else:
-            self.add_binary(protocol, rows, events, bodies, metadata)
+            self.add_binary(protocol, rows, list(map(_headers_of, records)), bodies, metadata)
         return True
 
     def _add_line(self, row: int, line: bytes) -> None:
