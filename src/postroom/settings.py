@@ -50,6 +50,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     upload_timeout_s: Annotated[
         float, Meta(gt=0, description="How long a request body may take to arrive, in seconds.")
     ] = 60.0
+    actor_header: Annotated[
+        str,
+        Meta(description="Header in which a trusted proxy says who asks, to be logged with changes. None by default."),
+    ] = ""
     changes_kept_days: Annotated[
         int, Meta(ge=0, le=36500, description="Days after which changes are forgotten; 0: they are kept for ever.")
     ] = 0

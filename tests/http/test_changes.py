@@ -148,6 +148,21 @@ def test_an_audit_has_the_values(desk: Desk) -> None:
     assert page["changes"][1]["epoch"] == 2
 
 
+def test_a_trusted_proxy_says_who_it_was_and_nobody_else(store: Store) -> None:
+    settings = Settings(actor_header="X-Forwarded-User", trusted_proxies=("10.0.0.7",))
+    desk = Desk(create_app(store, settings))
+    headers = {"X-Forwarded-User": "zoë".encode().decode("latin-1")}
+    desk.ask("PUT", OVENS, {}, headers, peer="10.0.0.7")
+    desk.ask("PUT", "/messagecatalog/mixers", {"format": "CloudEvents"}, headers, peer="10.0.0.7")
+    desk.ask("PUT", "/messagegroups/fans", {}, headers)
+    page = desk.ask("GET", "/changes?xid=/messagegroups&values").json["changes"]
+    assert [(entry["xid"], entry.get("actor", "")) for entry in page] == [
+        (OVENS, "zoë"),
+        ("/messagegroups/mixers", "zoë"),
+        ("/messagegroups/fans", ""),
+    ]
+
+
 @pytest.mark.feature("EVT-007")
 def test_writes_name_their_events_as_soon_as_somebody_reads_them(desk: Desk) -> None:
     header = "xregistry-xregcorrelationid"
@@ -247,7 +262,10 @@ def test_a_stream_ends_when_the_service_stops(tmp_path: Path) -> None:
 def test_a_cursor_holds_over_kill_9_and_for_every_worker(tmp_path: Path) -> None:
     database, seen, after = f"sqlite:///{tmp_path}/registry.db", [], ""
     for round_, workers in enumerate((1, 2)):
-        with serving(database, "--workers", str(workers)) as (process, url), httpx.Client(base_url=url, timeout=60) as client:
+        with (
+            serving(database, "--workers", str(workers)) as (process, url),
+            httpx.Client(base_url=url, timeout=60) as client,
+        ):
             for number in range(4):
                 client.put(f"/messagegroups/g{round_}-{number}", json={}).raise_for_status()
             headers = {**STREAM, **({"Last-Event-ID": after} if after else {})}

@@ -31,6 +31,7 @@ from postroom.settings import Settings
 from postroom.store.interface import Store
 
 NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
+LONGEST_ACTOR = 200
 STREAM_TYPE = b"text/event-stream"
 UNKNOWN_BASE = "http://localhost"
 
@@ -126,13 +127,21 @@ class Edge:
             return Call(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
 
     def _call(self, scope: Scope) -> Call:
+        first = _first_headers(scope)
         return Call(
             method=scope["method"],
             path=_path(scope),
-            base=self._addresses.base(scope, _first_headers(scope)),
+            base=self._addresses.base(scope, first),
+            actor=self._actor(scope, first),
             query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
         )
+
+    def _actor(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
+        name = self._settings.actor_header.lower().encode("latin-1", "replace")
+        if not name or not self._addresses.trusts(scope):
+            return ""
+        return headers.get(name, b"").decode("utf-8", "replace").strip()[:LONGEST_ACTOR]
 
     async def _stream(
         self, stream: Stream, made: Representation, call: Call, scope: Scope, receive: Receive, send: Send

@@ -18,6 +18,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     query: tuple[tuple[str, str], ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
+    actor: str = ""
+    """Who asks, where a trusted proxy says so."""
 
     def header(self, name: str) -> str | None:
         """The first header of that (lower-case) name."""

@@ -82,7 +82,7 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
     source = required_json(call, settings)
     fetch = fetched_includes(source, settings)
     with store.write() as tx:
-        interaction = Interaction(tx)
+        interaction = Interaction(tx, actor=call.actor)
         interaction.fetch = fetch
         write_modelsource(interaction, {} if source is None else source)
         interaction.finish()
@@ -98,7 +98,7 @@ def _capabilities(call: Call, store: Store, settings: Settings) -> Answer:
     if written is None:
         raise RegistryProblem("capability_error", "/capabilities", error_detail="they must be a JSON object")
     with store.write() as tx:
-        interaction = Interaction(tx)
+        interaction = Interaction(tx, actor=call.actor)
         after = write_capabilities(interaction, written, patch=call.method == "PATCH")
         interaction.finish()
         return correlated(Answer(json=after.document()), interaction, settings)

@@ -64,7 +64,7 @@ class EntityCall:
 
     def write(self, fetch: Fetch) -> Answer:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
-        interaction = Interaction(self.tx)
+        interaction = Interaction(self.tx, actor=self.call.actor)
         interaction.checks_epochs = "epoch" not in self.flags.ignores
         self.ignoring.check(self.call.path)
         interaction.fetch = fetch

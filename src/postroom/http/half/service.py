@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.documents.dialects.names import SERVICE_ATTRIBUTES
+from postroom.http.answers import correlated
 from postroom.http.calls import Answer, Call
 from postroom.http.half.deleting import Deleting
 from postroom.http.half.groups import GroupWriting
@@ -62,10 +63,10 @@ def _answer(call: Call, store: Store, settings: Settings) -> Answer:
     with store.write() as tx:
         place = place_at(tx.model(), call.path)
         _check_preconditions(tx, call, place, settings)
-        interaction = Interaction(tx)
+        interaction = Interaction(tx, actor=call.actor)
         answer = _write(interaction, call, place, settings)
         interaction.finish()
-        return answer
+        return correlated(answer, interaction, settings)
 
 
 def _allowed(tx: Transaction, place: Place) -> tuple[str, ...]:

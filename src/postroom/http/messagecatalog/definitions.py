@@ -112,7 +112,7 @@ def _added(visit: Visit, states: list[State], given: Given, original: Original, 
     is_shown = has_room(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
     told = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
     message |= {name: value for name, value in {**told, "description": given.description}.items() if value}
-    interaction = Interaction(tx)
+    interaction = Interaction(tx, actor=visit.call.actor)
     meta = tx.entity(place.xid)
     default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
     made = operations.put_version(interaction, place, None, message, False, default)

@@ -40,7 +40,7 @@ def put_group(visit: Visit) -> Answer:
         visit.refuse(f"the format is {before} and cannot become {form} while there are definitions", status=409)
     # What else the registry knows about a group is none of the catalog's business, and stays.
     changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
-    interaction = Interaction(visit.tx)
+    interaction = Interaction(visit.tx, actor=visit.call.actor)
     is_new = operations.put_group(interaction, visit.place, changes, patch=True)
     note_format(visit.tx, visit.place.xid, form)
     interaction.finish()
@@ -52,7 +52,7 @@ def put_group(visit: Visit) -> Answer:
 
 def delete(visit: Visit) -> Answer:
     """Delete a group or a definition with all that is in it, or all definitions of a group."""
-    interaction = Interaction(visit.tx)
+    interaction = Interaction(visit.tx, actor=visit.call.actor)
     operations.delete(interaction, visit.place, None, None, "")
     interaction.finish()
     return correlated(Answer(status=204), interaction, visit.settings)
