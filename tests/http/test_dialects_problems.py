@@ -91,6 +91,14 @@ def test_names_of_attributes_in_sentences() -> None:
     assert "ancestorid" not in first["title"]
 
 
+def test_an_id_that_looks_like_a_name_is_left_alone(desk: Desk) -> None:
+    refused = desk.ask("GET", "/schemagroups/ancestorid?specversion=1.0-rc3").json
+    assert (refused["subject"], refused["title"]) == (
+        "/schemagroups/ancestorid",
+        "/schemagroups/ancestorid does not exist.",
+    )
+
+
 def test_statuses_of_the_first_version() -> None:
     """B1: `details_required` was 400; a path that is switched off was one that is not there."""
     assert problem_status(RegistryProblem("details_required", "/x"), RC2) == 400

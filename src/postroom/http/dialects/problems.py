@@ -60,13 +60,16 @@ DATA = (
     *("compat", "format", "list", "error_detail"),
 )
 """Arguments that can be the `data` of a problem of 1.0-rc2, the most telling first."""
+NAMING = ("title", "detail", "args", "pointer")
+"""Members that may name attributes."""
 _ADDRESS = re.compile(r"(\bendpoints(?:\[\d+\]\.|/\d+/))uri\b")
 SERVER_SUBJECTS = ("/capabilities", "/model", "/modelsource")
 
 
 def problem_document(problem: RegistryProblem, release: Release, base: str) -> dict[str, Any]:
     """The body for a client of an older version."""
-    plain = {name: _named(value, release) for name, value in problem.document().items()}
+    plain = problem.document()
+    plain |= {name: _named(plain[name], release, problem) for name in NAMING if name in plain}
     if not release.is_first:
         return plain
     name = FIRST_NAMES.get(problem.name, problem.name)
@@ -77,10 +80,10 @@ def problem_document(problem: RegistryProblem, release: Release, base: str) -> d
     }
     detail = problem.detail or problem.args_map.get("error_detail")
     if detail:
-        document["detail"] = _named(detail, release)
+        document["detail"] = _named(detail, release, problem)
     data = next((problem.args_map[one] for one in DATA if one in problem.args_map), None)
     if data is not None:
-        document["data"] = _named(data, release)
+        document["data"] = _named(data, release, problem)
     return document
 
 
@@ -94,12 +97,11 @@ def _path(subject: str) -> str:
     return subject if subject.startswith("/") else "/" + subject
 
 
-def _named(value: Any, release: Release) -> Any:
-    """Sentences and arguments with the names of attributes that the client knows."""
+def _named(value: Any, release: Release, problem: RegistryProblem) -> Any:
+    """Sentences and arguments with the names of attributes that the client knows; an id is left alone."""
     if isinstance(value, dict):
-        return {name: _named(one, release) for name, one in value.items()}
-    if not isinstance(value, str):
-        return value
+        return {name: _named(one, release, problem) for name, one in value.items()}
     for ours, theirs in release.theirs.items():
-        value = re.sub(rf"\b{ours}\b", theirs, value)
+        if ours not in problem.subject:
+            value = re.sub(rf"\b{ours}\b", theirs, value)
     return _ADDRESS.sub(rf"\g<1>{release.address}", value)
