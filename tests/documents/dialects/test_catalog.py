@@ -96,3 +96,22 @@ def test_a_template_where_1_0_has_no_templates_is_a_value_without_a_type() -> No
         "group-sequence": {"value": "{n}"},
         "subject": {"type": "uritemplate", "value": "{n}"},
     }
+
+
+def test_nats_headers_are_a_list_in_1_0() -> None:
+    document = {"subject": "ovens.{oven}", "headers": {"Hall": "3", "Any": "", "No": None}}
+    definitions = {"hot": {"versions": {"1": document}}}
+    tree = tree_of({"messagecatalog": {"ovens": {"format": "NATS", "messagedefinitions": definitions}}})
+    options = tree["messagegroups"]["ovens"]["messages"]["hot"]["protocoloptions"]
+    assert options["headers"] == [{"name": "Hall", "value": "3"}, {"name": "Any"}]
+    written = write_tree(tree, "catalog", extras=False).document["messagecatalog"]["ovens"]["messagedefinitions"]
+    assert written["hot"]["versions"]["1"]["headers"] == {"Hall": "3", "Any": ""}
+
+
+def test_the_header_of_amqp_has_bare_values_in_1_0() -> None:
+    header = {"durable": True, "ttl": "", "priority": None}
+    definitions = {"job": {"versions": {"1": {"header": header}}}}
+    tree = tree_of({"messagecatalog": {"jobs": {"format": "AMQP", "messagedefinitions": definitions}}})
+    assert tree["messagegroups"]["jobs"]["messages"]["job"]["protocoloptions"]["header"] == {"durable": True, "ttl": {}}
+    written = write_tree(tree, "catalog", extras=False).document["messagecatalog"]["jobs"]["messagedefinitions"]
+    assert written["job"]["versions"]["1"]["header"] == {"durable": True, "ttl": ""}

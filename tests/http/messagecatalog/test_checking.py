@@ -131,7 +131,7 @@ def test_amqp_in_the_registry(catalog: CatalogDesk) -> None:
     native = catalog.native("/messagegroups/jobs/messages/heat")
     options = native["protocoloptions"]
     assert (native["protocol"], native["dataschemauri"]) == ("AMQP/1.0", "https://schemas.example.com/job")
-    assert options["header"] == {"durable": {"value": True}, "priority": {"value": 4}, "ttl": {"value": 60000}}
+    assert options["header"] == {"durable": True, "priority": 4, "ttl": 60000}
     assert options["properties"]["message-id"] == {"type": "uritemplate", "value": "{id}"}
     assert options["properties"]["correlation-id"] == {}
     assert "reply-to-group-id" not in options["properties"]
@@ -176,6 +176,7 @@ def test_amqp(section: str, fields: dict[str, Any], pointer: str) -> None:
         ({"publish": {"mqttversion": "3.1.1", "qos": 1}, "payload": {"dataschema": "https://x.example/1"}}, []),
         ({"userproperty": {"Hall": "3", "öfen": "{oven}", "": 1}}, ["/userproperty/"]),
         ({"publish": {"mqttversion": "4"}}, ["/publish/mqttversion"]),
+        ({"publish": {"mqttversion": "{version}"}}, ["/publish/mqttversion"]),
         ({"publish": {"qos": 3}}, ["/publish/qos"]),
         ({"publish": {"retain": 1}}, ["/publish/retain"]),
         ({"publish": {"topicname": "ovens/#"}}, ["/publish/topicname"]),
@@ -195,7 +196,8 @@ def test_mqtt(document: dict[str, Any], pointers: list[str]) -> None:
 def test_mqtt_in_the_registry(catalog: CatalogDesk) -> None:
     catalog.group("jobs", "MQTT")
     older = {"publish": {"mqttversion": "3.1.1", "topicname": "ovens/{oven}"}}
-    newer = {"publish": {"topicname": "ovens", "expiryinterval": 9}, "userproperty": {"Hall": "3"}, "payload": {}}
+    publish = {"topicname": "ovens", "expiryinterval": 9, "mqttversion": None}
+    newer = {"publish": publish, "userproperty": {"Hall": "3", "No": None}, "payload": {}}
     assert catalog.post(older, "jobs/messagedefinitions/old").status == 201
     assert catalog.post(newer, "jobs/messagedefinitions/new").status == 201
     assert catalog.native("/messagegroups/jobs/messages/old")["protocol"] == "MQTT/3.1.1"
@@ -212,7 +214,7 @@ def test_mqtt_in_the_registry(catalog: CatalogDesk) -> None:
 @pytest.mark.parametrize(
     ("document", "pointers"),
     [
-        ({"subject": "ovens.{oven}", "replyto": "", "headers": {"Hall": "3"}, "payload": {}}, []),
+        ({"subject": "ovens.{oven}", "replyto": "", "headers": {"Hall": "3", "Any": "", "No": None}}, []),
         ({"subject": 5}, ["/subject"]),
         ({"headers": {"a:b": "3"}}, ["/headers/a:b"]),
         ({"publish": {}}, ["/publish"]),
@@ -224,4 +226,8 @@ def test_nats(catalog: CatalogDesk, document: dict[str, Any], pointers: list[str
     posted = catalog.post(document, "jobs/messagedefinitions/heat")
     assert posted.status == (400 if pointers else 201)
     if not pointers:
-        assert catalog.native("/messagegroups/jobs/messages/heat")["protocoloptions"]["subject"] == "ovens.{oven}"
+        assert catalog.native("/messagegroups/jobs/messages/heat")["protocoloptions"] == {
+            "subject": "ovens.{oven}",
+            "reply-to": {},
+            "headers": [{"name": "Hall", "value": "3"}, {"name": "Any"}],
+        }

@@ -53,9 +53,7 @@ def read_sections(version: Tree, chosen: Any) -> Tree:
     if chosen == "MQTT":
         return _read_mqtt(version)
     if chosen == "NATS":
-        options = {NATS_CATALOG[name]: _bare(version[name]) for name in NATS_CATALOG if version.get(name) is not None}
-        read = {"protocol": "NATS", **({"protocoloptions": options} if options else {})}
-        return {**read, **_reference(version.get("payload"))}
+        return _read_nats(version)
     rest = {name: value for name, value in version.items() if name not in _COMMON}
     return {**({"envelope": chosen} if isinstance(chosen, str) else {}), **rest}
 
@@ -74,8 +72,7 @@ def write_sections(message: Tree, group: Tree, chosen: str) -> Tree:
     if chosen == "MQTT":
         return _write_mqtt(options, reference, message.get("protocol", group.get("protocol")))
     if chosen == "NATS":
-        written = {_WRITTEN["nats"].get(name, name): _value(one) for name, one in options.items()}
-        return {**written, **({"payload": _schema(reference)} if reference else {})}  # C-74: as MQTT has it
+        return _write_nats(options, reference)
     metadata = message.get("envelopemetadata")
     return {"envelopemetadata": metadata} if metadata is not None else {}
 
@@ -100,7 +97,11 @@ def _read_amqp(version: Tree) -> Tree:
         if isinstance(section, dict):
             names = AMQP_CATALOG_PROPERTIES if name == "properties" else {}
             listed = {str(names.get(key, key)): one for key, one in section.items() if one is not None}
-            options[ours] = {key: _property(one, key if names else "") for key, one in listed.items()}
+            # The header has bare values in the model of 1.0, the others have property objects.
+            options[ours] = {
+                key: _bare(one) if name == "header" else _property(one, key if names else "")
+                for key, one in listed.items()
+            }
     return {"protocol": "AMQP/1.0", "protocoloptions": options, **_reference(version.get("applicationdata"))}
 
 
@@ -122,8 +123,8 @@ def _read_mqtt(version: Tree) -> Tree:
     }
     properties = version.get("userproperty")
     if isinstance(properties, dict):
-        options["user_properties"] = [{"name": name, **_property(value)} for name, value in properties.items()]
-    number = publish.get("mqttversion", "5.0")
+        options["user_properties"] = _named(properties)
+    number = publish.get("mqttversion") or "5.0"
     return {"protocol": f"MQTT/{number}", "protocoloptions": options, **_reference(version.get("payload"))}
 
 
@@ -133,12 +134,35 @@ def _write_mqtt(options: Tree, reference: Any, protocol: Any) -> Tree:
     written: Tree = {"publish": publish}
     properties = options.get("user_properties")
     if isinstance(properties, list):
-        written["userproperty"] = {
-            one["name"]: _value({key: part for key, part in one.items() if key != "name"})
-            for one in properties
-            if isinstance(one, dict) and isinstance(one.get("name"), str)
-        }
+        written["userproperty"] = _by_name(properties)
     return {**written, **({"payload": _schema(reference)} if reference else {})}
+
+
+def _read_nats(version: Tree) -> Tree:
+    options = {NATS_CATALOG[name]: _bare(version[name]) for name in NATS_CATALOG if version.get(name) is not None}
+    if isinstance(options.get("headers"), dict):
+        options["headers"] = _named(version["headers"])
+    read = {"protocol": "NATS", **({"protocoloptions": options} if options else {})}
+    return {**read, **_reference(version.get("payload"))}
+
+
+def _write_nats(options: Tree, reference: Any) -> Tree:
+    written = {_WRITTEN["nats"].get(name, name): _value(one) for name, one in options.items()}
+    if isinstance(written.get("headers"), list):
+        written["headers"] = _by_name(written["headers"])
+    return {**written, **({"payload": _schema(reference)} if reference else {})}  # C-74: as MQTT has it
+
+
+def _named(values: Tree) -> list[Tree]:
+    return [{"name": name, **_property(value)} for name, value in values.items() if value is not None]
+
+
+def _by_name(values: list[Any]) -> Tree:
+    return {
+        one["name"]: _value({key: part for key, part in one.items() if key != "name"})
+        for one in values
+        if isinstance(one, dict) and isinstance(one.get("name"), str)
+    }
 
 
 def _schema(reference: Any) -> Tree:

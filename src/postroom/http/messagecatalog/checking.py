@@ -80,7 +80,7 @@ def _section(section: Any, known: Section, steps: Steps) -> Iterator[Violation]:
 def _field(value: Any, field: Field, steps: Steps) -> Iterator[Violation]:
     if value is None or value == "":  # CAT-011: not listed, or any content
         return
-    if isinstance(value, str) and _EXPRESSION.search(value):
+    if isinstance(value, str) and not field.allowed and _EXPRESSION.search(value):
         detail = _template_error(value) or ("must be a literal, without placeholders" if field.fixed else "")
     else:
         detail = _CHECKS[field.kind](value) or _bounds_error(value, field)
