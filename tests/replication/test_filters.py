@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.replication.filters import DEEPEST, MOST, FilterRefused, parse_filters
+from postroom.replication.filters import DEEPEST, MOST, MOST_EXPRESSIONS, FilterRefused, parse_filters
 
 EVENT = {
     "specversion": "1.0",
@@ -123,6 +123,12 @@ def test_their_number_is_bounded() -> None:
     parse_filters([{"all": [GOOD] * (MOST - 1)}])
     with pytest.raises(FilterRefused, match="more than"):
         parse_filters([{"all": [GOOD] * MOST}])
+
+
+def test_the_number_of_expressions_is_bounded() -> None:
+    parse_filters([{"sql": "TRUE"}] * MOST_EXPRESSIONS)
+    with pytest.raises(FilterRefused, match="more than"):
+        parse_filters([{"sql": "TRUE"}] * (MOST_EXPRESSIONS + 1))
 
 
 def test_filters_are_an_array() -> None:

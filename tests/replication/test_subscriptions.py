@@ -409,6 +409,11 @@ def test_their_number_is_bounded(counter: Counter, monkeypatch: pytest.MonkeyPat
     assert "2 subscriptions" in counter.refused(PLAIN)["title"]
 
 
+def test_their_size_is_bounded(counter: Counter) -> None:
+    problem = counter.refused({**PLAIN, "filters": [{"exact": {"subject": "x" * 300_000}}]})
+    assert "too large" in problem["title"]
+
+
 def test_a_group_type_of_that_name_leaves_the_other_path(counter: Counter) -> None:
     made = counter.create(PLAIN)
     call = Call(method="GET", path=f"/-/subscriptions/{made['id']}", base=BASE)

@@ -9,12 +9,15 @@ from typing import Any
 from postroom.protocols.cloudevents import header_text
 from postroom.replication.cesql.evaluating import BODY, passes
 from postroom.replication.cesql.failures import ExpressionRefused
+from postroom.replication.cesql.nodes import Node
 from postroom.replication.cesql.parsing import parse_expression
 
 Filter = Callable[[Mapping[str, Any]], bool]
 
 DEEPEST = 32
 MOST = 500
+MOST_EXPRESSIONS = 20
+"""Each of them may cost its work for each event."""
 _ATTRIBUTE = re.compile(r"[a-z0-9]+\Z")
 
 
@@ -39,6 +42,16 @@ class _Reader:
 
     def __init__(self) -> None:
         self._left = MOST
+        self._expressions = MOST_EXPRESSIONS
+
+    def expression(self, text: str, pointer: str) -> Node:
+        self._expressions -= 1
+        if self._expressions < 0:
+            raise FilterRefused(pointer, f"there are more than {MOST_EXPRESSIONS} expressions")
+        try:
+            return parse_expression(text)
+        except ExpressionRefused as refusal:
+            raise FilterRefused(pointer, f"the expression cannot be read: {refusal}") from None
 
     def members(self, given: list[Any], pointer: str, depth: int) -> list[Filter]:
         return [self.filter(member, f"{pointer}/{number}", depth) for number, member in enumerate(given)]
@@ -73,13 +86,10 @@ def _not(reader: _Reader, content: Any, pointer: str, depth: int) -> Filter:
     return lambda event: not inner(event)
 
 
-def _sql(_reader: _Reader, content: Any, pointer: str, _depth: int) -> Filter:
+def _sql(reader: _Reader, content: Any, pointer: str, _depth: int) -> Filter:
     if not isinstance(content, str):
         raise FilterRefused(pointer, "an expression is a text")
-    try:
-        expression = parse_expression(content)
-    except ExpressionRefused as refusal:
-        raise FilterRefused(pointer, f"the expression cannot be read: {refusal}") from None
+    expression = reader.expression(content, pointer)
     return lambda event: passes(expression, event)
 
 

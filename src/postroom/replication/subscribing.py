@@ -21,6 +21,7 @@ from postroom.settings import Settings
 
 SUBSCRIPTION, PROGRESS, LETTER = "subscription", "delivery", "deadletter"
 MOST = 1000
+LARGEST = 256 * 1024
 
 _ENCODER = msgspec.json.Encoder()
 _SUBSCRIPTIONS = msgspec.json.Decoder(Subscription)
@@ -153,7 +154,10 @@ def keep_credential(tx: Transaction, subscription_id: str, before: Credential | 
 
 def put(tx: Transaction, subscription: Subscription) -> None:
     """Write a subscription, its secrets included."""
-    tx.put_record(SUBSCRIPTION, subscription.id, _ENCODER.encode(subscription))
+    body = _ENCODER.encode(subscription)
+    if len(body) > LARGEST:
+        raise SubscriptionRefused("", f"a subscription of {len(body)} bytes is too large, {LARGEST} are the most")
+    tx.put_record(SUBSCRIPTION, subscription.id, body)
 
 
 def _resumed(progress: Progress) -> Progress:

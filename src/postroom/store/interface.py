@@ -21,7 +21,7 @@ class Store(Protocol):
     def version(self) -> int:
         """A number that changes whenever committed data changes."""
 
-    def claim(self, name: str) -> AbstractContextManager[None] | None:
+    def claim(self, name: str) -> AbstractContextManager[object] | None:
         """The right to be the only one, among all processes on this store, that does something; None when it is taken.
 
         It is held from now until its block ends, or the process does, however that comes.

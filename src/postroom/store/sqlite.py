@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import queue
 import sqlite3
@@ -294,17 +295,18 @@ class SqliteStore:
         with self._watching:
             return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
 
-    def claim(self, name: str) -> AbstractContextManager[None] | None:
+    def claim(self, name: str) -> AbstractContextManager[object] | None:
         """A lock on a file beside the database, in the one way that SQLite has on every system: a transaction."""
-        connection = sqlite3.connect(
-            f"{self._path}-{name}", timeout=0, isolation_level=None, check_same_thread=False, cached_statements=0
-        )
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            connection.close()
-            return None
-        return _held(connection)
+        with contextlib.ExitStack() as stack:
+            try:
+                connection = sqlite3.connect(
+                    f"{self._path}-{name}", timeout=0, isolation_level=None, check_same_thread=False
+                )
+                stack.callback(connection.close)
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                return None
+            return stack.pop_all()
 
     def close(self) -> None:
         """Close all connections."""
@@ -334,14 +336,6 @@ class SqliteStore:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
-
-
-@contextmanager
-def _held(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        connection.close()
 
 
 def _check_folder(path: Path) -> None:

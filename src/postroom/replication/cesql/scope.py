@@ -9,7 +9,7 @@ from typing import Any
 from postroom.replication.cesql.failures import Failure, Kind, WorkExceeded
 from postroom.replication.cesql.nodes import Value
 
-MOST_STEPS = 200_000
+MOST_STEPS = 100_000
 MOST_FAILURES = 20
 LOWEST, HIGHEST = -(2**31), 2**31 - 1
 
