@@ -48,10 +48,10 @@ def check_entity(document: Tree, subject: str) -> None:
             _refuse(subject, f"tags.{tag}", "must be a text")
 
 
-def check_group(kind: GroupType, document: Tree, subject: str) -> None:
-    """The rules on Groups."""
+def check_group(kind: GroupType, document: Tree, subject: str, *, had_format: bool = True) -> None:
+    """The rules on Groups. In 1.0 a Group of messages need not have a format; 0.5 does not make it get one."""
     check_entity(document, subject)
-    if kind.plural == "messagegroups" and not document.get("format"):
+    if kind.plural == "messagegroups" and had_format and not document.get("format"):
         raise RegistryProblem("required_attribute_missing", subject, list="format", pointer="/format")
     if kind.plural == "endpoints":
         _check_endpoint(document, subject)
@@ -96,7 +96,8 @@ def check_definition(document: Tree, group: Tree, subject: str) -> None:
         _check_kind(document, name, str, subject)
     if "schema" in document and "schemaurl" in document:
         raise RegistryProblem("one_resource", subject, list="schema, schemaurl")
-    if ("schema" in document or "schemaurl" in document) and not document.get("schemaformat"):
+    # A schema elsewhere has a format of its own; catalogs that do not repeat it are in use.
+    if "schema" in document and not document.get("schemaformat"):
         raise RegistryProblem("required_attribute_missing", subject, list="schemaformat", pointer="/schemaformat")
     check_format(document, group, subject)
 
@@ -105,6 +106,16 @@ def with_format(document: Tree, group: Tree) -> Tree:
     """A definition that does not say its format has that of its Group (C-07)."""
     is_said = "format" in document or "uri" in document or "format" not in group
     return document if is_said else {**document, "format": group["format"]}
+
+
+def with_common_format(kind: GroupType, document: Tree) -> Tree:
+    """A new Group without a format, as an example of the text has it, has the one that all its definitions have."""
+    definitions = document.get("definitions")
+    if kind.plural != "messagegroups" or document.get("format") or not isinstance(definitions, dict):
+        return document
+    formats = [one.get("format") for one in definitions.values() if isinstance(one, dict)]
+    is_common = bool(formats) and all(isinstance(one, str) and one == formats[0] for one in formats)
+    return {**document, "format": formats[0]} if is_common else document
 
 
 def check_format(document: Tree, group: Tree, subject: str) -> None:

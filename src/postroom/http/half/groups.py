@@ -11,7 +11,7 @@ from postroom.documents.dialects.half import SERVICE
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.half.conditions import check_epoch, take_conditions
-from postroom.http.half.demands import check_definition, check_group, cleaned, with_format
+from postroom.http.half.demands import check_definition, check_group, cleaned, with_common_format, with_format
 from postroom.http.half.merging import patch_of, rewritten, with_room
 from postroom.http.half.naming import half_path, plural, singular
 from postroom.http.half.reading import HalfReading, read_flags
@@ -45,6 +45,7 @@ class GroupWriting:
         made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.call.path)}")
         refuse_existing(self.tx.entity(made.xid), self.call)
         body = {name: value for name, value in cleaned(body).items() if name not in ("epoch", "self")}
+        body = with_common_format(place.group, body)
         check_group(place.group, body, self.call.path)
         operations.put_group(self.interaction, made, self._tree(place.group, body), False)
         if "messages" in place.group.resources and body.get("definitions") is not None:
@@ -60,7 +61,7 @@ class GroupWriting:
         check_epoch(read_flags(self.call).epoch, entity.epoch, self.call.path)
         names = {"entity_id": entity.id, "singular": singular(place.group)}
         after = take_conditions(body, self.call.path, epoch=entity.epoch, **names)
-        check_group(place.group, after, self.call.path)
+        check_group(place.group, after, self.call.path, had_format="format" in state.document)
         before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
         result = rewritten(state.words, state.stored, before, after)
         patch = patch_of(state.stored, result)

@@ -159,7 +159,7 @@ class States:
     def unsaid(self, place: Place) -> VersionState:
         """A Resource that is not there yet: nothing is said about it."""
         nothing = Entity(xid=f"{place.xid}/versions/0", epoch=0, createdat="", modifiedat="")
-        words = self._words(place, nothing)
+        words = self._words(place, nothing, required(self.tx, place.group_xid))
         tree = VersionTree(
             xid=nothing.xid, resource_id=place.ids[3], kind=place.resource, entity=nothing, isdefault=True
         )
@@ -174,17 +174,15 @@ class States:
         newest = versions[max(versions, key=version_order)] if versions else tree.default
         return self._state(place, newest or _nowhere(tree), tree.xref)
 
-    def _words(self, place: Place, entity: Entity) -> Words:
-        group = _plain(required(self.tx, place.group_xid).attributes)
-        return resource_words(place.group, place.resource, place.xid, group, _bases(self.tx, entity.attributes))
+    def _words(self, place: Place, entity: Entity, group: Entity) -> Words:
+        around = _bases(self.tx, entity.attributes)
+        return resource_words(place.group, place.resource, place.xid, _plain(group.attributes), around)
 
     def _state(self, place: Place, tree: VersionTree, xref: str) -> VersionState:
-        group, entity, words = (
-            required(self.tx, place.group_xid).attributes,
-            tree.entity,
-            self._words(place, tree.entity),
-        )
-        extras = [*extras_below(group, place.resource, place.ids[3], entity.id), *extras_in(entity.attributes)]
+        group, entity = required(self.tx, place.group_xid), tree.entity
+        words = self._words(place, entity, group)
+        below = extras_below(group.attributes, place.resource, place.ids[3], entity.id)
+        extras = [*below, *extras_in(entity.attributes)]
         written = words.write({**_timed(entity), ATTRIBUTE: extras})
         elsewhere = _elsewhere(place.resource, entity, written)
         document = {

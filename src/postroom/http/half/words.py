@@ -15,6 +15,7 @@ from postroom.documents.dialects.materialising import materialised
 from postroom.documents.dialects.names import CORE_CHECKS, KINDS, SERVICE_ATTRIBUTES, TYPE_MARKERS
 from postroom.documents.dialects.walking import renamed
 from postroom.http.half.naming import plural
+from postroom.messages.bases import base_reference
 from postroom.model.names import is_attribute_name, is_map_key
 from postroom.model.pointers import pointer
 from postroom.model.types import GroupType, ResourceType
@@ -77,10 +78,9 @@ def resource_words(group_kind: GroupType, kind: ResourceType, xid: str, group: T
     if kind.plural != "messages" or group_kind.plural not in KINDS or kind.hasdocument:
         return PLAIN
     theirs, (group_id, _, message_id) = plural(group_kind), xid.split("/")[2:5]
-    context = group_words(group_kind).write(group)
 
     def read(document: Tree) -> Tree:
-        wrapped = {**context, "definitions": {message_id: document}}
+        wrapped = {**group_words(group_kind).write(group), "definitions": {message_id: document}}
         tree: Tree = SERVICE.to_rc4({theirs: {group_id: wrapped}})[0][group_kind.plural][group_id]["messages"]
         message: Tree = tree[message_id]
         meta = message.pop("meta", None)
@@ -88,6 +88,8 @@ def resource_words(group_kind: GroupType, kind: ResourceType, xid: str, group: T
         return {**message, "meta": {"xref": meta["xref"]}} if is_borrowed else message
 
     def effective(message: Tree) -> Tree:
+        if not base_reference(message):
+            return message
         tree = materialised(_placed(around, group_kind.plural, group_id, group, message_id, message))
         whole: Tree = tree[group_kind.plural][group_id]["messages"][message_id]
         return whole
