@@ -228,3 +228,20 @@ def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> N
     for one, document in zip(made, documents, strict=True):
         path = one.headers["Location"].removeprefix("http://ovens.example")
         assert json.loads(ask("GET", path, "").content) == document
+
+
+@pytest.mark.feature("CAT-008")
+@pytest.mark.parametrize(
+    ("version_id", "status"),
+    [
+        (f"/messagecatalog/{PATH}/versions/1", 409),
+        (f"/messagecatalog/{PATH}/versions/2", 201),
+        (f"http://ovens.example/messagecatalog/{PATH}/versions/2", 201),
+        (f"{PATH}/versions/3", 409),
+        ("mixers/messagedefinitions/stirred/version/1", 409),
+        ("mixers/messagedefinitions/stirred", 201),
+    ],
+)
+def test_the_path_of_another_version_is_no_id(catalog: CatalogDesk, version_id: str, status: int) -> None:
+    catalog.post()
+    assert catalog.post(Id=version_id).status == status

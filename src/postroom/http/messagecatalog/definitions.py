@@ -10,6 +10,7 @@ from postroom.http.messagecatalog.attributes import Given, attribute_headers, re
 from postroom.http.messagecatalog.formats import canonical, group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
 from postroom.http.messagecatalog.originals import Original, keep, posted
+from postroom.http.messagecatalog.routing import is_version_url
 from postroom.http.messagecatalog.translating import Neighbourhood, Tree, renewed, written
 from postroom.http.messagecatalog.versions import Version, attributes, find, find_by_uri, neighbourhood, shown
 from postroom.http.messagecatalog.visiting import Visit, path_of
@@ -53,9 +54,7 @@ def post_version(visit: Visit) -> Answer:
     original, document = posted(visit, form)
     original = msgspec.structs.replace(original, id=given.id)
     given = _completed(visit, given, document, form)
-    known = (
-        find_by_uri(visit.tx, visit.base, version_uri(given.authority or visit.base, given.id)) if given.id else None
-    )
+    known = _known(visit, given, len(states) + 1)
     if known is not None:
         return _repeated(visit, known, original)
     _check_authority(visit, states, given.authority)
@@ -71,6 +70,17 @@ def _completed(visit: Visit, given: Given, document: Tree, form: str) -> Given:
     described = document.get("description")
     description = given.description or (described if isinstance(described, str) else "")
     return msgspec.structs.replace(given, description=description)
+
+
+def _known(visit: Visit, given: Given, number: int) -> Version | None:
+    """The version that has the id already; the paths of other versions are taken, too, or will be."""
+    if not given.id:
+        return None
+    uri = version_uri(given.authority or visit.base, given.id)
+    own = version_uri(visit.base, f"{path_of(visit.place.xid)}/versions/{number}")
+    if is_version_url(visit.base, uri) and uri != own:
+        visit.refuse(f"the id {given.id} is the path of another version", status=409)
+    return find_by_uri(visit.tx, visit.base, uri)
 
 
 def _repeated(visit: Visit, known: Version, original: Original) -> Answer:

@@ -8,6 +8,7 @@ import msgspec
 
 from postroom.http.calls import Answer, Call
 from postroom.http.messagecatalog import definitions, groups, versions
+from postroom.http.messagecatalog.routing import route
 from postroom.http.messagecatalog.visiting import CATALOG, Visit, root_of, translated
 from postroom.http.preconditions import check_preconditions
 from postroom.registry.authority import version_uri
@@ -40,7 +41,7 @@ def answer_catalog(call: Call, store: Store, settings: Settings) -> Answer:
     """Answer a call to a path below the root of the catalog."""
     if call.path.rstrip("/") == LOOKUP and any(name == "uri" for name, _ in call.query):
         return _looked_up(call, store, settings)
-    kind, native, version = _route(call.path)
+    kind, native, version = route(call.path)
     handlers = _allowed(HANDLERS[kind], store)
     if call.method == "OPTIONS":
         methods = _methods(handlers)
@@ -102,28 +103,10 @@ def _looked_up(call: Call, store: Store, settings: Settings) -> Answer:
 
 def _at_own_url(tx: Transaction, call: Call, url: str, settings: Settings) -> Answer:
     """The version at a URL of this catalog, which is the URI of a version that has no other."""
-    kind, native, number = _route(url.removeprefix(call.base)) if url.startswith(call.base + "/") else ("", "", "")
+    kind, native, number = route(url.removeprefix(call.base)) if url.startswith(call.base + "/") else ("", "", "")
     if kind != "version":
         raise RegistryProblem("not_found", url)
     return versions.get_version(Visit(tx, call, settings, resolve(tx.model(), native), number))
-
-
-def _route(path: str) -> tuple[str, str, str]:
-    """The kind of thing at a path, the path of the registry it is a view of, and the version."""
-    match path.removeprefix("/").removesuffix("/").split("/"):
-        case [""]:
-            return "catalog", "/messagegroups", ""
-        case [group]:
-            return "group", f"/messagegroups/{group}", ""
-        case [group, "messagedefinitions"]:
-            return "definitions", f"/messagegroups/{group}/messages", ""
-        case [group, "messagedefinitions", definition]:
-            return "definition", f"/messagegroups/{group}/messages/{definition}", ""
-        case [group, "messagedefinitions", definition, "versions"]:
-            return "versions", f"/messagegroups/{group}/messages/{definition}", ""
-        case [group, "messagedefinitions", definition, "versions" | "version", version]:  # its examples have both
-            return "version", f"/messagegroups/{group}/messages/{definition}", version
-    raise RegistryProblem("api_not_found", CATALOG + path)
 
 
 def _allowed(handlers: dict[str, Handler], store: Store) -> dict[str, Handler]:
