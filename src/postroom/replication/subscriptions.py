@@ -11,7 +11,7 @@ import msgspec
 from postroom.replication.credentials import Credential, PlainCredential, RefreshToken, completed, shown
 from postroom.replication.filters import Filter, FilterRefused, parse_filters
 from postroom.replication.sinks.addresses import SinkRefused, Target, parse_target
-from postroom.replication.sinks.options import ALIASES, PROTOCOLS, HttpOptions, KafkaOptions, Options
+from postroom.replication.sinks.options import ALIASES, PROTOCOLS, HttpOptions
 from postroom.settings import Settings
 
 MEMBERS = ("id", "source", "types", "config", "filters", "sink", "sinkcredential", "protocol", "protocolsettings")
@@ -51,11 +51,6 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     protocolsettings: dict[str, Any] = {}
     base: str = ""
 
-    @property
-    def options(self) -> Options:
-        """The protocol's settings, typed."""
-        return msgspec.convert(self.protocolsettings, PROTOCOLS[self.protocol].options)
-
     def target(self, settings: Settings) -> Target:
         """Where its events go; SinkRefused when the settings do not allow it any more."""
         return parse_target(self.sink, self.protocol, settings)
@@ -74,6 +69,8 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def shown(self) -> dict[str, Any]:
         """The subscription as clients see it: nothing empty, nothing secret."""
         made = {name: getattr(self, name) for name in MEMBERS if getattr(self, name)}
+        if self.types:
+            made["types"] = list(self.types)
         return made if self.sinkcredential is None else {**made, "sinkcredential": shown(self.sinkcredential)}
 
 
@@ -217,7 +214,7 @@ def _check_targets(made: Subscription, settings: Settings) -> None:
         target = made.target(settings)
     except SinkRefused as refusal:
         _refuse("/sink", str(refusal))
-    if isinstance(made.options, KafkaOptions) and made.options.topicname is msgspec.UNSET and target.path == "/":
+    if made.protocol == "KAFKA" and "topicname" not in made.protocolsettings and target.path == "/":
         _refuse("/protocolsettings", "Kafka needs a topicname, here or as the path of the sink")
     if isinstance(made.sinkcredential, RefreshToken):
         try:

@@ -21,9 +21,7 @@ class AmqpSink:
     """One node of an AMQP container."""
 
     def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
-        options = subscription.options
-        assert isinstance(options, AmqpOptions)  # noqa: S101
-        self._options = options
+        self._options = options = msgspec.convert(subscription.protocolsettings, AmqpOptions)
         self._target = target
         self._settings = settings
         self._credential = subscription.sinkcredential

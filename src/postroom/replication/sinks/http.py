@@ -37,9 +37,7 @@ class HttpSink:
     def __init__(
         self, subscription: Subscription, target: Target, settings: Settings, keep: Callable[[Credential], None]
     ) -> None:
-        options = subscription.options
-        assert isinstance(options, HttpOptions)  # noqa: S101
-        self._options = options
+        self._options = options = msgspec.convert(subscription.protocolsettings, HttpOptions)
         self._target = target
         self._settings = settings
         self._origin = settings.webhook_origin or urlsplit(subscription.base).hostname or "localhost"

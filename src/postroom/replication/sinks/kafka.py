@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import msgspec
@@ -16,14 +17,16 @@ from postroom.replication.sinks.sink import DeliveryFailed, Event, Permission
 from postroom.replication.subscriptions import Subscription
 from postroom.settings import Settings
 
+# The client logs every attempt to reach a broker; what matters is in the delivery's own error.
+SILENT = logging.getLogger("postroom.kafka")
+SILENT.setLevel(logging.CRITICAL + 1)
+
 
 class KafkaSink:
     """One topic."""
 
     def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
-        options = subscription.options
-        assert isinstance(options, KafkaOptions)  # noqa: S101
-        self._options = options
+        self._options = options = msgspec.convert(subscription.protocolsettings, KafkaOptions)
         self._target = target
         self._settings = settings
         self._credential = subscription.sinkcredential
@@ -69,7 +72,7 @@ class KafkaSink:
             from confluent_kafka import Producer
 
             resolve(self._target, self._settings)
-            self._producer = Producer(self._configuration(), logger=_silent())
+            self._producer = Producer(self._configuration(), logger=SILENT)
         return self._producer
 
     def _configuration(self) -> dict[str, Any]:
@@ -91,13 +94,3 @@ class KafkaSink:
 def _sentence(error: Any) -> str:
     inner = error.args[0] if isinstance(error, Exception) and error.args else error
     return inner.str() if hasattr(inner, "str") else str(inner)
-
-
-def _silent() -> Any:
-    """librdkafka writes to stderr unless it is given a logger; what matters is in the delivery's own error."""
-    import logging
-
-    logger = logging.getLogger("postroom.kafka")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-    return logger

@@ -25,11 +25,8 @@ class MqttSink:
     """One topic."""
 
     def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
-        options = subscription.options
-        assert isinstance(options, Mqtt3Options | Mqtt5Options)  # noqa: S101
-        self._is_five = isinstance(options, Mqtt5Options)
-        self._mode = options.mode if isinstance(options, Mqtt5Options) else "structured"
-        self._metadata = _metadata(options)
+        self._is_five = subscription.protocol == "MQTT5"
+        self._metadata, self._mode = _told(subscription)
         self._target = target
         self._settings = settings
         self._credential = subscription.sinkcredential
@@ -113,10 +110,12 @@ class MqttSink:
         self._answers[mid] = reason.value
 
 
-def _metadata(options: Mqtt3Options | Mqtt5Options) -> dict[str, Any]:
-    made: dict[str, Any] = {"topic_name": options.topicname, "qos": options.qos, "retain": options.retain}
-    if isinstance(options, Mqtt5Options):
-        made["user_properties"] = [{"name": name, "value": value} for name, value in options.userproperties.items()]
-        if options.expiry is not msgspec.UNSET:
-            made["message_expiry_interval"] = options.expiry
-    return made
+def _told(subscription: Subscription) -> tuple[dict[str, Any], str]:
+    """What the settings say of each message, and the mode."""
+    if subscription.protocol == "MQTT3":
+        three = msgspec.convert(subscription.protocolsettings, Mqtt3Options)
+        return {"topic_name": three.topicname, "qos": three.qos, "retain": three.retain}, "structured"
+    five = msgspec.convert(subscription.protocolsettings, Mqtt5Options)
+    users = [{"name": name, "value": value} for name, value in five.userproperties.items()]
+    made = {"topic_name": five.topicname, "qos": five.qos, "retain": five.retain, "user_properties": users}
+    return (made if five.expiry is msgspec.UNSET else {**made, "message_expiry_interval": five.expiry}), five.mode

@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Coroutine
 from typing import Any
 
+import msgspec
+
 from postroom.protocols.clients import to_nats
 from postroom.replication.credentials import PlainCredential
 from postroom.replication.sinks.addresses import Target, resolve
@@ -21,9 +23,7 @@ class NatsSink:
     """One subject."""
 
     def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
-        options = subscription.options
-        assert isinstance(options, NatsOptions)  # noqa: S101
-        self._options = options
+        self._options = msgspec.convert(subscription.protocolsettings, NatsOptions)
         self._target = target
         self._settings = settings
         self._credential = subscription.sinkcredential
