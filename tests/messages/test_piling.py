@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.messages.bundles import bundle_of
+from postroom.messages.bundles import bundle_of, joined
 from postroom.messages.piling import RecordColumns
 from postroom.messages.readers import read_all
 from tests.messages.test_express import PLAIN, agreed, attributes, data, without_nulls
@@ -83,6 +83,20 @@ def test_columns_and_lines_agree(events: list[tuple[dict[str, Any], Any, str]]) 
             assert without_nulls(bundle.data[place]) == without_nulls(exact.data)
             left.append(row)
     assert sorted(left) == list(range(len(lines)))
+
+
+def test_piles_of_one_definition_are_put_together() -> None:
+    def piles(**more: list[str | None]) -> list[Any]:
+        event = {"specversion": ["1.0"], "id": ["1"], "source": ["/s"], "type": ["plain"], **more}
+        columns = RecordColumns(event, ["application/json"], [b'{"sensor":"a"}'], lambda _: {})
+        return PLAIN.engine.piles_of_columns("KAFKA", columns)[0]
+
+    (pile,) = joined([*piles(subject=["s"]), *piles(), *piles(zone=["north"])])
+    pile.rows = [0, 1, 2]
+    bundle, left = bundle_of(pile)
+    assert left == []
+    assert (bundle.rows, bundle.attributes["subject"]) == ([0, 1, 2], ["s", None, None])
+    assert bundle.extensions == {2: {"zone": "north"}}
 
 
 def taken(lines: list[bytes]) -> list[int]:

@@ -69,3 +69,25 @@ def test_hostile_texts_end_at_once() -> None:
     template = Template("{a}-{b}-{c}-{d}-{e}-{f}!")
     assert template.extract("-" * 500_000) is None
     assert template.extract("x-" * 250_000) is None
+
+
+@given(
+    template=st.sampled_from(
+        ["/v/{a}/x/{b}", "{a}-{b}", "/{a}.{b}/{c}", "/v/{a}", "{a}", "{a}.{a}", "plain", "/{a}/{b}.", "/é/{a}?{b}"]
+    ),
+    values=st.lists(
+        st.text("av/x-.é?%2\n1", max_size=9) | st.sampled_from(["/v/1/x/2", "a-b", "/1.2/3", "/é/1?2", ""]), max_size=6
+    ),
+)
+def test_a_column_says_what_its_values_say(template: str, values: list[str]) -> None:
+    compiled = Template(template)
+    alone = [compiled.extract(value) for value in values]
+    names = compiled.names
+    assert compiled.extract_all(values) == [
+        None if one is None else tuple(one[name] for name in names) for one in alone
+    ]
+
+
+def test_a_column_with_something_else_than_texts_is_refused() -> None:
+    with pytest.raises(TypeError):
+        Template("/v/{a}/x/{b}").extract_all(["/v/1/x/2", None])

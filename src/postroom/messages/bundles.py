@@ -47,6 +47,26 @@ class Pile(msgspec.Struct, gc=False):
     columns: dict[str, Column] | None = None
 
 
+def joined(piles: Iterable[Pile]) -> list[Pile]:
+    """Piles with those put together that are of one definition and one kind; the first of each is changed."""
+    found: dict[tuple[int, bool, bool], Pile] = {}
+    for pile in piles:
+        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None), pile)
+        if first is pile:
+            continue
+        if first.columns is not None and pile.columns is not None:
+            first.columns = {
+                name: first.columns.get(name, [None] * len(first.rows))
+                + pile.columns.get(name, [None] * len(pile.rows))
+                for name in {**first.columns, **pile.columns}
+            }
+        first.rows = first.rows + pile.rows
+        first.events = first.events + pile.events
+        first.bodies = first.bodies + pile.bodies
+        first.metadata = first.metadata + pile.metadata
+    return list(found.values())
+
+
 class Bundle(msgspec.Struct, gc=False):
     """Events that landed in one definition, by column; `rows` are their places in what was read.
 

@@ -35,6 +35,7 @@ class Template:
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
         self._pattern = None if self.alone else re.compile(rf"\A{self._expression()}\Z", re.DOTALL)
         self._lines = self._line_pattern()
+        self._misfit = ("",) * len(self.names)
         # Only here can a value hold the text that ends it, unencoded.
         self._doubtful = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
 
@@ -52,7 +53,8 @@ class Template:
         """What finds all values in one text, a line for each."""
         if not self._plain or len(self.names) < 2 or "\n" in self.text:  # of a single name it would find no tuples
             return None
-        return re.compile(rf"^{self._expression(_ONE_SEGMENT_OF_A_LINE)}$", re.MULTILINE)
+        # A line that does not fit is found as well, without values: those that fit have no empty ones.
+        return re.compile(rf"^(?:{self._expression(_ONE_SEGMENT_OF_A_LINE)}|.*)$", re.MULTILINE)
 
     def extract(self, value: str) -> dict[str, str] | None:
         """The values of the placeholders, percent-decoded; None when the text does not fit."""
@@ -81,8 +83,9 @@ class Template:
             text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
             if "%" not in text and text.count("\n") == len(values) - 1:
                 rows: list[tuple[str, ...] | None] = self._lines.findall(text)
-                if len(rows) == len(values):  # no match is longer than a line, and none has two
-                    return rows
+                if self._misfit in rows:
+                    rows = [None if row == self._misfit else row for row in rows]
+                return rows
         match = self._pattern.match
         found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # as above
         if self._plain and "%" not in "".join(values):  # type: ignore[arg-type]  # as above

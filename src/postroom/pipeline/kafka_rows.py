@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from postroom.messages.bundles import Pile
+from postroom.messages.bundles import Pile, joined
 from postroom.messages.engine import Engine
 from postroom.messages.piling import RecordColumns
 from postroom.pipeline.columns import KAFKA, header_value, kafka_metadata, record_lines
@@ -36,6 +37,7 @@ class Shape(NamedTuple):
 
     attributes: dict[str, int]
     contenttype: int | None
+    length: int
 
 
 class KafkaRows:
@@ -47,8 +49,9 @@ class KafkaRows:
         self._ends: list[int] = [whole.num_rows]
         if kinds is not None:
             # What a row seems to be decides nothing: it brings rows together whose tables are the same.
-            whole = _one_batch(pa.Table.from_batches([whole]).take(pc.array_sort_indices(kinds)))
-            self._ends = list(accumulate(sorted_counts(kinds)))
+            numbers = kinds.dictionary_encode().indices  # which sort far quicker than texts
+            whole = _one_batch(pa.Table.from_batches([whole]).take(pc.array_sort_indices(numbers)))
+            self._ends = list(accumulate(sorted_counts(numbers)))
         self._batch = whole
         self.sources: list[str] = whole.column("source").to_pylist()
         self.positions: list[int] = whole.column("position").to_pylist()
@@ -76,22 +79,28 @@ class Headers:
 
     def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
         """The records that the express lane may take, by definition, and the rows of the others."""
-        count = self._batch.num_rows
-        attributes: dict[str, list[Any]] = {}
-        stated: dict[str, list[Any]] = {}
-        odd: list[int] = []
+        piles: list[Pile] = []
+        left: list[int] = []
+        bodies = [body or b"" for body in self._batch.column("value").to_pylist()]
         for shape, rows in self._shapes():
             if shape is None or not engine.express.knows(shape.attributes):
-                odd.extend(rows)
+                left += rows
                 continue
-            for name, number in shape.attributes.items():
-                _spread(attributes, name, self._header(rows, number), rows, count)
-            if shape.contenttype is not None:
-                _spread(stated, "", self._header(rows, shape.contenttype), rows, count)
-        types = [kind or "" for kind in stated[""]] if stated else [""] * count
-        bodies = [body or b"" for body in self._batch.column("value").to_pylist()]
-        records = RecordColumns(attributes, types, bodies, self.metadata, frozenset(odd))
-        return engine.piles_of_columns(WIRE.name, records)
+            found, others = engine.piles_of_columns(WIRE.name, self._columns(shape, rows, bodies))
+            for pile in found:
+                pile.rows = [rows[place] for place in pile.rows]
+            piles += found
+            left += [rows[place] for place in others]
+        return joined(piles), left
+
+    def _columns(self, shape: Shape, rows: list[int], bodies: list[bytes]) -> RecordColumns:
+        """The columns of rows whose headers have one shape."""
+        values, each = self._values(rows), shape.length
+        attributes: dict[str, list[Any]] = {name: values[number::each] for name, number in shape.attributes.items()}
+        stated = [""] * len(rows) if shape.contenttype is None else values[shape.contenttype :: each]
+        if len(rows) < len(bodies):
+            bodies = [bodies[row] for row in rows]
+        return RecordColumns(attributes, stated, bodies, lambda place: self.metadata(rows[place]))
 
     def metadata(self, row: int) -> dict[str, Any]:
         """The metadata of a record."""
@@ -113,12 +122,22 @@ class Headers:
         names = pc.fill_null(members["key"].cast(pa.string()), "")
         return list(accumulate(lengths, initial=0)), names, _texts(members["value"])
 
-    def _header(self, rows: list[int], number: int) -> list[str]:
+    def _values(self, rows: list[int]) -> list[str]:
+        """The values of all headers of these rows, one after the other."""
         starts, _, values = self._flat
-        each = starts[1] - starts[0]
-        if len(rows) == self._batch.num_rows:
-            return values[number::each]
-        return [values[starts[row] + number] for row in rows]
+        count = self._batch.num_rows
+        if len(rows) == count:
+            return values
+        found: list[str] = []
+        if len(rows) < count // 2:
+            for row in rows:
+                found += values[starts[row] : starts[row + 1]]
+            return found
+        begin = 0
+        for row in sorted(set(range(count)).difference(rows)):  # all but a few
+            found += values[starts[begin] : starts[row]]
+            begin = row + 1
+        return found + values[starts[begin] :]
 
     def _shapes(self) -> list[tuple[Shape | None, list[int]]]:
         """The rows by the names of their headers."""
@@ -127,8 +146,14 @@ class Headers:
         known = encoded.dictionary.to_pylist()
         numbers = encoded.indices.cast(pa.int32()).buffers()[1].to_pybytes() if len(names) else b""
         rows: dict[bytes, list[int]] = {}
-        for row in range(self._batch.num_rows):
-            rows.setdefault(numbers[4 * starts[row] : 4 * starts[row + 1]], []).append(row)
+        places = [4 * start for start in starts]
+        for row, (start, end) in enumerate(itertools.pairwise(places)):
+            key = numbers[start:end]
+            same = rows.get(key)
+            if same is None:
+                rows[key] = [row]
+            else:
+                same.append(row)
         return [(_shape([known[i] for i in memoryview(key).cast("i")]), found) for key, found in rows.items()]
 
 
@@ -159,15 +184,6 @@ def _texts(values: pa.Array) -> list[str]:
     return found
 
 
-def _spread(columns: dict[str, list[Any]], name: str, found: list[str], rows: list[int], count: int) -> None:
-    if len(rows) == count:
-        columns[name] = found
-        return
-    column = columns.setdefault(name, [None] * count)
-    for row, value in zip(rows, found, strict=True):
-        column[row] = value
-
-
 def _shape(names: list[str]) -> Shape | None:
     attributes: dict[str, int] = {}
     contenttypes = []
@@ -181,4 +197,4 @@ def _shape(names: list[str]) -> Shape | None:
             contenttypes.append(number)
     if len(contenttypes) > 1:
         return None
-    return Shape(attributes, contenttypes[0] if contenttypes else None)
+    return Shape(attributes, contenttypes[0] if contenttypes else None, len(names))

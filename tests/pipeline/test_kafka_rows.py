@@ -1,0 +1,106 @@
+"""Rows of Kafka's columns land as the same records do as lines."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postroom.catalog import Catalog
+from postroom.messages.bundles import bundle_of
+from postroom.pipeline.kafka_rows import KafkaRows, is_kafka
+
+SOURCE = {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"}
+SCHEMA = {"type": "object", "required": ["sensor"], "properties": {"sensor": {"type": "string"}}}
+
+
+def message(kind: str, **more: Any) -> dict[str, Any]:
+    metadata = {"type": {"value": kind}, "source": SOURCE, "subject": {}}
+    payload = {"dataschemaformat": "JsonSchema/draft-07", "dataschema": SCHEMA}
+    return {"envelope": "CloudEvents/1.0", "envelopemetadata": metadata, **payload, **more}
+
+
+OVEN = message("oven", protocol="KAFKA", protocoloptions={"topic": {"value": "ovens.{plant}"}})
+CATALOG = Catalog({"messagegroups": {"g": {"messages": {"press": message("press"), "oven": OVEN}}}})
+
+headers = st.fixed_dictionaries(
+    {
+        "ce_specversion": st.sampled_from(["1.0", "1.0", "0.3"]),
+        "ce_id": st.just("1"),
+        "ce_source": st.sampled_from(["/plants/oslo/machines/m7", "/plants/oslo/machines/m7", "/x"]),
+        "ce_type": st.sampled_from(["press", "press", "oven", "boat"]),
+    },
+    optional={
+        "ce_subject": st.just("s"),
+        "ce_level": st.just("7"),
+        "traceparent": st.just("00"),
+        "content-type": st.sampled_from(["application/json", "text/xml", "application/cloudevents+json"]),
+    },
+)
+rows = st.lists(
+    st.tuples(headers, st.sampled_from([b'{"sensor": "a"}', b'{"sensor": "a"}', b"{", b"\xff", None]), st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+
+
+def batch_of(records: list[tuple[dict[str, str], bytes | None, bool]]) -> pa.RecordBatch:
+    pairs = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    found = [[{"key": name, "value": value.encode()} for name, value in named.items()] for named, _, _ in records]
+    count = len(records)
+    return pa.RecordBatch.from_pydict(
+        {
+            "source": pa.array(["file"] * count),
+            "position": pa.array(range(count)),
+            "topic": pa.array(["ovens.oslo" if right else "other" for _, _, right in records]),
+            "partition": pa.array([0] * count, pa.int32()),
+            "offset": pa.array(range(count)),
+            "key": pa.array([b"k"] * count),
+            "headers": pa.array(found, pairs),
+            "value": pa.array([body for _, body, _ in records], pa.binary()),
+        }
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows, st.randoms(use_true_random=False))
+def test_rows_land_as_lines_do(records: list[tuple[dict[str, str], bytes | None, bool]], rng: random.Random) -> None:
+    for named, _, _ in records[1:]:
+        if rng.random() < 0.2:
+            named.pop(rng.choice(list(named)))
+    batch = batch_of(records)
+    assert is_kafka(batch.schema)
+    kafka = KafkaRows([batch])
+    everything = list(range(len(records)))
+    lines = kafka.lines(everything)
+    seen: list[int] = []
+    for piles, left in kafka.piles(CATALOG.engine):
+        seen += left
+        for pile in piles:
+            bundle, others = bundle_of(pile)
+            seen += others + bundle.rows
+            for place, row in enumerate(bundle.rows):
+                (exact,) = CATALOG.engine.sort_exactly(lines[row])
+                attributes = {name: column[place] for name, column in bundle.attributes.items()}
+                attributes |= bundle.extensions.get(place, {})
+                assert (exact.match.outcome, exact.match.message) == ("landed", bundle.definition.xid)
+                assert {name: value for name, value in attributes.items() if value is not None} == exact.attributes
+                assert {name: column[place] for name, column in bundle.variables.items()} == exact.match.variables
+                assert {name: column[place] for name, column in bundle.metadata.items()} == exact.metadata
+    assert sorted(seen) == everything
+
+
+def test_plain_rows_land_by_column() -> None:
+    plain = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/plants/o/machines/m", "ce_type": "press"}
+    with_subject = {**plain, "ce_subject": "s"}
+    rows = [(plain, b'{"sensor": "a"}', True)] * 5 + [(with_subject, b'{"sensor": "a"}', True)] * 2
+    ((piles, left),) = KafkaRows([batch_of(rows)]).piles(CATALOG.engine)
+    assert left == []
+    (pile,) = piles  # whatever shapes the headers have
+    bundle, doubtful = bundle_of(pile)
+    assert doubtful == []
+    assert sorted(bundle.rows) == list(range(7))
+    assert sorted(map(str, bundle.attributes["subject"])) == ["None"] * 5 + ["s"] * 2
