@@ -7,7 +7,7 @@ from postroom.registry.transaction import Transaction
 
 _KIND = "attachment"
 _MARK = "#"  # no id has it
-_PAGE = 100
+_PAGE = 8  # bodies come along, and each may be as large as a request
 
 
 def state_of(version: Entity) -> str:
