@@ -241,7 +241,7 @@ _FIELDS = st.sampled_from(
 _DOCUMENTS = st.dictionaries(_NAMES, _VALUES | st.dictionaries(_FIELDS, _VALUES, max_size=4), max_size=5)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(form=st.sampled_from(["CloudEvents", "AMQP", "MQTT", "NATS", "KAFKA", "Own"]), document=_DOCUMENTS)
 def test_whatever_a_document_says_it_is_taken_or_refused(
     catalog: CatalogDesk, form: str, document: dict[str, Any]
