@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from postroom.http.calls import Answer, Call
 from postroom.http.dispatch import answer
+from postroom.replication import subscribing
 from postroom.replication.sinks import table
 from postroom.settings import Settings
 from postroom.store import open_store
@@ -65,10 +65,18 @@ def read(answered: Answer) -> Any:
     return json.loads(answered.content)
 
 
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('shop')}/registry.db") as store:
+        yield store
+
+
 @pytest.fixture
-def counter(tmp_path: Path) -> Iterator[Counter]:
-    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
-        yield Counter(store)
+def counter(shop: Store) -> Iterator[Counter]:
+    yield Counter(shop)
+    with shop.write() as tx:
+        for found in subscribing.listed(tx):
+            subscribing.remove(tx, found.id)
 
 
 @pytest.mark.feature("SUB-001", "SUB-015")
