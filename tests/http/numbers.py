@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-import postroom.store.opening
+import postroom.store.rules
 from postroom.formats.compatibility import compatible
 from postroom.formats.schema import Verdict
 from postroom.registry.rules import Judgement, Surroundings
@@ -59,7 +59,7 @@ def readable(writer: bytes, reader: bytes) -> Verdict:
 
 
 if __name__ == "__main__":
-    postroom.store.opening.RULES = msgspec.structs.replace(RULES, documents=WithNumbers())
+    postroom.store.rules.RULES = msgspec.structs.replace(RULES, documents=WithNumbers())
     from postroom.cli.main import run
 
     run()
