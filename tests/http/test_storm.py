@@ -257,4 +257,4 @@ def test_what_was_acknowledged_survives_twenty_kills(
     record_property("changes", changes)
     record_property("in flight: happened, did not", (happened[True], happened[False]))
     print(f"{KILLS} kills, {acknowledged} acknowledged writes, {changes} changes, in flight {dict(happened)}")
-    assert acknowledged > 20 * KILLS
+    assert acknowledged > KILLS
