@@ -73,7 +73,11 @@ def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any)
     click.echo(f"added the link {name}")
 
 
-@postroom_command(example="postroom links remove partner --at sqlite:///catalog.db", name="remove")
+@postroom_command(
+    example="postroom links add partner http://127.0.0.1:8081 --off --at sqlite:///catalog.db && "
+    "postroom links remove partner --at sqlite:///catalog.db",
+    name="remove",
+)
 @click.argument("name")
 @at_option
 def remove(name: str, at: str) -> int:

@@ -52,6 +52,7 @@ def opened(
     plain: bool,
     authority: str,
     adopt: bool = False,
+    reads: bool = False,
     **flags: Any,
 ) -> Iterator[tuple[Source, Target, Link]]:
     """Both ends of a link, and the link."""
@@ -64,7 +65,7 @@ def opened(
     scope = parse_scope(only, rename)
     begin = open_source(source, settings, plain=plain, authority=authority)
     try:
-        end = open_target(target, settings, plain=plain)
+        end = open_target(target, settings, plain=plain, reads=reads)
         try:
             policy = Policy(adopts=adopt, keeps_edits=settings.foreign_edits == "flag")
             yield begin, end, Link(id=name or link_id(begin.name, end.name, scope), scope=scope, policy=policy)
@@ -92,7 +93,7 @@ def pull(every: float, as_json: bool, foreign_edits: str | None, **chosen: Any) 
     return _say(report, as_json)
 
 
-@postroom_command(example="postroom replicate push sqlite:///catalog.db copy.yaml --once", name="push")
+@postroom_command(example="postroom replicate push demo/catalog copy.yaml --once", name="push")
 @link_options
 @click.option("--once", is_flag=True, help="Push what changed since the last time, and stop.")
 @setting("foreign_edits")
@@ -101,7 +102,7 @@ def push(once: bool, as_json: bool, foreign_edits: str | None, **chosen: Any) ->
     return _by_changes(once, as_json, foreign_edits, chosen)
 
 
-@postroom_command(example="postroom replicate follow http://127.0.0.1:8080 sqlite:///copy.db", name="follow")
+@postroom_command(example="postroom replicate follow demo/catalog sqlite:///copy.db --once", name="follow")
 @link_options
 @click.option("--once", is_flag=True, help="Take over what changed since the last time, and stop.")
 @setting("foreign_edits")
@@ -125,14 +126,14 @@ def _go_on(reports: Iterator[Report], as_json: bool) -> int:
     return max((_say(report, as_json) for report in reports), default=0)
 
 
-@postroom_command(example="postroom replicate verify demo/catalog sqlite:///catalog.db", name="verify")
+@postroom_command(example="postroom replicate verify demo/catalog demo/catalog", name="verify")
 @link_options
 def verify(as_json: bool, **chosen: Any) -> int:
     """Say which xids differ; exit 1 when there are any."""
     from postroom.replication.verifying import differences
 
     count = 0
-    with opened(**chosen) as (source, target, link):
+    with opened(reads=True, **chosen) as (source, target, link):
         for found in differences(source, target, link):
             count += 1
             if as_json:
@@ -144,13 +145,13 @@ def verify(as_json: bool, **chosen: Any) -> int:
     return 1 if count else 0
 
 
-@postroom_command(example="postroom replicate status demo/catalog sqlite:///catalog.db", name="status")
+@postroom_command(example="postroom replicate status demo/catalog demo/catalog", name="status")
 @link_options
 def status(as_json: bool, **chosen: Any) -> None:
     """Say how far a link is: when the target last had everything, what is pending, which groups differ."""
     from postroom.replication.verifying import status_of
 
-    with opened(**chosen) as (source, target, link):
+    with opened(reads=True, **chosen) as (source, target, link):
         found = status_of(source, target, link)
     document = found.document()
     if as_json:

@@ -92,5 +92,5 @@ def open_switchboard(where: str, settings: Settings) -> Iterator[Switchboard]:
         finally:
             client.close()
     else:
-        with open_store(where, create=False) as store:
+        with open_store(where) as store:
             yield _Local(store, settings)

@@ -33,16 +33,16 @@ def open_source(address: str, settings: Settings, *, plain: bool = False, author
     return FilesSide(Path(address), settings, authority)
 
 
-def open_target(address: str, settings: Settings, *, plain: bool = False) -> Target:
-    """Where units go."""
+def open_target(address: str, settings: Settings, *, plain: bool = False, reads: bool = False) -> Target:
+    """Where units go; with `reads` it is only to be looked at."""
     scheme = scheme_of(address)
     if scheme in HTTP:
         return ServiceSide(Client(address, settings), Notebook(notebook_path(address)), plain=plain)
     if scheme in STORE_SCHEMES:
-        return StoreSide(open_store(address), masked(address))
+        return StoreSide(open_store(address, create=not reads), masked(address))
     if scheme:
         raise SourceUnknown(f"nothing can be written to {scheme}://.", place=masked(address), remedy=_REMEDY)
-    return FilesTarget(Path(address), settings)
+    return FilesSide(Path(address), settings) if reads else FilesTarget(Path(address), settings)
 
 
 def notebook_path(address: str) -> Path:
