@@ -82,7 +82,7 @@ class Reader:
             for name, value in read.items()
             if (_LEGAL.match(name) or name == "definitionGroups")
             and name != "origin"
-            and not (name == "type" and value in TYPE_MARKERS)
+            and not (name == "type" and isinstance(value, str) and value in TYPE_MARKERS)
         }
 
     def _resource(self, resource: Tree, collection: str, place: str) -> Tree:
