@@ -5,20 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from postroom.registry.entities import Change, Entity
 from postroom.store import open_store
 
 CONFIGURATION = {"/model", "/modelsource", "/capabilities"}
-REFERENCE = {
-    f"meta.{name}"
-    for name in (
-        *("xref", "modifiedat", "defaultversionid", "defaultversionsticky", "readonly", "labels", "owner"),
-        "createdat",
-    )
-}
+REFERENCE = {"meta.xref", "meta.modifiedat"}
 
 
 def check_file(database: Path) -> int:
@@ -33,6 +27,7 @@ def check_file(database: Path) -> int:
         everyone = [tx.entity("/"), *tx.below("/")]
     assert {one.xid for one in everyone if one} == set(entities)
     check_log(changes, entities, kept)
+    check_events(changes)
     check_tree({one.xid: one for one in everyone if one})
     return len(changes)
 
@@ -45,7 +40,8 @@ def check_log(changes: list[Change], entities: dict[str, int], kept: Counter[str
         assert (change.xid in alive) == (change.action != "created"), change
         if change.action == "updated":
             # The epoch of a Resource that stands for another is not shown, and waits until it is one of its own again.
-            waits = change.xid.count("/") == 4 and {n for n in change.changed if n.startswith("meta.")} <= REFERENCE
+            names = {name for name in change.changed if name.startswith("meta.")}
+            waits = change.xid.count("/") == 4 and ("meta.xref" in names or names <= REFERENCE)
             assert change.epoch >= alive[change.xid] + (not waits), change
         superseded[change.xid] += change.action != "created"
         if change.action == "deleted":
@@ -58,6 +54,27 @@ def check_log(changes: list[Change], entities: dict[str, int], kept: Counter[str
     assert max(told.values()) == 1, "an entity is told once per request (EVT-008, EVT-009)"
     starts = [one.correlation for one, before in _after(changes) if before is None or one.correlation != before]
     assert len(starts) == len(set(starts)), "the changes of one request stand together"
+
+
+def check_events(changes: list[Change]) -> None:
+    """What core/events.md says about events that come together."""
+    for _, rows in groupby(changes[1:], key=lambda change: change.correlation):
+        told = {change.xid: change for change in rows if change.action != "deprecation"}
+        for change in told.values():
+            if change.xid == "/" or change.xid in CONFIGURATION:
+                assert "/" in told, change
+                continue
+            owner, plural = change.xid.rsplit("/", 2)[:2]
+            shows = told.get(owner or "/")
+            if shows is not None and shows.action != "updated":
+                continue  # it came or went itself
+            names = set(shows.changed) if shows else set()
+            if change.action != "updated":
+                stamps = {"meta.epoch", "meta.modifiedat"} if plural == "versions" else {"epoch", "modifiedat"}
+                assert {plural, plural + "count", *stamps} <= names, (change, shows)
+            elif change.xid.count("/") == 4 and not _is_of_entity(change):
+                below = [one.changed for one in told.values() if one.xid.startswith(f"{change.xid}/versions/")]
+                assert change.changed in below, (change, below)
 
 
 def _is_of_entity(change: Change) -> bool:

@@ -99,6 +99,7 @@ class Changelog:
             return names | self._members[xid] | {path.removeprefix("/") for path in self._notes}
         slashes = xid.count("/")
         if slashes == 4:
+            names |= self._reference_names(before, after)
             return {f"meta.{name}" for name in names} | self._members[xid] | self._default_names(xid)
         if slashes == 6 and before.document != after.document:
             singular = self._singular(xid)
@@ -115,6 +116,13 @@ class Changelog:
             owner, plural = xid.rsplit("/", 2)[:2]
             found[owner or "/"] |= {plural, plural + "count"}
         return found
+
+    def _reference_names(self, before: Entity, after: Entity) -> set[str]:
+        """All that a meta showed and shows, when the Resource stands for another one than before."""
+        if before.attributes.get("xref") == after.attributes.get("xref"):
+            return set()
+        shown = (_shown(self._was, before), _shown(self._is, after))
+        return {name for meta in shown if meta for name in (*meta.attributes, *STAMPS)}
 
     def _default_names(self, xid: str) -> set[str]:
         """What changed of what a Resource shows of its default Version: everything, when that is another one."""
@@ -168,11 +176,14 @@ def _resource_of(xid: str) -> str:
     return xid.rsplit("/", 2)[0] if xid.count("/") == 6 else ""
 
 
+def _shown(lookup: Lookup, resource: Entity | None) -> Entity | None:
+    """The Resource whose Versions and meta are shown: the target of a reference."""
+    return lookup(resource.attributes["xref"]) if resource and "xref" in resource.attributes else resource
+
+
 def _default(lookup: Lookup, xid: str) -> Entity | None:
     """The default Version that a Resource shows, which may be that of another one."""
-    resource = lookup(xid)
-    if resource is not None and "xref" in resource.attributes:
-        resource = lookup(resource.attributes["xref"])
+    resource = _shown(lookup, lookup(xid))
     if resource is None or "defaultversionid" not in resource.attributes:
         return None
     return lookup(f"{resource.xid}/versions/{resource.attributes['defaultversionid']}")
