@@ -26,7 +26,7 @@ OPTIONS: dict[str, st.SearchStrategy[Tree]] = {
     "AMQP/1.0": optional(**{"properties": SECTION, "application-properties": SECTION}),
     "KAFKA": optional(topic=TEXTS, key=TEXTS, partition=st.integers(0, 9)) | optional(key_base64=TEXTS),
     "HTTP": optional(method=TEXTS, path=TEXTS, headers=NAMED, query=NAMED),
-    "NATS": optional(subject=TEXTS, headers=st.dictionaries(TEXTS, TEXTS, max_size=1)),
+    "NATS": optional(subject=TEXTS, headers=NAMED),
 }
 COMMON = {"name": TEXTS, "description": TEXTS, "labels": st.just({"team": "ovens"}), "documentation": TEXTS}
 ATTRIBUTES = optional(

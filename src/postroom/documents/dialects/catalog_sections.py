@@ -11,7 +11,7 @@ from postroom.documents.dialects.names import (
     MQTT_CATALOG_PUBLISH,
     NATS_CATALOG,
 )
-from postroom.documents.dialects.options import family_of
+from postroom.documents.dialects.options import family_of, named_list
 
 Tree = dict[str, Any]
 
@@ -140,7 +140,7 @@ def _write_mqtt(options: Tree, reference: Any, protocol: Any) -> Tree:
 
 def _read_nats(version: Tree) -> Tree:
     options = {NATS_CATALOG[name]: _bare(version[name]) for name in NATS_CATALOG if version.get(name) is not None}
-    if isinstance(options.get("headers"), dict):
+    if isinstance(version.get("headers"), dict):
         options["headers"] = _named(version["headers"])
     read = {"protocol": "NATS", **({"protocoloptions": options} if options else {})}
     return {**read, **_reference(version.get("payload"))}
@@ -148,8 +148,9 @@ def _read_nats(version: Tree) -> Tree:
 
 def _write_nats(options: Tree, reference: Any) -> Tree:
     written = {_WRITTEN["nats"].get(name, name): _value(one) for name, one in options.items()}
-    if isinstance(written.get("headers"), list):
-        written["headers"] = _by_name(written["headers"])
+    headers = named_list(options.get("headers"))
+    if isinstance(headers, list):
+        written["headers"] = _by_name(headers)
     return {**written, **({"payload": _schema(reference)} if reference else {})}  # C-74: as MQTT has it
 
 

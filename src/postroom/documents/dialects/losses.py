@@ -94,7 +94,7 @@ def _same(given: Any, back: Any, steps: tuple[Any, ...]) -> bool:
         if name in ("protocol", "envelope"):  # compared ignoring case, in any spelling
             return canonical_protocol(given) == canonical_protocol(back)
         return bool(as_xid(given) == as_xid(back))
-    if name == "query":  # C-04: a map says the same as a list
+    if name in ("query", "headers"):  # C-04: a map says the same as a list
         return bool(named_list(given) == named_list(back))
     # C-05: a property of which only the value is known may be written as that value.
     if isinstance(given, dict) and given.keys() == {"value"} and not isinstance(back, dict):

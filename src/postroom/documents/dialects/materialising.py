@@ -8,11 +8,12 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.names import BASE_NAMES
 from postroom.documents.dialects.walking import changed
 from postroom.errors import DefinitionRefused
-from postroom.messages.bases import base_reference, resolve
+from postroom.messages.bases import base_reference, normalise, resolve
 from postroom.messages.tree import MESSAGE_OWNERS, find_message
 
 # Which base references have to go.
 Unwanted = Callable[[str], bool]
+_OBJECTS = ("envelopemetadata", "envelopeoptions", "protocoloptions")
 
 
 def materialised(tree: Tree, unwanted: Unwanted = lambda reference: True) -> Tree:
@@ -22,13 +23,47 @@ def materialised(tree: Tree, unwanted: Unwanted = lambda reference: True) -> Tre
         reference = base_reference(message)
         if not reference or not unwanted(reference):
             return message
-        found = find_message(tree, place.replace("~1", "/").replace("~0", "~"))
-        try:
-            effective = message if found is None or "versions" in message else resolve(tree, found)[0]
-        except DefinitionRefused:
-            effective = message  # a circle of bases: nothing can be inherited
+        effective = _effective(tree, message, place)
         return {name: value for name, value in effective.items() if name not in BASE_NAMES}
 
+    return _each_message(tree, written_out)
+
+
+def overriding(tree: Tree) -> Tree:
+    """The tree in which what a message says takes the place of what its base says, as in 1.0-rc2.
+
+    Since then objects are merged, so those that a message adds to are written whole.
+    """
+
+    def whole(message: Tree, place: str) -> Tree:
+        if not base_reference(message):
+            return message
+        found = find_message(tree, _xid(place))
+        own = normalise(found) if found is not None else {}
+        effective = _effective(tree, message, place)
+        added = {
+            name: effective[name]
+            for name in _OBJECTS
+            if isinstance(message.get(name), dict) and effective.get(name) != own.get(name)
+        }
+        return {**message, **added}
+
+    return _each_message(tree, whole)
+
+
+def _effective(tree: Tree, message: Tree, place: str) -> Tree:
+    found = find_message(tree, _xid(place))
+    try:
+        return message if found is None or "versions" in message else resolve(tree, found)[0]
+    except DefinitionRefused:
+        return message  # a circle of bases: nothing can be inherited
+
+
+def _xid(place: str) -> str:
+    return place.replace("~1", "/").replace("~0", "~")
+
+
+def _each_message(tree: Tree, change: Callable[[Tree, str], Tree]) -> Tree:
     written = dict(tree)
     for kind in MESSAGE_OWNERS:
         if isinstance(tree.get(kind), dict):
@@ -38,7 +73,7 @@ def materialised(tree: Tree, unwanted: Unwanted = lambda reference: True) -> Tre
                 lambda group, place: {
                     **group,
                     **(
-                        {"messages": changed(group["messages"], f"{place}/messages", written_out)}
+                        {"messages": changed(group["messages"], f"{place}/messages", change)}
                         if isinstance(group.get("messages"), dict)
                         else {}
                     ),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
-from postroom.documents.dialects.materialising import materialised
+from postroom.documents.dialects.materialising import materialised, overriding
 from postroom.documents.dialects.names import (
     ADDRESS_MEMBERS,
     AUTHORIZATION_MEMBERS,
@@ -115,6 +115,8 @@ def _writer(release: Release) -> Callable[[Tree], Tree]:
     def write(tree: Tree) -> Tree:
         if release.base_is_xid:
             tree = materialised(tree, lambda reference: not is_local(reference))
+        if release.pointers_to_bases:
+            tree = overriding(tree)
         written = _each(
             tree,
             lambda kind, group: _write_group(release, kind, group),
