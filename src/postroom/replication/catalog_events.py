@@ -27,7 +27,9 @@ def catalog_events_of(tx: Transaction, changes: Iterable[Change], base: str) -> 
             continue
         subject, time = found
         kind = DELETED if change.action == "deleted" else UPDATED
-        event = {"specversion": "1.0", "type": kind, "source": base, "subject": subject, "id": change.mark}
+        # The xRegistry event of the same change has the same source, so that the ids must differ.
+        name = f"{change.mark}-catalog"
+        event = {"specversion": "1.0", "type": kind, "source": base, "subject": subject, "id": name}
         yield change.sequence, {**event, "time": time}
 
 
