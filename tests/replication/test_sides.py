@@ -91,6 +91,58 @@ def test_pages_are_followed(here: Kitchen, there: Kitchen) -> None:
         assert len(pull(side, here.side).outcome.taken) == 10
 
 
+def event(name: str) -> dict[str, Any]:
+    return {"envelopemetadata": {"type": {"value": f"example.{name}"}, "source": {"value": "/ovens"}}}
+
+
+def test_a_message_catalog_is_read_from(here: Kitchen, tmp_path: Path) -> None:
+    other = Kitchen(tmp_path, "other")
+    for name in ("bread", "cake"):
+        other.put("/messagegroups/ovens", {"envelope": "CloudEvents/1.0"})
+        other.bake(name, **event(name))
+    with served(other) as url:
+        source = open_source(f"{url}/messagecatalog", Settings())
+        assert len(pull(source, here.side).outcome.taken) == 3
+        assert verify(source, here.side) == []
+        copy = here.version("/messagegroups/ovens/messages/cake")
+        assert copy["envelopemetadata"]["type"] == {"value": "example.cake"}
+        assert copy["authority"] == f"{url}/messagecatalog"
+        assert copy["versionuri"] == f"{url}/messagecatalog/ovens/messagedefinitions/cake/versions/1"
+        assert pull(source, here.side).outcome.taken == []
+        other.bake("cake", description="sweet", **event("cake"))
+        other.delete("/messagegroups/ovens/messages/bread")
+        done = pull(source, here.side).outcome
+        assert (done.taken, done.deleted) == (
+            ["/messagegroups/ovens/messages/cake"],
+            ["/messagegroups/ovens/messages/bread"],
+        )
+
+
+@pytest.mark.feature("REPL-002")
+def test_a_message_catalog_is_written_to(here: Kitchen, tmp_path: Path) -> None:
+    other = Kitchen(tmp_path, "other")
+    here.put("/messagegroups/ovens", {"envelope": "CloudEvents/1.0"})
+    for name in ("bread", "cake"):
+        here.bake(name, **event(name))
+    here.shape("1")
+    with served(other) as url:
+        target = open_target(f"{url}/messagecatalog", Settings())
+        report = pull(here.side, target)
+        assert len(report.outcome.taken) == 3
+        assert report.outcome.refused["/schemagroups/loaves"] == "a message catalog has message groups only."
+        assert pull(here.side, open_target(f"{url}/messagecatalog", Settings())).outcome.taken == []
+        here.bake("cake", description="sweet", **event("cake"))
+        here.delete("/messagegroups/ovens/messages/bread")
+        done = pull(here.side, target).outcome
+        assert (done.taken, done.deleted) == (
+            ["/messagegroups/ovens/messages/cake"],
+            ["/messagegroups/ovens/messages/bread"],
+        )
+    copy = other.version("/messagegroups/ovens/messages/cake")
+    assert copy["description"] == "sweet"
+    assert copy["authority"].startswith("urn:xregistry:postroom-")
+
+
 STRICT = {
     "groups": {
         "messagegroups": {

@@ -32,11 +32,14 @@ def version_uris(tx: Transaction, unit: Unit, base: str) -> dict[str, str]:
 
 
 def _path(tx: Transaction, xid: str, version_id: str, authority: str) -> str:
-    if _is_definition(xid) and authority.startswith("http"):
-        # Every state of a message is a version of the message catalog; the present one has the highest number.
-        group, definition = (quote(part, safe="@:~") for part in xid.split("/")[2::2])
-        return f"{_CATALOG}/{group}/messagedefinitions/{definition}/versions/{len(states_of(tx, xid))}"
-    return plain_path(xid, version_id)
+    if not _is_definition(xid):
+        return plain_path(xid, version_id)
+    # Every state of a message is a version of the message catalog; the present one has the highest number.
+    number = len(states_of(tx, xid))
+    if not authority.startswith("http"):
+        return plain_path(xid, str(number))
+    group, definition = (quote(part, safe="@:~") for part in xid.split("/")[2::2])
+    return f"{_CATALOG}/{group}/messagedefinitions/{definition}/versions/{number}"
 
 
 def plain_path(xid: str, version_id: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from postroom.documents.sources import STORE_SCHEMES, scheme_of
 from postroom.errors import SourceUnknown
+from postroom.replication.sides.catalog import CatalogSide
 from postroom.replication.sides.client import Client
 from postroom.replication.sides.files import FilesSide, FilesTarget
 from postroom.replication.sides.notebook import Notebook
@@ -24,6 +26,8 @@ _REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
 def open_source(address: str, settings: Settings, *, plain: bool = False, authority: str = "") -> Source:
     """Where units come from. `plain`: use nothing but the specification's API; `authority`: of files and stores."""
     scheme = scheme_of(address)
+    if scheme in HTTP and is_catalog(address):
+        return CatalogSide(Client(address, settings), Notebook(notebook_path(address)))
     if scheme in HTTP:
         return ServiceSide(Client(address, settings), plain=plain)
     if scheme in STORE_SCHEMES:
@@ -36,6 +40,8 @@ def open_source(address: str, settings: Settings, *, plain: bool = False, author
 def open_target(address: str, settings: Settings, *, plain: bool = False, reads: bool = False) -> Target:
     """Where units go; with `reads` it is only to be looked at."""
     scheme = scheme_of(address)
+    if scheme in HTTP and is_catalog(address):
+        return CatalogSide(Client(address, settings), Notebook(notebook_path(address)))
     if scheme in HTTP:
         return ServiceSide(Client(address, settings), Notebook(notebook_path(address)), plain=plain)
     if scheme in STORE_SCHEMES:
@@ -43,6 +49,11 @@ def open_target(address: str, settings: Settings, *, plain: bool = False, reads:
     if scheme:
         raise SourceUnknown(f"nothing can be written to {scheme}://.", place=masked(address), remedy=_REMEDY)
     return FilesSide(Path(address), settings) if reads else FilesTarget(Path(address), settings)
+
+
+def is_catalog(address: str) -> bool:
+    """Whether an address is that of a message catalog: S002 gives its path that name."""
+    return urlsplit(address).path.rstrip("/").endswith("/messagecatalog")
 
 
 def notebook_path(address: str) -> Path:
