@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from postroom.http import streams
 from postroom.http.app import create_app
 from postroom.http.changes import Following
+from postroom.replication.events import events_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.opening import open_store
@@ -24,6 +26,7 @@ from tests.http.serving import kill, serving
 
 OVENS = "/messagegroups/ovens"
 STREAM = {"Accept": "text/event-stream"}
+MADE = partial(events_of, base="http://ovens.example")
 PATIENT = httpx.Timeout(60)
 
 
@@ -81,6 +84,18 @@ def test_a_page_can_be_of_one_entity_and_what_is_below(desk: Desk) -> None:
     assert desk.ask("GET", "/changes?xid=/").json == everything
 
 
+@pytest.mark.feature("REPL-008", "REPL-009")
+def test_a_page_can_have_the_message_catalog_s_events(desk: Desk) -> None:
+    desk.ask("PUT", OVENS, {})
+    desk.ask("DELETE", OVENS)
+    page = desk.ask("GET", "/changes?events=messagecatalog").json
+    assert [(event["type"].split(".")[3], event["subject"]) for event in page["events"]] == [
+        ("updated", "/messagecatalog/ovens"),
+        ("deleted", "/messagecatalog/ovens"),
+    ]
+    assert page["cursor"] == desk.ask("GET", "/changes?events=xregistry").json["cursor"]
+
+
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
@@ -91,6 +106,7 @@ def test_a_page_can_be_of_one_entity_and_what_is_below(desk: Desk) -> None:
         ("limit=-1", "bad_request"),
         ("limit=many", "bad_request"),
         ("limit=²", "bad_request"),
+        ("events=all", "bad_request"),
         ("xid=ovens", "malformed_xid"),
         ("xid=", "malformed_xid"),
         ("xid=//", "malformed_xid"),
@@ -283,7 +299,7 @@ def test_a_cursor_holds_over_kill_9_and_for_every_worker(tmp_path: Path) -> None
 def test_a_stream_that_falls_behind_what_is_kept_says_so_and_ends(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/r.db", retention=Retention(count=1)) as store:
         desk = Desk(create_app(store, Settings()))
-        following = Following(store, "", "/", "http://ovens.example", names=True)
+        following = Following(store, "", "/", MADE)
         assert following.pull().data == b"retry: 2000\n\n"
         for name in ("a", "b"):
             desk.ask("PUT", f"/messagegroups/{name}", {})
@@ -295,7 +311,7 @@ def test_a_stream_that_falls_behind_what_is_kept_says_so_and_ends(tmp_path: Path
 
 def test_a_heartbeat_moves_a_filtered_stream_on(store: Store) -> None:
     desk = Desk(create_app(store, Settings()))
-    following = Following(store, "last", OVENS, "http://ovens.example", names=True)
+    following = Following(store, "last", OVENS, MADE)
     following.pull()
     desk.ask("PUT", "/messagegroups/mixers", {})
     assert following.pull().data == b""
@@ -324,7 +340,7 @@ def test_a_quiet_stream_gives_signs_of_life(store: Store, monkeypatch: pytest.Mo
                 enough.set()
                 gone.set()
 
-        following = Following(store, "last", "/", "http://ovens.example", names=True)
+        following = Following(store, "last", "/", MADE)
         following.pull()
         following.beat()
         await asyncio.wait_for(streams.Streams(store, 1).serve(following, [], {}, receive, send), 60)

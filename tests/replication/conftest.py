@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from postroom.replication.events import events_of
 from postroom.replication.feed import read_changes
 from postroom.store import open_store
 from postroom.store.interface import Store
@@ -28,7 +29,8 @@ class Office(Desk):
         """What happened since this was asked last."""
         page = read_changes(self.store, self.seen, 10_000)
         self.seen = page.cursor
-        return page.events("https://office.example")
+        with self.store.read() as tx:
+            return [event for _, event in events_of(tx, page.changes, "https://office.example")]
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.registry.entities import Document, Entity
+from postroom.registry.entities import Change, Document, Entity
 from postroom.store import open_store
 from postroom.store.interface import Store
 from postroom.store.rows import entity_of, entity_values
@@ -131,3 +132,25 @@ def test_records_of_a_kind_come_in_the_order_of_their_ids(store: Store) -> None:
         assert tx.records("link", after="b", limit=1) == [("c", b"new")]
         assert (tx.record("subscription", "a"), tx.record("link", "a")) == (b"another", None)
         assert tx.records("nothing") == []
+
+
+XIDS = ("/", "/ovens/a", "/ovens/a/kinds/b", "/ovens/a/kinds/b/versions/1", "/ovens/a0", "/ovens/a-1", "/ovens/ab")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    logged=st.lists(st.sampled_from(XIDS), max_size=120),
+    after=st.integers(0, 120),
+    limit=st.integers(1, 5),
+    xid=st.sampled_from((*XIDS, "/ovens")),
+)
+def test_changes_of_an_entity_are_those_that_looking_at_each_finds(
+    tmp_path_factory: pytest.TempPathFactory, logged: list[str], after: int, limit: int, xid: str
+) -> None:
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('log')}/registry.db") as store, store.write() as tx:
+        row = Change(xid="", action="updated", epoch=1, changed=(), actor="", correlation="c", time="t")
+        for one in logged:
+            tx.append_change(msgspec.structs.replace(row, xid=one))
+        everything = tx.changes(after, 1000)
+        wanted = [one for one in everything if xid == "/" or one.xid == xid or one.xid.startswith(f"{xid}/")]
+        assert tx.changes(after, limit, xid) == wanted[:limit]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,18 +13,23 @@ from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomE
 from postroom.http.calls import Answer, Call, Piece
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.audit import entry_of
+from postroom.replication.events import Event, catalog_events_of, events_of
 from postroom.replication.feed import MOST_CHANGES, logged_xid, page_of
 from postroom.replication.readers import note_reader
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
 NAME = "/changes"
+XREGISTRY, MESSAGECATALOG = "xregistry", "messagecatalog"
 METHODS = "GET, HEAD, OPTIONS"
 STREAM_TYPE = "text/event-stream"
 USUAL, MOST_AUDITED, MOST_STREAMED = 1000, 1000, 1000
 RETRY_MS = 2000
 STATUS: dict[type[PostroomError], int] = {CursorBroken: 400, CursorForeign: 409, CursorTooOld: 410}
 STREAM_HEADERS = {"Content-Type": STREAM_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+Events = Callable[..., Iterable[tuple[int, Event]]]
+"""What makes events of rows: events_of and its like."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -32,6 +39,7 @@ class Question(msgspec.Struct, frozen=True):
     limit: int
     xid: str
     values: bool
+    events: Events
 
 
 def answer_changes(call: Call, store: Store, settings: Settings) -> Answer:
@@ -56,7 +64,17 @@ def _question(call: Call) -> Question:
     given = dict(reversed(call.query))
     values = "values" in given
     limit = min(_limit(given.get("limit")), MOST_AUDITED if values else MOST_CHANGES)
-    return Question(given.get("after", ""), limit, logged_xid(given.get("xid", "/"), NAME), values)
+    xid = logged_xid(given.get("xid", "/"), NAME)
+    return Question(given.get("after", ""), limit, xid, values, _events(given.get("events", XREGISTRY)))
+
+
+def _events(name: str) -> Events:
+    if name == XREGISTRY:
+        return events_of
+    if name == MESSAGECATALOG:
+        return catalog_events_of
+    detail = f"events are those of {XREGISTRY} or of {MESSAGECATALOG}"
+    raise RegistryProblem("bad_request", NAME, error_detail=detail)
 
 
 def _limit(text: str | None) -> int:
@@ -74,7 +92,8 @@ def _page(call: Call, question: Question, store: Store, settings: Settings) -> A
         if question.values:
             shown["changes"] = [entry_of(tx, change) for change in page.changes]
         else:
-            shown["events"] = page.events(_root(call), names=settings.changes_name_attributes)
+            names = settings.changes_name_attributes
+            shown["events"] = [one for _, one in question.events(tx, page.changes, _root(call), names=names)]
     headers = {"Cache-Control": "no-cache"}
     if page.more:
         kept = [(name, value) for name, value in call.query if name != "after"]
@@ -89,19 +108,19 @@ def _followed(call: Call, question: Question, store: Store, settings: Settings) 
     after = call.header("last-event-id") or question.after
     with store.read() as tx:
         page_of(tx, after, 1)  # refused now, with a status, rather than in the stream
-    following = Following(store, after, question.xid, _root(call), settings.changes_name_attributes)
+    made = partial(question.events, base=_root(call), names=settings.changes_name_attributes)
+    following = Following(store, after, question.xid, made)
     return Answer(headers=STREAM_HEADERS, stream=following, cacheable=False)
 
 
 class Following:
     """Server-sent events from a cursor on; the id of each is the cursor to resume from."""
 
-    def __init__(self, store: Store, after: str, xid: str, base: str, names: bool) -> None:
+    def __init__(self, store: Store, after: str, xid: str, made: Events) -> None:
         self._store = store
         self._cursor = after
         self._xid = xid
-        self._base = base
-        self._names = names
+        self._made = made
         self._told = ""
         self._is_new = True
 
@@ -112,11 +131,11 @@ class Following:
         try:
             with self._store.read() as tx:
                 page = page_of(tx, self._cursor, MOST_STREAMED, self._xid)
+                events = [event for _, event in self._made(tx, page.changes)]
         except (CursorForeign, CursorTooOld) as error:
             document = msgspec.json.encode(_problem(error).document())
             return Piece(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
         self._cursor = page.cursor
-        events = page.events(self._base, names=self._names)
         if events:
             self._told = events[-1]["id"]
         frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), msgspec.json.encode(event)) for event in events]

@@ -15,7 +15,13 @@ _SAME_REQUEST = 100
 """How many rows a request may have below one message for its last one to be found."""
 
 
-def catalog_events_of(tx: Transaction, changes: Iterable[Change], base: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def catalog_events_of(
+    tx: Transaction,
+    changes: Iterable[Change],
+    base: str,
+    *,
+    names: bool = True,  # called like events_of; these events have no data that could have them
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The message catalog's events of rows, each with the sequence of its row; most rows give none.
 
     A version is told when it comes. It goes with its definition only, and has no event of its own then.

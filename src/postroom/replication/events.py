@@ -9,7 +9,7 @@ from postroom.registry.entities import Change
 from postroom.registry.transaction import Transaction
 from postroom.replication.catalog_events import catalog_events_of
 
-__all__ = ["Event", "catalog_events_of", "event_of", "events_of", "is_beginning"]
+__all__ = ["Event", "catalog_events_of", "event_of", "events_of"]
 
 Event = dict[str, Any]
 
@@ -28,10 +28,10 @@ def events_of(
     Every row is one event, except that a registry's own beginning is none. Without `names` the events do not say
     which attributes changed.
     """
-    return ((change.sequence, event_of(change, base, names)) for change in changes if not is_beginning(change))
+    return ((change.sequence, event_of(change, base, names)) for change in changes if not _is_beginning(change))
 
 
-def is_beginning(change: Change) -> bool:
+def _is_beginning(change: Change) -> bool:
     """Whether a row is how a registry began: whoever makes one tells it, the specification has no event for it."""
     return change.xid == "/" and change.action == "created"
 

@@ -9,7 +9,6 @@ from postroom.registry.entities import Change
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.cursors import sequence_of
-from postroom.replication.events import Event, event_of, is_beginning
 from postroom.store.interface import Store
 
 MOST_CHANGES = 10_000
@@ -25,10 +24,6 @@ class Page(msgspec.Struct, frozen=True):
     """The cursor after this page; it also moves on past changes that a filter left out."""
     more: bool
     """Whether there were further changes when the page was read."""
-
-    def events(self, base: str, *, names: bool = True) -> list[Event]:
-        """The change events of the page."""
-        return [event_of(change, base, names) for change in self.changes if not is_beginning(change)]
 
 
 def read_changes(store: Store, after: str, limit: int, xid: str = "/") -> Page:

@@ -26,10 +26,13 @@ from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
 
 BUSY_SECONDS = 30.0
+NEAR = 20
+"""How many rows for each that is wanted are looked at one by one before an index is asked."""
 CHANGES_BELOW = (
     "sequence IN (SELECT sequence FROM change WHERE xid = ? AND sequence > ? "
     "UNION ALL SELECT sequence FROM change WHERE xid > ? AND xid < ? AND sequence > ?)"
 )
+CHANGES_NEAR = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +xid < ?))"  # + keeps the index away
 
 
 class SqliteTransaction:
@@ -130,8 +133,21 @@ class SqliteTransaction:
         )
 
     def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
-        """Rows of the change log after a sequence; those of one entity are found by the index on (xid, sequence)."""
-        where, values = ("sequence > ?", (after,)) if xid == "/" else (CHANGES_BELOW, _below(xid, after))
+        """Rows of the change log after a sequence.
+
+        Those of one entity are looked for nearby first: the index on (xid, sequence) finds all that are left, which
+        would be most of the log when many concern the entity.
+        """
+        if xid == "/":
+            return self._changes("sequence > ?", (after,), limit)
+        end = after + NEAR * min(limit, 2**40)
+        span = (f"{xid}/", f"{xid}0")  # "0" is the character after "/"
+        found = self._changes(CHANGES_NEAR, (after, end, xid, *span), limit)
+        if len(found) < limit:
+            found += self._changes(CHANGES_BELOW, (xid, end, *span, end), limit - len(found))
+        return found
+
+    def _changes(self, where: str, values: tuple[str | int, ...], limit: int) -> list[Change]:
         query = f"SELECT {CHANGE_COLUMNS} FROM change WHERE {where} ORDER BY sequence LIMIT ?"  # noqa: S608
         return [change_of(row) for row in self._db.execute(query, (*values, limit))]
 
@@ -218,11 +234,6 @@ class SqliteTransaction:
 def _place(xid: str) -> tuple[str, str]:
     collection, _, entity_id = xid.rpartition("/")
     return (collection, entity_id.casefold()) if xid != "/" else ("", "/")
-
-
-def _below(xid: str, after: int) -> tuple[str | int, ...]:
-    """The values for CHANGES_BELOW: "0" is the character after "/"."""
-    return xid, after, f"{xid}/", f"{xid}0", after
 
 
 def _xref(entity: Entity) -> str | None:
