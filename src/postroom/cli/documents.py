@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+import msgspec
 
 from postroom.errors import BadFlag, FolderUnwritable
 
@@ -20,12 +21,28 @@ SHOWN_OF_A_KIND = 3
 def document_text(document: Any, form: str) -> str:
     """A document as text."""
     if form == "yaml":
-        import yaml
+        return _yaml_text(document)
+    try:
+        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    except (OverflowError, UnicodeEncodeError):  # numbers and halves of characters that only JSON's escapes can say
+        import json
 
-        return yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=120)
-    import json
+        return json.dumps(document, indent=2) + "\n"
 
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+def _yaml_text(document: Any) -> str:
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Dumper(base):  # type: ignore[misc]  # the C dumper has no type stubs
+        """Writes everything out: an anchor would only say that two places once were one."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    text: str = yaml.dump(document, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=120)
+    return text
 
 
 def form_of(form: str | None, output: str | None) -> Literal["json", "yaml"]:

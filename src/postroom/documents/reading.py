@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +16,7 @@ from postroom.settings import Settings
 JSON_SUFFIXES = (".json", ".cereg")
 YAML_SUFFIXES = (".yaml", ".yml")
 _MOST_VALUES = 5_000_000
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def document_files(path: Path) -> Iterator[Path]:
@@ -59,13 +62,15 @@ def read_document(path: Path, settings: Settings) -> Any:
     except UnicodeDecodeError as error:
         raise DocumentBroken(f"this is not UTF-8 text (byte {error.start}).", place=str(path)) from None
     value = _parse_yaml(text, path) if path.suffix in YAML_SUFFIXES else _parse_json(text, path)
+    if _HALF_CHARACTER.search(text) and not _is_unicode(value):
+        raise DocumentBroken("a text has half of a character (a lone surrogate).", place=str(path))
     _check_depth(value, settings.max_depth, path)
     return value
 
 
 def _parse_json(text: str, path: Path) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        return json.loads(text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_refuse_constant)
     except _Repeated:
         name, offset = repeated_member(text) or ("", 0)
         line, column = line_and_column(text, offset)
@@ -76,7 +81,7 @@ def _parse_json(text: str, path: Path) -> Any:
             f"this is not valid JSON: {_json_mistake(text, error)}.", place=f"{path}:{error.lineno}:{error.colno}"
         ) from None
     except _ConstantRefused as error:
-        raise DocumentBroken(f"this is not valid JSON: {error} is no number there.", place=str(path)) from None
+        raise DocumentBroken(f"this is not valid JSON: {error} is no number that JSON has.", place=str(path)) from None
     except ValueError:
         raise DocumentBroken("this is not valid JSON: it has a number of too many digits.", place=str(path)) from None
     except RecursionError:
@@ -84,7 +89,7 @@ def _parse_json(text: str, path: Path) -> Any:
 
 
 class _ConstantRefused(Exception):
-    """NaN or an infinity, which Python reads and JSON does not have."""
+    """NaN, an infinity or a number too large, which Python reads and JSON does not have."""
 
 
 class _Repeated(Exception):
@@ -95,11 +100,26 @@ def _refuse_constant(name: str) -> NoReturn:
     raise _ConstantRefused(name)
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _ConstantRefused(text[:20])
+    return value
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise _Repeated
     return members
+
+
+def _is_unicode(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _json_mistake(text: str, error: json.JSONDecodeError) -> str:

@@ -1,7 +1,12 @@
-"""YAML read as JSON: no tags, no dates turned into objects, no duplicate keys."""
+"""YAML read as JSON: no tags, no duplicate keys, and only what YAML 1.2 calls a number, a boolean or nothing.
+
+YAML 1.1 would turn `no` into false, `12:30` into 750 and a date into an object.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import yaml
@@ -33,11 +38,35 @@ def _text(node: yaml.Node) -> str:
     return str(node.value)
 
 
+def _number(loader: Any, node: yaml.ScalarNode) -> int | float:
+    text = str(node.value)
+    try:
+        value = int(text) if _INTEGER.match(text) else float(text)
+    except ValueError:  # more digits than Python reads
+        value = math.inf
+    if not math.isfinite(value):
+        raise yaml.constructor.ConstructorError(None, None, f"{text[:20]} is no number that JSON has", node.start_mark)
+    return value
+
+
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z|[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
+_IMPLICIT = (
+    ("null", re.compile(r"(~|null|Null|NULL|)\Z"), ["~", "n", "N", ""]),
+    ("bool", re.compile(r"(true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")),
+    ("float", _NUMBER, list("-+.0123456789")),
+    ("merge", re.compile(r"<<\Z"), ["<"]),
+)
+
+_KEPT = (None, *(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "str", "seq", "map")))
+
+JsonLikeLoader.yaml_constructors = {tag: _Base.yaml_constructors[tag] for tag in _KEPT}
 JsonLikeLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-JsonLikeLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in _Base.yaml_implicit_resolvers.items()
-}
+JsonLikeLoader.add_constructor("tag:yaml.org,2002:float", _number)
+JsonLikeLoader.add_constructor("tag:yaml.org,2002:int", _number)
+JsonLikeLoader.yaml_implicit_resolvers = {}
+for _name, _pattern, _first in _IMPLICIT:
+    JsonLikeLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", _pattern, _first)
 
 
 def load_yaml(text: str) -> Any:
