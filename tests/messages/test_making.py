@@ -28,6 +28,29 @@ def test_a_record_has_constants_templates_and_the_data(demo_catalog: Catalog) ->
     assert demo_catalog.match(record).variables == {"depot": "oslo øst", "vin": "HM1"}
 
 
+def test_text_around_placeholders_is_encoded_in_uris_and_nowhere_else() -> None:
+    message = {
+        "envelope": "CloudEvents/1.0",
+        "envelopemetadata": {
+            "type": {"value": "t"},
+            "source": {"type": "uritemplate", "value": "/café/{table}"},
+            "subject": {"type": "string", "value": "Table {table} at the café"},
+        },
+        "protocol": "MQTT/5.0",
+        "protocoloptions": {"topic_name": {"value": "café/{table}"}},
+    }
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+    record = catalog.message("m").make(table="7")
+    sent = {pair["name"]: pair["value"] for pair in record["metadata"]["user_properties"]}
+    assert (sent["source"], sent["subject"]) == ("/caf%C3%A9/7", "Table 7 at the café")
+    assert record["metadata"]["topic_name"] == "café/7"  # what subscribers listen to
+    assert catalog.match(record).variables == {"table": "7"}
+    for pair in record["metadata"]["user_properties"]:
+        if pair["name"] == "source":
+            pair["value"] = "/café/7"
+    assert catalog.match(record).variables == {"table": "7"}
+
+
 def test_placeholders_whose_names_are_taken_are_given_in_a_mapping() -> None:
     message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"source": {"value": "/{data}/{mode}"}}}
     catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})

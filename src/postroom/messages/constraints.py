@@ -11,6 +11,8 @@ from postroom.messages.property_types import checker, is_now
 from postroom.messages.templates import Template, compile_template, has_placeholder
 from postroom.protocols.cloudevents import header_text, media_type
 
+_URI_TYPES = ("uri", "urireference", "uritemplate")
+
 
 class Check:
     """One constraint ready to be tried on values."""
@@ -27,7 +29,7 @@ class Check:
         if value is None or (constraint.type == "timestamp" and (is_now(value) or has_placeholder(value))):
             return
         if has_placeholder(value):
-            self.template = compile_template(value)
+            self.template = compile_template(value, _is_uri(constraint))
         else:
             self.constant = header_text(value)
 
@@ -71,6 +73,12 @@ class Check:
 
     def _reason(self, code: str, expected: str, found: Any) -> Reason:
         return Reason(self.message, self.constraint.at, code, expected, shorten(found))
+
+
+def _is_uri(constraint: Constraint) -> bool:
+    # Topics, subjects and keys are text to brokers, and stay so with placeholders in them: only HTTP sends a URI.
+    is_path = constraint.at == "/protocoloptions/path"
+    return constraint.type in _URI_TYPES and (is_path or constraint.at.startswith("/envelopemetadata/"))
 
 
 def _same_number(found: str, wanted: str) -> bool:

@@ -6,20 +6,26 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 from urllib.parse import quote, unquote
 
 from postroom.errors import DefinitionRefused, MakeRefused
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
+_IN_A_URI = ":/?#[]@!$&'()*+,;=-._~%{}"
 _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
 
 class Template:
-    """A text with placeholders, compiled for matching in linear time."""
+    """A text with placeholders, compiled for matching in linear time.
 
-    def __init__(self, text: str) -> None:
+    In a URI, what it cannot hold is percent-encoded, and found either way; a text stays as its author wrote it.
+    """
+
+    def __init__(self, text: str, *, is_uri: bool = True) -> None:
         self.text = text
+        self._is_uri = is_uri
         pieces = _PLACEHOLDER.split(text)
         self.literals: tuple[str, ...] = tuple(pieces[0::2])
         self.names: tuple[str, ...] = tuple(pieces[1::2])
@@ -28,7 +34,8 @@ class Template:
                 f"two placeholders stand side by side in {text!r}, so nothing tells where one ends.",
                 remedy="Put a character between them.",
             )
-        self._form = "%s".join(literal.replace("%", "%%") for literal in self.literals)
+        written = map(_uri_text, self.literals) if is_uri else self.literals
+        self._form = "%s".join(literal.replace("%", "%%") for literal in written)
         self._texts = itemgetter(*self.names) if self.names else _no_texts
         self.alone = self.literals == ("", "")
         # Names that a regular expression can give to its groups, each once, so that a match is the answer.
@@ -40,18 +47,16 @@ class Template:
         self._doubtful = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
 
     def _expression(self, segment: str = _ONE_SEGMENT) -> str:
+        first, *others = [_either(literal) if self._is_uri else re.escape(literal) for literal in self.literals]
         if not self.names:
-            return re.escape(self.text)
-        groups = [f"?P<{name}>" if self._plain else "" for name in self.names]
-        inner = "".join(
-            _step(group, literal, segment) for group, literal in zip(groups, self.literals[1:-1], strict=False)
-        )
-        last = f"({groups[-1]}{segment}){re.escape(self.literals[-1])}"
-        return f"{re.escape(self.literals[0])}{inner}{last}"
+            return first
+        groups = [f"({'?P<' + name + '>' if self._plain else ''}{segment}" for name in self.names]
+        inner = "".join(map(_step, groups, others, self.literals[1:-1]))
+        return f"{first}{inner}{groups[-1]}){others[-1]}"
 
     def _line_pattern(self) -> re.Pattern[str] | None:
         """What finds all values in one text, a line for each."""
-        if not self._plain or len(self.names) < 2 or "\n" in self.text:  # of a single name it would find no tuples
+        if not self._plain or not self.names or "\n" in self.text:
             return None
         # A line that does not fit is found as well, without values: those that fit have no empty ones.
         return re.compile(rf"^(?:{self._expression(_ONE_SEGMENT_OF_A_LINE)}|.*)$", re.MULTILINE)
@@ -82,10 +87,10 @@ class Template:
         if self._lines is not None:
             text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
             if "%" not in text and text.count("\n") == len(values) - 1:
-                rows: list[tuple[str, ...] | None] = self._lines.findall(text)
-                if self._misfit in rows:
-                    rows = [None if row == self._misfit else row for row in rows]
-                return rows
+                rows: list[Any] = self._lines.findall(text)
+                if len(self.names) == 1:
+                    return [(row,) if row else None for row in rows]
+                return [None if row == self._misfit else row for row in rows] if self._misfit in rows else rows
         match = self._pattern.match
         found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # as above
         if self._plain and "%" not in "".join(values):  # type: ignore[arg-type]  # as above
@@ -131,12 +136,25 @@ def _percent(char: str) -> str:
     return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
-def _step(group: str, literal: str, segment: str) -> str:
+def _uri_text(literal: str) -> str:
+    """A literal as a URI holds it (RFC 6570, 3.1); braces that are no placeholder stay (C-20)."""
+    return quote(literal, safe=_IN_A_URI)
+
+
+def _either(literal: str) -> str:
+    """The pattern of a literal in which what a URI cannot hold is encoded or not."""
+    return "".join(
+        re.escape(char) if _uri_text(char) == char else f"(?:{re.escape(char)}|(?i:{_percent(char)}))"
+        for char in literal
+    )
+
+
+def _step(group: str, pattern: str, literal: str) -> str:
     if literal[0] in "/?#":  # which the placeholder cannot contain: it ends there, and no choice is to be made
-        return rf"({group}{segment}){re.escape(literal)}"
+        return rf"{group}){pattern}"
     # An atomic group commits to the first place where the next literal follows. No other choice can succeed: a
     # placeholder never crosses "/", "?" or "#", so taking a later place only makes it longer. No backtracking.
-    return rf"(?>({group}{segment}?){re.escape(literal)})"
+    return rf"(?>{group}?){pattern})"
 
 
 def has_placeholder(value: object) -> bool:
@@ -145,6 +163,6 @@ def has_placeholder(value: object) -> bool:
 
 
 @functools.lru_cache(maxsize=65536)
-def compile_template(text: str) -> Template:
+def compile_template(text: str, is_uri: bool = True) -> Template:
     """The compiled template of a text; equal texts share one."""
-    return Template(text)
+    return Template(text, is_uri=is_uri)
