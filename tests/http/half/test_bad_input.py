@@ -124,6 +124,22 @@ def test_headers(ovens: HalfDesk, headers: list[tuple[bytes, bytes]], problem: s
     assert ovens.get(f"{HOT}?meta")["epoch"] == 1
 
 
+@pytest.mark.parametrize("name", ["schema", "schemabase64", "contenttype"])
+def test_a_document_is_in_the_body(notes: HalfDesk, name: str) -> None:
+    note = "/schemaGroups/payloads/schemas/note"
+    assert notes.problem("PUT", note, TEXT_SCHEMA, {f"Registry-{name}": "x"}) == (400, "extra_xregistry_header")
+
+
+def test_attributes_of_odd_types_do_no_harm(ovens: HalfDesk) -> None:
+    ovens.native("/messagegroups/ovens", "PATCH", {"type": [], "origin": {}, "config": 7})
+    ovens.native("/messagegroups/ovens/messages/oven.hot", "PATCH", {"type": {}, "definitionuri": 7, "uri": []})
+    for path in (GROUP, HOT, f"{HOT}?meta"):
+        assert ovens.ask("GET", path).status == 200
+        assert ovens.put(path, {"format": "CloudEvents/1.0", "metadata": {}}).status in (200, 400)
+    ovens.native("/schemagroups/s/schemas/x$details", "PUT", {"format": "Free/1", "schema": "a", "type": []})
+    assert ovens.put("/schemaGroups/s/schemas/x?meta", {"name": "X"}).status == 200
+
+
 def test_words_of_other_dialects_do_no_harm(ovens: HalfDesk) -> None:
     odd = {"meta": {"readonly": True}, "versions": {"9": {}}, "readonly": True, "defaultversionid": "9", "xid": "/"}
     assert ovens.put(HOT, {**EVENT, **odd}).status == 200
@@ -209,6 +225,30 @@ def test_nothing_makes_the_server_fail(
     for target in ("/?inline", "/definitionGroups?inline"):
         assert sturdy.ask("GET", target).status == 200
     assert sturdy.native("/export") is not None
+
+
+NATIVE = st.sampled_from(
+    ["/messagegroups/ovens", "/messagegroups/ovens/messages/oven.hot", "/endpoints/bakery", "/schemagroups/payloads"]
+)
+NATIVE_NAMES = NAMES | st.sampled_from(
+    [
+        *("envelopemetadata", "envelopeoptions", "protocoloptions", "basemessage", "dataschema", "dataschemauri"),
+        *("documentation", "labels", "definitionuri", "description", "messagegroups", "channel", "dialectextras"),
+    ]
+)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=NATIVE, body=st.dictionaries(NATIVE_NAMES, VALUES, max_size=4))
+def test_nothing_that_1_0_takes_makes_it_fail(sturdy: HalfDesk, path: str, body: dict[str, Any]) -> None:
+    if sturdy.desk.ask("PATCH", path, body).status != 200:
+        return
+    for target in (GROUP, HOT, f"{HOT}?meta", "/endpoints/bakery"):
+        reply = sturdy.ask("GET", target)
+        assert reply.status in (200, 307, 404), (path, body, target)
+        if reply.status == 200:
+            assert sturdy.put(target, reply.json).status in (200, 400), (path, body, target)
+    assert sturdy.ask("GET", "/?inline").status == 200
 
 
 @pytest.fixture(scope="module")

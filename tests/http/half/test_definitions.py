@@ -203,5 +203,35 @@ def test_a_definition_can_be_borrowed(ovens: HalfDesk) -> None:
     assert "uri" not in ovens.get(borrowed)
     assert ovens.get(HOT)["metadata"] == EVENT["metadata"]
     assert ovens.put(borrowed, reference).status == 200
+    assert ovens.put(borrowed, {**reference, "name": "Own"}).problem == "invalid_attribute"
+    assert ovens.put(f"{borrowed}?meta", {"name": "Own"}).problem == "invalid_attribute"
     ovens.delete(HOT)
     assert ovens.get(borrowed)["uri"] == reference["uri"]
+    assert ovens.put(borrowed, ovens.get(borrowed)).status == 200
+
+
+@pytest.mark.parametrize("uri", ["#/nothing", "#/definitionGroups/ovens", "#/schemaGroups/a/schemas/b", "/a/b/c/d/e"])
+def test_references_that_lead_to_no_definition(ovens: HalfDesk, uri: str) -> None:
+    for body in ({"uri": uri}, {"uri": uri, "metadata": {}}):
+        assert ovens.post(DEFINITIONS, {"id": "odd", **body}).status == 400
+        assert ovens.put(HOT, body).status == 400
+    embedded = {"id": "new", "format": "CloudEvents/1.0", "definitions": {"odd": {"uri": uri}}}
+    assert ovens.post("/definitionGroups", embedded).status == 400
+
+
+def test_a_group_can_embed_what_it_borrows(ovens: HalfDesk) -> None:
+    reference = {"uri": "#/definitionGroups/ovens/definitions/oven.hot"}
+    group = {"id": "kilns", "format": "CloudEvents/1.0", "definitions": {"kiln.hot": reference}}
+    assert ovens.post("/definitionGroups", group).status == 201
+    assert ovens.get("/definitionGroups/kilns/definitions/kiln.hot")["metadata"] == EVENT["metadata"]
+    own = {**group, "id": "own", "definitions": {"kiln.hot": {**reference, "name": "Own"}}}
+    assert ovens.problem("POST", "/definitionGroups", own) == (400, "invalid_attribute")
+
+
+def test_a_definition_elsewhere_can_be_based_on(ovens: HalfDesk) -> None:
+    uri = "https://definitions.example/hot.json"
+    assert ovens.put(HOT, {"uri": uri}).status == 200
+    assert ovens.native("/messagegroups/ovens/messages/oven.hot")["basemessage"] == uri
+    assert ovens.get(HOT)["uri"] == uri
+    assert ovens.put(HOT, ovens.get(HOT)).status == 200
+    assert ovens.get(HOT)["uri"] == uri

@@ -54,6 +54,10 @@ def test_a_definition_elsewhere(ovens: HalfDesk) -> None:
     reply = ovens.ask("GET", f"{DEFINITIONS}/oven.cold")
     assert (reply.status, reply.headers["location"], reply.body) == (307, uri, b"")
     assert ovens.put(f"{DEFINITIONS}/oven.cold", b"", name="Cold").headers["registry-definitionuri"] == uri
+    assert ovens.post(f"{DEFINITIONS}/oven.cold").headers["registry-definitionuri"] == uri
+    assert ovens.post(f"{DEFINITIONS}/oven.cold", EVENT).status == 201
+    assert ovens.ask("GET", f"{DEFINITIONS}/oven.cold").json["metadata"] == EVENT["metadata"]
+    assert ovens.put(f"{DEFINITIONS}/oven.cold", definitionURI=uri).status == 200
     assert ovens.put(f"{DEFINITIONS}/oven.cold", EVENT).status == 200
     assert ovens.ask("GET", f"{DEFINITIONS}/oven.cold").status == 200
 

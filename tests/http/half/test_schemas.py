@@ -95,7 +95,14 @@ def test_a_new_schema_without_a_document(notes: HalfDesk) -> None:
 
 @pytest.mark.feature("D5R-037")
 @pytest.mark.parametrize(
-    "uri", ["#/schemaGroups/payloads/schemas/note", "/schemaGroups/payloads", f"{BASE}{NOTE}", "note.json"]
+    "uri",
+    [
+        "#/schemaGroups/payloads/schemas/note",
+        "/schemaGroups/payloads",
+        f"{BASE}{NOTE}",
+        "http://ovens.example/x",
+        "note.json",
+    ],
 )
 def test_a_document_elsewhere_is_outside_of_the_registry(notes: HalfDesk, uri: str) -> None:
     assert notes.post(SCHEMAS, id="far", format="Free/1", schemaURI=uri).problem == "invalid_attribute"

@@ -86,6 +86,16 @@ def test_new_versions_that_cannot_be(notes: HalfDesk, query: str, headers: dict[
     assert list(notes.get(f"{NOTE}/versions")) == ["1"]
 
 
+@pytest.mark.feature("D5R-029")
+def test_a_new_version_is_where_the_latest_is(notes: HalfDesk) -> None:
+    uri = "https://x.example/s"
+    notes.put(NOTE, schemaURI=uri)
+    assert notes.post(NOTE, name="Two").headers["registry-schemauri"] == uri
+    assert notes.post(NOTE, schemaurl="https://x.example/t").headers["registry-schemauri"] == "https://x.example/t"
+    assert notes.post(NOTE, TEXT_SCHEMA).json == TEXT_SCHEMA
+    assert notes.post(NOTE).problem == "required_attribute_missing"
+
+
 @pytest.mark.feature("D5R-030")
 def test_one_version(three: HalfDesk) -> None:
     reply = three.ask("GET", f"{NOTE}/versions/2")

@@ -102,6 +102,11 @@ def check_definition(document: Tree, group: Tree, subject: str) -> None:
     check_format(document, group, subject)
 
 
+def refuse_own_attribute(name: str, subject: str) -> NoReturn:
+    """A definition that is borrowed has nothing of its own."""
+    _refuse(subject, name, "is that of the definition it is borrowed from")
+
+
 def with_format(document: Tree, group: Tree) -> Tree:
     """A definition that does not say its format has that of its Group (C-07)."""
     is_said = "format" in document or "uri" in document or "format" not in group

@@ -11,7 +11,14 @@ from postroom.documents.dialects.half import SERVICE
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.half.conditions import check_epoch, take_conditions
-from postroom.http.half.demands import check_definition, check_group, cleaned, with_common_format, with_format
+from postroom.http.half.demands import (
+    check_definition,
+    check_group,
+    cleaned,
+    refuse_own_attribute,
+    with_common_format,
+    with_format,
+)
 from postroom.http.half.merging import patch_of, rewritten, with_room
 from postroom.http.half.naming import half_path, plural, singular
 from postroom.http.half.reading import HalfReading, read_flags
@@ -109,11 +116,19 @@ class GroupWriting:
             definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
             after = take_conditions(cleaned(given), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
-            after = with_format(after, group)
-            words = self.reading.states.unsaid(definition).words
-            extras = with_room(words.extras(after), definition.resource.attributes, subject)
-            tree = {**words.read(after), **({ATTRIBUTE: extras} if extras else {})}
+            tree = self._definition(definition, with_format(after, group), subject)
             operations.put_resource(self.interaction, definition, tree, False, "")
+
+    def _definition(self, place: Place, after: Tree, subject: str) -> Tree:
+        words = self.reading.states.unsaid(place).words
+        tree = words.read(after)
+        if "meta" in tree:  # C-06: borrowed
+            own = next((name for name in after if name not in ("uri", "format", "type")), None)
+            if own is not None:
+                refuse_own_attribute(own, subject)
+            return {"meta": tree["meta"]}
+        extras = with_room(words.extras(after), place.resource.attributes, subject)
+        return {**tree, **({ATTRIBUTE: extras} if extras else {})}
 
     def _answer(self, place: Place, status: int) -> Answer:
         state = self.reading.states.group(place.group, required(self.tx, place.xid))

@@ -52,6 +52,8 @@ def _is_url(name: str) -> bool:
 def given_attributes(call: Call, kind: ResourceType, before: Tree) -> Tree:
     """The attributes that the headers of a request give; None for those they take away."""
     spelled = {name.lower(): name for name in (*COMMON, uri_name(kind), *before)}
+    if kind.hasdocument:
+        spelled[kind.singular + "url"] = uri_name(kind)
     given: Tree = {}
     seen: set[str] = set()
     for header, raw in call.headers:
@@ -65,14 +67,17 @@ def given_attributes(call: Call, kind: ResourceType, before: Tree) -> Tree:
         if name.startswith("tags."):
             _put_tag(given, before, name.removeprefix("tags."), text)
         else:
-            _check_name(name, header, call)
+            _check_name(name, header, kind, call)
             given[spelled.get(name, name)] = _typed(text, name, kind) if text else None
     return given
 
 
-def _check_name(name: str, header: str, call: Call) -> None:
+def _check_name(name: str, header: str, kind: ResourceType, call: Call) -> None:
     if not name:
         raise RegistryProblem("header_error", call.path, name=header, error_detail="it names no attribute")
+    if kind.hasdocument and name in (kind.singular, kind.singular + "base64", "contenttype"):
+        detail = "the body and Content-Type carry the document"
+        raise RegistryProblem("extra_xregistry_header", call.path, name=header, error_detail=detail)
 
 
 def _put_tag(given: Tree, before: Tree, tag: str, text: str) -> None:

@@ -52,7 +52,7 @@ def with_room(extras: list[Any], attributes: Attributes, subject: str) -> list[A
     """The extras that an entity is to keep; a model without a place for them has none for their attributes."""
     if "*" in attributes or ATTRIBUTE in attributes:
         return extras
-    lost = next((one for one in extras if "instead" not in one and one.get("value") not in TYPE_MARKERS), None)
+    lost = next((one for one in extras if "instead" not in one and str(one.get("value")) not in TYPE_MARKERS), None)
     if lost is not None:
         raise RegistryProblem("unknown_attribute", subject, name=str(lost["at"])[1:].replace("/", "."))
     return []

@@ -13,6 +13,8 @@ _THEIRS = {ours: theirs for theirs, ours in SERVICE_COLLECTIONS.items()}
 # C-70: an example writes `definitiongroups`.
 _OURS = {spelling: ours for theirs, ours in SERVICE_COLLECTIONS.items() for spelling in (theirs, theirs.lower())}
 _VERSIONS = 4
+NAME = "v0.5"
+"""Under which name the service is mounted."""
 
 
 def plural(kind: GroupType | ResourceType) -> str:
@@ -28,6 +30,11 @@ def singular(kind: GroupType | ResourceType) -> str:
 def uri_name(kind: ResourceType) -> str:
     """`RESOURCEURI`: the attribute of a Resource that is stored elsewhere."""
     return singular(kind) + "URI"
+
+
+def root_of(base: str) -> str:
+    """Where the registry is that a mount shows."""
+    return base.removesuffix(f"/{NAME}").removesuffix("/-")
 
 
 def place_at(model: Model, path: str) -> Place:

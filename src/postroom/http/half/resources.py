@@ -19,12 +19,13 @@ from postroom.http.half.demands import (
     check_external,
     check_format,
     cleaned,
+    refuse_own_attribute,
     with_format,
 )
 from postroom.http.half.groups import GroupWriting, json_object, refuse_existing
 from postroom.http.half.headers import given_attributes
 from postroom.http.half.merging import patch_of, rewritten, with_room
-from postroom.http.half.naming import singular, uri_name
+from postroom.http.half.naming import root_of, singular, uri_name
 from postroom.http.half.numbering import next_version
 from postroom.http.half.reading import HalfReading, asks, read_flags
 from postroom.http.half.states import COMMON, OF_THE_SERVER, VersionState, stored_uri
@@ -38,6 +39,7 @@ from postroom.registry.trees import required
 from postroom.settings import Settings
 
 _TIMES = ("createdOn", "modifiedOn")
+_XID_PARTS = 4
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -48,6 +50,8 @@ class Given(msgspec.Struct, frozen=True):
 
     after: Tree
     document: Tree
+    said: Tree
+    """The attributes that the request itself names."""
 
 
 class ResourceWriting:
@@ -73,11 +77,9 @@ class ResourceWriting:
         refuse_existing(self.tx.entity(made.xid), self.call)
         state = self.reading.states.unsaid(made)
         given = self._given(state, headers, body)
-        if made.resource.plural == "schemas" and not _set(given.document).keys() & set(names("schema")):
-            raise RegistryProblem("required_attribute_missing", self.call.path, list="schema or schemaurl")
+        self._need_document(state, given.document)
         self.groups.forget(made, resource_id)
-        tree = {**self._result(state, given), **_set(given.document)}
-        operations.put_resource(self.interaction, made, tree, False, "")
+        operations.put_resource(self.interaction, made, self._tree(state, given), False, "")
         return self._answer(made, 201, made.xid)
 
     def add_version(self, place: Place) -> Answer:
@@ -87,10 +89,12 @@ class ResourceWriting:
         self._refuse_version(headers)
         body.pop("version", None)
         given = self._given(state, headers, body)
-        version_id = next_version(self.tx, place)
+        if not given.document and state.uri:
+            given = msgspec.structs.replace(given, document={stored_uri(state.kind): state.uri})
+        self._need_document(state, given.document)
         check_compatible(self.tx, state, given.document, given.after.get("format"), "")
-        tree = {**self._result(state, given), **_set(given.document)}
-        operations.put_version(self.interaction, place, version_id, tree, False, "")
+        version_id = next_version(self.tx, place)
+        operations.put_version(self.interaction, place, version_id, self._tree(state, given), False, "")
         return self._answer(place, 201, place.xid)
 
     def update(self, place: Place) -> Answer:
@@ -113,15 +117,39 @@ class ResourceWriting:
         place, version_id = state.place, state.tree.entity.id
         reference = state.words.read(given.after).get("meta")
         if reference is not None:  # C-06: borrowed
+            self._refuse_own(state, given, reference["xref"])
             operations.put_resource(self.interaction, place, {"meta": reference}, False, "")
         elif state.xref:
-            tree = {**state.words.read(given.after), "meta": {"xref": None}}
-            operations.put_resource(self.interaction, place, {**tree, **_set(given.document)}, True, "")
+            tree = {**self._tree(self.reading.states.unsaid(place), given), "meta": {"xref": None}}
+            operations.put_resource(self.interaction, place, tree, True, "")
         else:
             check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
             stored = {**state.stored, **_extras_of(state)}
             patch = {**patch_of(stored, self._result(state, given)), **given.document}
             operations.put_version(self.interaction, place, version_id, patch, True, "")
+
+    def _refuse_own(self, state: VersionState, given: Given, xref: str) -> None:
+        """A definition that is borrowed has no attributes of its own; those that it shows may be said again."""
+        is_there = xref.count("/") == _XID_PARTS and self.tx.entity(xref) is not None
+        lender = self.reading.states.latest(resolve(self.tx.model(), xref)).document if is_there else {}
+        shown = state.document if state.xref else {}
+        for name, value in given.said.items():
+            if name != "uri" and value not in (lender.get(name), shown.get(name), None):
+                refuse_own_attribute(name, self.call.path)
+
+    def _tree(self, state: VersionState, given: Given) -> Tree:
+        """A new Resource or version as a whole."""
+        whole = {**self._result(state, given), **given.document}
+        reference = whole.get("meta")
+        if reference is not None:
+            self._refuse_own(state, given, reference["xref"])
+            return {"meta": reference}
+        return {name: value for name, value in whole.items() if value is not None}
+
+    def _need_document(self, state: VersionState, document: Tree) -> None:
+        given = {name for name, value in document.items() if value is not None}
+        if state.kind.plural == "schemas" and state.kind.hasdocument and not given & set(names("schema")):
+            raise RegistryProblem("required_attribute_missing", self.call.path, list="schema or schemaurl")
 
     def _result(self, state: VersionState, given: Given) -> Tree:
         """The attributes to be stored, extras included."""
@@ -141,7 +169,7 @@ class ResourceWriting:
         document = self._document(state, headers)
         kept = {} if not state.document else {n: v for n, v in state.metadata.items() if n not in OF_THE_SERVER}
         after = cleaned(_local({**kept, **body, **headers}, state))
-        return Given(self._checked(state, after, has_content=bool(body)), document)
+        return Given(self._checked(state, after, has_content=bool(body)), document, {**body, **headers})
 
     def _given_metadata(self, state: VersionState) -> Given:
         """PUT of metadata: attributes that are missing go, except those that a Resource cannot be without."""
@@ -155,7 +183,7 @@ class ResourceWriting:
         kept = {name: value for name, value in shown.items() if name in lasting}
         after = cleaned({**kept, **(content if isinstance(content, dict) else {}), **_local(body, state)})
         is_here = not document.get(stored_uri(state.kind)) and not state.uri
-        return Given(self._checked(state, after, has_content=is_here), document)
+        return Given(self._checked(state, after, has_content=is_here), document, body)
 
     def _document(self, state: VersionState, headers: Tree) -> Tree:
         name = uri_name(state.kind)
@@ -164,7 +192,7 @@ class ResourceWriting:
             if body:
                 detail = "with it the body has to be empty"
                 raise RegistryProblem("extra_xregistry_header", self.call.path, name=name, error_detail=detail)
-            check_external(uri, name, self.call.base, self.call.path)
+            check_external(uri, name, root_of(self.call.base), self.call.path)
             return {stored_uri(state.kind): uri}
         if not body and state.uri and name not in headers:
             return {}  # a header that is missing leaves what is there
@@ -186,7 +214,7 @@ class ResourceWriting:
             raise RegistryProblem("one_resource", self.call.path, list=f"{name}, {stored}")
         uri = chosen.get(stored)
         if uri is not None and uri != state.uri:
-            check_external(uri, name, self.call.base, self.call.path)
+            check_external(uri, name, root_of(self.call.base), self.call.path)
         return chosen
 
     def _checked(self, state: VersionState, after: Tree, has_content: bool) -> Tree:
@@ -246,8 +274,3 @@ def _local(document: Tree, state: VersionState) -> Tree:
 def _extras_of(state: VersionState) -> Tree:
     stored: Any = state.tree.entity.attributes.get(ATTRIBUTE)
     return {} if stored is None else {ATTRIBUTE: stored}
-
-
-def _set(document: Tree) -> Tree:
-    """The members of a document that say something: where nothing is stored, nothing can be taken away."""
-    return {name: value for name, value in document.items() if value is not None}

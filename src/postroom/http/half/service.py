@@ -11,7 +11,7 @@ from postroom.http.answers import correlated
 from postroom.http.calls import Answer, Call
 from postroom.http.half.deleting import Deleting
 from postroom.http.half.groups import GroupWriting
-from postroom.http.half.naming import half_path, old_version_path, place_at
+from postroom.http.half.naming import half_path, old_version_path, place_at, root_of
 from postroom.http.half.reading import HalfReading
 from postroom.http.half.resources import ResourceWriting
 from postroom.http.preconditions import check_preconditions
@@ -23,7 +23,6 @@ from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
-NAME = "v0.5"
 READS = ("GET", "HEAD")
 METHODS: dict[str, tuple[str, ...]] = {
     "registry": READS,
@@ -95,12 +94,11 @@ def _write(interaction: Interaction, call: Call, place: Place, settings: Setting
 
 def _check_preconditions(tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
     """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
-    root = call.base.removesuffix(f"/{NAME}").removesuffix("/-")
 
     def read(reading: Call) -> Answer:
         return HalfReading(tx, msgspec.structs.replace(reading, base=call.base), settings).answer(place)
 
-    check_preconditions(msgspec.structs.replace(call, base=root), read, settings)
+    check_preconditions(msgspec.structs.replace(call, base=root_of(call.base)), read, settings)
 
 
 def _in_its_words(problem: RegistryProblem) -> RegistryProblem:

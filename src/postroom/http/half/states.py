@@ -220,8 +220,11 @@ def stored_uri(kind: ResourceType) -> str:
 
 def _elsewhere(kind: ResourceType, entity: Entity, written: Tree) -> Tree:
     if not kind.hasdocument:
-        uri = written.pop(stored_uri(kind), "")
-        return {uri_name(kind): uri} if uri else {}
+        uri = written.get(stored_uri(kind))
+        if not isinstance(uri, str) or not uri:
+            return {}
+        del written[stored_uri(kind)]
+        return {uri_name(kind): uri}
     uri = entity.document.url if entity.document else ""
     return {uri_name(kind): uri, stored_uri(kind): uri} if uri else {}
 

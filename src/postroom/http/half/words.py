@@ -121,7 +121,7 @@ def _read_plainly(document: Tree) -> Tree:
     return {
         name: value
         for name, value in renamed(document, _NEW).items()
-        if is_attribute_name(name) and not (name == "type" and value in TYPE_MARKERS)
+        if is_attribute_name(name) and not (name == "type" and isinstance(value, str) and value in TYPE_MARKERS)
     }
 
 
