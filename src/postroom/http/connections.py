@@ -68,15 +68,19 @@ class Connection(HttpToolsProtocol):
         """Begin to stop: an answer that would go on for ever is told to end."""
         super().shutdown()
         if self.cycle is not None and not self.cycle.response_complete:
-            stop: Any = self.cycle.scope.get(STOP)
-            if stop is not None:
-                stop()
+            self._end_stream()
+
+    def _end_stream(self) -> None:
+        stop: Any = self.cycle.scope.get(STOP)
+        if stop is not None:
+            stop()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's closes at once
-        """A client that has said everything still wants its answer."""
+        """A client that has said everything still wants its answer, but not one that goes on: that one has left."""
         if self._in_request or self.cycle is None or self.cycle.response_complete:
             return False
         self.cycle.keep_alive = False
+        self._end_stream()
         return True
 
     def data_received(self, data: bytes) -> None:
