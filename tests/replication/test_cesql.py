@@ -204,7 +204,15 @@ def test_a_refusal_names_the_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["(" * 2000 + "1" + ")" * 2000, "NOT " * 2000 + "hot", "-" * 2000 + "1", "hot" + " IN (TRUE)" * 1000]
+    "expression",
+    [
+        "(" * 2000 + "1" + ")" * 2000,
+        "NOT " * 2000 + "hot",
+        "-" * 2000 + "1",
+        "hot" + " IN (TRUE)" * 1000,
+        "(" * 30 + "hot" + (" IN (TRUE)" * 40 + ")") * 30,
+        "(" * 30 + "hot" + (" LIKE 'true'" * 40 + ")") * 30,
+    ],
 )
 def test_depth_is_bounded(expression: str) -> None:
     with pytest.raises(ExpressionRefused, match=f"deeper than {DEEPEST}"):

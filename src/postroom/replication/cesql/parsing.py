@@ -24,7 +24,30 @@ def parse_expression(expression: str) -> Node:
     """The expression as a value, or ExpressionRefused with a sentence that names the place."""
     if len(expression) > LONGEST:
         raise ExpressionRefused(f"it has {len(expression)} characters, {LONGEST} are the most")
-    return _Parser(list(tokens(expression))).whole()
+    node = _Parser(list(tokens(expression))).whole()
+    _check_depth(node)
+    return node
+
+
+def _check_depth(whole: Node) -> None:
+    """Refuse what an evaluation would have to descend too far into; chains of operators are walked, not descended."""
+    waiting: list[tuple[Node, int]] = [(whole, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise _too_deep()
+        if isinstance(node, Binary):
+            waiting += [(node.left, depth), (node.right, depth + 1)]
+        elif isinstance(node, Unary | Like):
+            waiting.append((node.operand, depth + 1))
+        elif isinstance(node, In):
+            waiting += [(inner, depth + 1) for inner in (node.operand, *node.members)]
+        elif isinstance(node, Invocation):
+            waiting += [(argument, depth + 1) for argument in node.arguments]
+
+
+def _too_deep() -> ExpressionRefused:
+    return ExpressionRefused(f"it is nested deeper than {DEEPEST} levels")
 
 
 class _Parser:
@@ -66,13 +89,12 @@ class _Parser:
     def _expression(self, strength: int) -> Node:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise ExpressionRefused(f"it is nested deeper than {DEEPEST} levels")
+            raise _too_deep()
         node = self._operations(self._operand(), strength)
         self._depth -= 1
         return node
 
     def _operations(self, node: Node, strength: int) -> Node:
-        tests = 0
         while True:
             token = self._next
             if token.kind not in ("keyword", "symbol"):
@@ -82,9 +104,6 @@ class _Parser:
                 if tested is None:
                     return node
                 node = tested
-                tests += 1
-                if tests > DEEPEST:
-                    raise ExpressionRefused(f"it is nested deeper than {DEEPEST} levels")
             elif _BINARY.get(token.text, 0) > strength:
                 self._take()
                 node = Binary(token.text, node, self._expression(_BINARY[token.text]))
