@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from postroom.replication.configured import remove_link
 from postroom.replication.deciding import Policy, decide, stamp_after
 from postroom.replication.origins import Origin, living_origin
 from postroom.replication.sides.opening import open_source
@@ -258,3 +259,41 @@ def test_clocks_do_not_matter(kitchens: list[Kitchen]) -> None:
         origin = living_origin(tx, BREAD)
     assert origin is not None
     assert origin.stamp.generation == 1
+
+
+def test_a_new_link_takes_over_what_an_older_one_brought(kitchens: list[Kitchen]) -> None:
+    anna, bert, cleo = kitchens
+    anna.bake("bread.baked")
+    anna.bake("cake.baked")
+    pull(anna.side, bert.side, "first")
+    pull(bert.side, cleo.side, "by bert")
+    for copy in (bert, cleo):
+        assert pull(anna.side, copy.side, "straight").outcome.taken == []
+    anna.delete(BREAD)
+    for copy in (bert, cleo):
+        assert pull(anna.side, copy.side, "straight").outcome.deleted == [BREAD]
+        assert verify(anna.side, copy.side, "straight") == []
+
+
+def test_on_a_longer_way_only_when_the_older_link_is_gone(kitchens: list[Kitchen]) -> None:
+    anna, bert, cleo = kitchens
+    anna.bake()
+    pull(anna.side, bert.side, "anna to bert")
+    pull(bert.side, cleo.side, "first")
+    pull(bert.side, cleo.side, "second")
+    with cleo.store.write() as tx:
+        before = living_origin(tx, BREAD)
+        remove_link(tx, "first")
+    pull(bert.side, cleo.side, "third")
+    with cleo.store.read() as tx:
+        after = living_origin(tx, BREAD)
+    assert before is not None
+    assert after is not None
+    assert (before.link, after.link) == ("first", "third")
+
+
+def test_a_catalog_that_is_linked_to_itself_is_left_alone(kitchens: list[Kitchen]) -> None:
+    anna, _, _ = kitchens
+    anna.bake()
+    outcome = pull(anna.side, anna.side).outcome
+    assert (outcome.taken, outcome.deleted, outcome.kept) == ([], [], {})

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from postroom.errors import SourceChanged
+from postroom.replication import pulling
+from postroom.replication.applying import Batch, Outcome
 from postroom.replication.scopes import Scope
 from postroom.replication.sides.opening import open_source, open_target
 from postroom.settings import Settings
@@ -157,3 +160,27 @@ def test_another_registry_at_the_same_address_is_a_mistake(here: Kitchen, there:
     with pytest.raises(SourceChanged, match="nothing was changed"):
         pull(Kitchen(tmp_path, "other").side, here.side)
     assert verify(there.side, here.side) == []
+
+
+@pytest.mark.parametrize("deadly", range(6))
+def test_a_pull_that_is_cut_off_anywhere_is_completed_by_the_next(
+    here: Kitchen, there: Kitchen, monkeypatch: pytest.MonkeyPatch, deadly: int
+) -> None:
+    """As kill -9 would: what was committed stays, everything else is as if it had never begun."""
+    monkeypatch.setattr(pulling, "BATCH_UNITS", 2)
+    apply, calls = here.side.apply, iter(range(100))
+
+    def dying(batch: Batch) -> Outcome:
+        if next(calls) == deadly:
+            raise KeyboardInterrupt
+        return apply(batch)
+
+    here.side.apply = dying  # type: ignore[method-assign]
+    for _ in range(2):
+        with suppress(KeyboardInterrupt):
+            pull(there.side, here.side)
+        there.bake("bread.baked", description="cold")
+    there.delete("/messagegroups/ovens/messages/cake.baked")
+    pull(there.side, here.side)
+    assert verify(there.side, here.side) == []
+    assert pull(there.side, here.side).unchanged

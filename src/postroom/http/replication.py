@@ -113,7 +113,9 @@ class _Desk:
             raise RegistryProblem(
                 "action_not_supported", f"/{NAME}/batches", action="Replication into this registry", status=403
             )
-        return Answer(json=self.side.apply(self._body(Batch)))
+        batch = self._body(Batch)
+        policy = msgspec.structs.replace(batch.policy, keeps_edits=self.settings.foreign_edits == "flag")
+        return Answer(json=self.side.apply(msgspec.structs.replace(batch, policy=policy)))
 
     def state(self) -> Answer:
         """What is kept for a link."""

@@ -33,6 +33,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     link: str
     units: tuple[Unit, ...] = ()
     gone: tuple[str, ...] = ()
+    claims: dict[str, bool] = {}
+    """Units that came by other links, but are the same here and there, with whether the source is their home."""
     policy: Policy = Policy()
     state: str = ""
     """The link's state after this batch; empty: as it was."""
@@ -81,7 +83,7 @@ def _apply_parts(store: Store, batch: Batch, problem: RegistryProblem) -> Outcom
 
 
 def _halves(batch: Batch) -> tuple[Batch | None, Batch | None]:
-    plain = msgspec.structs.replace(batch, state="")
+    plain = msgspec.structs.replace(batch, state="", claims={})
     if batch.gone and batch.units:
         return msgspec.structs.replace(plain, units=()), msgspec.structs.replace(plain, gone=())
     parts: Sequence[Any] = batch.units or batch.gone
@@ -119,6 +121,8 @@ class _Applying:
             self._remove(xid)
         for unit in sorted(self.batch.units, key=lambda one: one.xid.count("/")):
             self._take(unit)
+        for xid, is_home in self.batch.claims.items():
+            self._claim(xid, is_home)
         self.interaction.finish()
         for unit, before in self.arrived:
             put_origin(self.tx, unit.xid, self._origin(unit, before))
@@ -133,8 +137,14 @@ class _Applying:
             self.outcome.taken.append(unit.xid)
         elif verdict != "same":
             self.outcome.kept[unit.xid] = verdict
-        elif origin is not None and _comes_nearer(origin, unit, self.batch.link):
-            put_origin(self.tx, unit.xid, msgspec.structs.replace(origin, link=self.batch.link))
+        elif origin is not None and origin.home == unit.entry.home and origin.link != self.batch.link:
+            self._claim(unit.xid, not unit.entry.imported)
+
+    def _claim(self, xid: str, is_home: bool) -> None:
+        """Let a unit belong to this link from now on: it comes straight from home, or the other link is no more."""
+        origin = origin_of(self.tx, xid)
+        if origin is not None and not origin.deleted and (is_home or self.tx.record(STATES, origin.link) is None):
+            put_origin(self.tx, xid, msgspec.structs.replace(origin, link=self.batch.link))
 
     def _remove(self, xid: str) -> None:
         local, origin = self._digest(xid), origin_of(self.tx, xid)
@@ -178,12 +188,6 @@ class _Applying:
         )
         put_origin(self.tx, unit.xid, origin)  # the digest depends on what is implied
         return msgspec.structs.replace(origin, local=self._digest(unit.xid))
-
-
-def _comes_nearer(origin: Origin, unit: Unit, link: str) -> bool:
-    """Whether a unit that came on a longer way is now seen at its home itself."""
-    is_home = not unit.entry.imported and origin.home == unit.entry.home
-    return is_home and not origin.deleted and origin.link != link
 
 
 class Arrival(Interaction):

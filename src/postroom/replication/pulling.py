@@ -121,6 +121,8 @@ class Pull:
         return self.scope.covers(self.scope.back(xid))
 
     def _is_in_step(self, xid: str, theirs: dict[str, GroupDigest], ours: dict[str, GroupDigest]) -> bool:
+        if not self.state.at:
+            return False  # a new link looks at everything once, also to see what came by others
         pair = self._pair(xid, theirs, ours)
         is_settled = self.state.groups.get(xid) == pair and not self.link.policy.adopts
         return is_settled or pair[0] == pair[1] != ""
@@ -144,6 +146,7 @@ class Pull:
         wanted = [xid for xid, entry in theirs.items() if self._is_wanted(xid, entry, ours)]
         wanted = [xid for xid in wanted if not self._is_echo(theirs[xid])]
         self._batch.drop(self._gone(theirs, ours, groups))
+        self._batch.claim(self._claims(theirs, ours))
         for unit in self.source.units(wanted):
             self._batch.add(unit)
 
@@ -154,6 +157,17 @@ class Pull:
         if self.scope.is_bracket(xid):
             return False
         return entry.digest != (local.taken or local.digest)
+
+    def _claims(self, theirs: dict[str, Entry], ours: dict[str, Entry]) -> dict[str, bool]:
+        """What is here already by another link: by whatever link it came, it has to go when its home drops it."""
+        claims = {}
+        for xid, entry in theirs.items():
+            local = ours.get(self.scope.there(xid))
+            if local is None or not local.imported or local.link == self.link.id or local.home != entry.home:
+                continue
+            if entry.digest == (local.taken or local.digest):
+                claims[self.scope.there(xid)] = not entry.imported
+        return claims
 
     def _is_echo(self, entry: Entry) -> bool:
         """Whether a unit has its home at the target: what the source says of it is never news."""
@@ -175,6 +189,7 @@ class _Filling:
         self._pull = pull
         self._units: list[Unit] = []
         self._gone: list[str] = []
+        self._claims: dict[str, bool] = {}
         self._size = 0
 
     def add(self, unit: Unit) -> None:
@@ -193,18 +208,23 @@ class _Filling:
             if len(self._gone) >= BATCH_UNITS:
                 self.flush(None)
 
+    def claim(self, claims: dict[str, bool]) -> None:
+        """Add units that are here already."""
+        self._claims |= claims
+
     def flush(self, state: LinkState | None) -> None:
         """Apply what is there, and keep the state."""
-        if not (self._units or self._gone or state):
+        if not (self._units or self._gone or self._claims or state):
             return
         batch = Batch(
             link=self._pull.link.id,
             units=tuple(self._units),
             gone=tuple(self._gone),
+            claims=self._claims,
             policy=self._pull.link.policy,
             state=msgspec.json.encode(state).decode() if state else "",
         )
-        self._units, self._gone, self._size = [], [], 0
+        self._units, self._gone, self._claims, self._size = [], [], {}, 0
         outcome = self._pull.target.apply(batch)
         self._pull.report.outcome.add(outcome)
         self._pull.state.note(outcome)

@@ -72,7 +72,7 @@ class FilesTarget(FilesSide):
     def apply(self, batch: Batch) -> Outcome:
         """Take a batch in, and write the files: the notebook first, for it may be ahead of them, but not behind."""
         outcome = super().apply(batch)
-        if not (batch.state or outcome.taken or outcome.deleted):
+        if not (batch.state or batch.claims or outcome.taken or outcome.deleted):
             return outcome
         with self.store.read() as tx:
             self.notebook.origins.update(all_origins(tx))

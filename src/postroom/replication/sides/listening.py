@@ -92,7 +92,7 @@ class Listening:
             return iter([b"event: error\n\n"])
         if answer.status_code != 200 or "text/event-stream" not in answer.headers.get("content-type", ""):
             self.close()
-            raise ServiceUnreachable(f"{CHANGES} answers {answer.status_code}, no stream.", place=client.name)
+            raise ServiceRefused(f"{CHANGES} answers {answer.status_code}, no stream.", place=client.name)
         return answer.iter_bytes()
 
 

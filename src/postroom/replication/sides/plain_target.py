@@ -39,6 +39,8 @@ class PlainTarget(PlainSide):
         outcome = Outcome()
         for xid in sorted(batch.gone, key=lambda one: -one.count("/")):
             self._remove(xid, batch, outcome)
+        for xid, is_home in batch.claims.items():
+            self._claim(xid, is_home, batch.link)
         wanted = [unit for unit in batch.units if self._is_wanted(unit, batch, outcome)]
         for unit in wanted:
             self._clear(unit)
@@ -50,7 +52,7 @@ class PlainTarget(PlainSide):
         outcome.taken += arrived
         if batch.state:
             self._notebook.states[batch.link] = msgspec.Raw(batch.state.encode())
-        if batch.state or arrived or outcome.deleted:
+        if batch.state or arrived or outcome.deleted or batch.claims:
             self._notebook.save()
         return outcome
 
@@ -68,6 +70,11 @@ class PlainTarget(PlainSide):
         if verdict not in ("take", "same"):
             outcome.kept[unit.xid] = verdict
         return verdict == "take"
+
+    def _claim(self, xid: str, is_home: bool, link: str) -> None:
+        origin = self._notebook.origins.get(xid)
+        if origin is not None and not origin.deleted and (is_home or origin.link not in self._notebook.states):
+            self._notebook.origins[xid] = msgspec.structs.replace(origin, link=link)
 
     def _remove(self, xid: str, batch: Batch, outcome: Outcome) -> None:
         origin, present = self._notebook.origins.get(xid), next(self.units([xid]), None)

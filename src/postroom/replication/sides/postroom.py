@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -19,6 +20,7 @@ from postroom.replication.units import Entry, Unit
 Kind = TypeVar("Kind")
 
 MOUNT = "/-/replication"
+_ASK_SECONDS = 1.0
 MOST_UNITS = 500
 """So many units are asked for at once; the other side may answer with fewer, and is asked for the rest."""
 
@@ -73,7 +75,11 @@ class PostroomSide:
             return read_page(self._client, after, scope.xid)
         if self._listening is None or (self._listening.cursor, self._listening.xid) != (after, scope.xid):
             self._hush()
-            self._listening = Listening(self._client, after, scope.xid)
+            try:
+                self._listening = Listening(self._client, after, scope.xid)
+            except ServiceRefused:  # it has enough listeners already, so it is asked again and again
+                time.sleep(min(wait, _ASK_SECONDS))
+                return read_page(self._client, after, scope.xid)
         try:
             found = self._listening.next()
         except BaseException:
