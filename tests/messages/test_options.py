@@ -48,7 +48,8 @@ OPTIONS = [
         marks=mark.feature("MSG-092"),
     ),
     pytest.param(
-        "AMQP", ("properties", "creation-time"), "timestamp", "2026-05-04T10:00:00Z", "soon", marks=mark.feature("MSG-093")
+        "AMQP", ("properties", "creation-time"), "timestamp", "2026-05-04T10:00:00Z", "soon",
+        marks=mark.feature("MSG-093"),
     ),
     pytest.param("AMQP", ("properties", "group-id"), "string", "g", 5, marks=mark.feature("MSG-094")),
     pytest.param("AMQP", ("properties", "group-sequence"), "integer", 7, "first", marks=mark.feature("MSG-095")),
