@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from postroom.replication.cesql.evaluating import evaluate, passes
 from postroom.replication.cesql.failures import ExpressionRefused
+from postroom.replication.cesql.nodes import Like
 from postroom.replication.cesql.parsing import DEEPEST, LONGEST, parse_expression
 from postroom.replication.cesql.patterns import parse_pattern
 
@@ -238,6 +239,12 @@ def test_work_is_bounded(expression: str) -> None:
     _, failures = evaluate(parse_expression(expression), event)
     assert [failure.kind for failure in failures] == ["generic"]
     assert not passes(parse_expression(expression), event)
+
+
+def test_a_pattern_is_read_when_its_expression_is_read() -> None:
+    node = parse_expression("type LIKE 'com._%.heated'")
+    assert isinstance(node, Like)
+    assert node.pattern == parse_pattern("com._%.heated")
 
 
 @given(st.text("ab%_\\", max_size=8), st.text("ab%_\\", max_size=10))

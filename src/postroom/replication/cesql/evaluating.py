@@ -24,7 +24,6 @@ from postroom.replication.cesql.nodes import (
     Unary,
     Value,
 )
-from postroom.replication.cesql.patterns import parse_pattern
 from postroom.replication.cesql.scope import Scope
 
 BODY = frozenset(("data", "data_base64"))
@@ -85,9 +84,9 @@ def _(node: Like, scope: Scope) -> Value:
     operand = _value(node.operand, scope)
     if scope.failures:
         return False
-    text, pattern = scope.cast(operand, str), parse_pattern(node.pattern)
-    scope.spend(pattern.cost(text))
-    return pattern.matches(text) != node.negated
+    text = scope.cast(operand, str)
+    scope.spend(node.pattern.cost(text))
+    return node.pattern.matches(text) != node.negated
 
 
 @_value.register

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from postroom.replication.cesql.patterns import Pattern
+
 Value = bool | int | str
 
 
@@ -44,7 +46,7 @@ class Like(msgspec.Struct, frozen=True):
     """Whether a text fits a pattern."""
 
     operand: Node
-    pattern: str
+    pattern: Pattern
     negated: bool
 
 

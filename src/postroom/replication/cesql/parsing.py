@@ -5,6 +5,7 @@ from __future__ import annotations
 from postroom.replication.cesql.failures import ExpressionRefused
 from postroom.replication.cesql.lexing import Token, tokens
 from postroom.replication.cesql.nodes import Attribute, Binary, Exists, In, Invocation, Like, Literal, Node, Unary
+from postroom.replication.cesql.patterns import parse_pattern
 
 LONGEST = 16_384
 DEEPEST = 64
@@ -124,7 +125,7 @@ class _Parser:
             return In(node, self._list(), negated)
         if self._next.kind != "text":
             raise self._unexpected("a text")
-        return Like(node, self._take().text, negated)
+        return Like(node, parse_pattern(self._take().text), negated)
 
     def _operand(self) -> Node:
         if self._takes("NOT"):

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-import functools
+import itertools
 import re
 
 import msgspec
+
+_SIGN = re.compile(r"\\[%_]|.", re.DOTALL)
 
 
 class Piece(msgspec.Struct, frozen=True):
     """What stands between two percent signs: so many characters, some of which may be any."""
 
     length: int
-    form: re.Pattern[str]
+    runs: tuple[tuple[int, str], ...]
+    """The characters that are fixed, those next to each other together, each with its place in the piece."""
 
     def fits(self, text: str, at: int) -> bool:
         """Whether the text has it at a place."""
-        return self.form.match(text, at, at + self.length) is not None
+        return len(text) - at >= self.length and all(text.startswith(run, at + place) for place, run in self.runs)
+
+    def find(self, text: str, at: int, end: int) -> int:
+        """The first place where the text has it between two others; -1 when there is none."""
+        if not self.runs:
+            return at if at + self.length <= end else -1
+        place, run = self.runs[0]
+        while at + self.length <= end:
+            at = text.find(run, at + place, end) - place
+            if at < 0 or at + self.length > end:
+                return -1
+            if self.fits(text, at):
+                return at
+            at += 1
+        return -1
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -35,25 +52,33 @@ class Pattern(msgspec.Struct, frozen=True):
             return False
         at = first.length
         for piece in self.pieces[1:-1]:
-            found = piece.form.search(text, at, end)
-            if found is None:
+            found = piece.find(text, at, end)
+            if found < 0:
                 return False
-            at = found.end()
+            at = found + piece.length
         return True
 
     def cost(self, text: str) -> int:
         """How many steps a match may take at most."""
-        return len(text) * max(1, self.longest)
+        return len(self.pieces) + len(text) * max(1, self.longest)
 
 
-@functools.lru_cache(maxsize=1024)
 def parse_pattern(pattern: str) -> Pattern:
     """The pattern as a value."""
     pieces: list[list[str]] = [[]]
-    for sign in re.findall(r"\\[%_]|.", pattern, re.DOTALL):
-        if sign == "%":
+    for sign in _SIGN.findall(pattern):
+        if sign != "%":
+            pieces[-1].append(sign)
+        elif pieces[-1] or len(pieces) == 1:
             pieces.append([])
-        else:
-            pieces[-1].append("." if sign == "_" else re.escape(sign[-1]))
-    made = tuple(Piece(len(piece), re.compile("".join(piece), re.DOTALL)) for piece in pieces)
+    made = tuple(map(_piece, pieces))
     return Pattern(made, max(piece.length for piece in made))
+
+
+def _piece(signs: list[str]) -> Piece:
+    runs: list[tuple[int, str]] = []
+    for is_any, group in itertools.groupby(enumerate(signs), lambda one: one[1] == "_"):
+        if not is_any:
+            places, found = zip(*group, strict=True)
+            runs.append((places[0], "".join(sign[-1] for sign in found)))
+    return Piece(len(signs), tuple(runs))
