@@ -209,6 +209,30 @@ def test_a_file_that_was_loaded_shows_what_only_0_5_says(half: HalfDesk, store: 
     assert "createdBy" not in half.get(f"{hot}?meta")
 
 
+def test_what_a_file_says_about_other_versions_stays(half: HalfDesk, store: Store) -> None:
+    versions = {one: {"type": "schemaversion", "schema": one} for one in ("1", "2", "3")}
+    schema = {"createdBy": "all", "format": "Free/1", "versions": versions}
+    reading = read_tree({"schemaGroups": {"s": {"schemas": {"x": schema}}}})
+    assert reading is not None
+    with store.write() as tx:
+        import_document(tx, reading.tree)
+
+    def said() -> dict[str, Any]:
+        found = half.get("/schemaGroups/s/schemas/x/versions")
+        return {one: (version.get("createdBy"), version.get("type")) for one, version in found.items()}
+
+    both = ("all", "schemaversion")
+    assert said() == dict.fromkeys(("1", "2", "3"), both)
+    assert half.put("/schemaGroups/s/schemas/x/versions/2", b"two", createdBy="", type="mine").status == 200
+    assert said() == {"1": both, "2": (None, "mine"), "3": both}
+    assert half.post("/schemaGroups/s/schemas/x", b"four", createdBy="you").status == 201
+    assert said() == {"1": both, "2": (None, "mine"), "3": both, "4": ("you", "schemaversion")}
+    half.delete("/schemaGroups/s/schemas/x/versions/1")
+    half.delete("/schemaGroups/s/schemas/x/versions", [{"version": 3}])
+    assert said() == {"2": (None, "mine"), "4": ("you", "schemaversion")}
+    assert "dialectextras" not in half.native("/schemagroups/s")
+
+
 def test_a_model_without_room_for_extras_says_so(half: HalfDesk) -> None:
     model = half.native("/modelsource")
     del model["groups"]["messagegroups"]["attributes"]["*"]

@@ -65,6 +65,8 @@ class Deleting:
         chosen = list(self._named(place)) if self.call.body.strip() else sorted(found, key=version_order)[:-1]
         if len(chosen) == len(found):
             self._refuse_last()
+        for one in chosen:
+            self._groups().forget(place, one)
         operations.delete(self.interaction, place, None, {one: {} for one in chosen}, "")
         return Answer(json={one: found[one].metadata for one in chosen})
 
@@ -72,9 +74,12 @@ class Deleting:
         raise RegistryProblem("missing_versions", self.call.path, detail="Delete the Resource instead.")
 
     def _delete(self, place: Place) -> None:
-        if place.kind == "resource":
-            GroupWriting(self.interaction, self.call, self.settings).forget(place, place.ids[3])
+        if place.kind != "group":
+            self._groups().forget(place, place.ids[5] if place.kind == "version" else "")
         operations.delete(self.interaction, place, None, None, "")
+
+    def _groups(self) -> GroupWriting:
+        return GroupWriting(self.interaction, self.call, self.settings)
 
     def _all(self, place: Place) -> dict[str, Tree]:
         if place.kind == "groups":

@@ -22,7 +22,7 @@ from postroom.http.half.demands import (
 from postroom.http.half.merging import patch_of, rewritten, with_room
 from postroom.http.half.naming import half_path, plural, singular
 from postroom.http.half.reading import HalfReading, read_flags
-from postroom.http.half.words import extras_in, group_words, is_below, other_extras
+from postroom.http.half.words import extras_beside, extras_in, group_words, is_below, other_extras
 from postroom.model.types import GroupType
 from postroom.registry import operations
 from postroom.registry.interaction import Interaction
@@ -76,10 +76,11 @@ class GroupWriting:
         self._put(place, {**patch, ATTRIBUTE: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
         return self._answer(place, 200)
 
-    def forget(self, place: Place, resource_id: str) -> None:
-        """Take away what a file left with the Group about a Resource that is written or deleted."""
+    def forget(self, place: Place, version_id: str = "") -> None:
+        """Take away what a file left with the Group about a Resource, or a version, that is written or deleted."""
         extras = required(self.tx, place.group_xid).attributes
-        left = [one for one in extras_in(extras) if not is_below(one, place.resource, resource_id)]
+        others = [one.id for one in self.tx.entities(f"{place.resource_xid}/versions") if one.id != version_id]
+        left = extras_beside(extras, place.resource, place.ids[3], version_id, others)
         if left != extras_in(extras):
             group = resolve(self.tx.model(), place.group_xid)
             self._put(group, {ATTRIBUTE: [*other_extras(extras), *left] or None})

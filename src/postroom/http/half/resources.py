@@ -78,7 +78,7 @@ class ResourceWriting:
         state = self.reading.states.unsaid(made)
         given = self._given(state, headers, body)
         self._need_document(state, given.document)
-        self.groups.forget(made, resource_id)
+        self.groups.forget(made)
         operations.put_resource(self.interaction, made, self._tree(state, given), False, "")
         return self._answer(made, 201, made.xid)
 
@@ -94,7 +94,8 @@ class ResourceWriting:
         self._need_document(state, given.document)
         check_compatible(self.tx, state, given.document, given.after.get("format"), "")
         version_id = next_version(self.tx, place)
-        operations.put_version(self.interaction, place, version_id, self._tree(state, given), False, "")
+        written = operations.put_version(self.interaction, place, version_id, self._tree(state, given), False, "")
+        self.groups.forget(place, written.versions[0])
         return self._answer(place, 201, place.xid)
 
     def update(self, place: Place) -> Answer:
@@ -107,7 +108,7 @@ class ResourceWriting:
             headers, body = given_attributes(self.call, place.resource, state.metadata), self._body(place)
             given = self._given(state, headers, body)
         self._write(state, given)
-        self.groups.forget(state.place, state.place.ids[3])
+        self.groups.forget(state.place, state.tree.entity.id)
         self.interaction.settle()
         if asks(self.call, "meta"):
             return Answer(json=self._after(place).metadata)

@@ -182,7 +182,7 @@ class States:
         group, entity = required(self.tx, place.group_xid), tree.entity
         words = self._words(place, entity, group)
         below = extras_below(group.attributes, place.resource, place.ids[3], entity.id)
-        extras = [*below, *extras_in(entity.attributes)]
+        extras = [*extras_in(entity.attributes), *below]
         written = words.write({**_timed(entity), ATTRIBUTE: extras})
         elsewhere = _elsewhere(place.resource, entity, written)
         document = {

@@ -171,7 +171,27 @@ def extras_below(group: Tree, kind: ResourceType, resource_id: str, version_id: 
     return found
 
 
-def is_below(extra: Tree, kind: ResourceType, resource_id: str = "") -> bool:
-    """Whether an extra of a Group is about its Resources of a type, or about one of them."""
-    steps = (plural(kind), resource_id) if resource_id else (plural(kind),)
-    return str(extra.get("at", "")).startswith(pointer(steps) + "/")
+def is_below(extra: Tree, kind: ResourceType) -> bool:
+    """Whether an extra of a Group is about its Resources of a type."""
+    return str(extra.get("at", "")).startswith(pointer((plural(kind),)) + "/")
+
+
+def extras_beside(group: Tree, kind: ResourceType, resource_id: str, version_id: str, others: list[str]) -> list[Tree]:
+    """The extras that a file left with the Group, without those about one version, or about a Resource as a whole.
+
+    What was said about all versions of the Resource is then said about each of the others.
+    """
+    own = pointer((plural(kind), resource_id)) + "/"
+    left = []
+    for extra in extras_in(group):
+        at = str(extra.get("at", ""))
+        if not at.startswith(own) or (version_id and _is_of_others(at, own, others)):
+            left.append(extra)
+        elif version_id and not at.startswith(own + "versions/"):
+            rest = at[len(own) - 1 :]
+            left += [{**extra, "at": own + "versions" + pointer((other,)) + rest} for other in others]
+    return left
+
+
+def _is_of_others(at: str, own: str, others: list[str]) -> bool:
+    return any(at.startswith(own + "versions" + pointer((other,)) + "/") for other in others)
