@@ -51,8 +51,13 @@ class Places:
 
         MakeRefused says everything that is missing or wrong.
         """
-        if len(given) == len(self.variables) and self._are_plain(given):
-            return Given(given)
+        if len(given) == len(self.variables):
+            try:
+                texts = self._texts(given)
+                if "".join(texts).isascii() and all(texts):
+                    return Given(given)  # all placeholders have a plain text, as nearly always
+            except (KeyError, TypeError):
+                pass  # one is missing, or no text
         values: dict[str, str] = {}
         others: dict[str, Any] = {}
         problems: list[str] = []
@@ -70,14 +75,6 @@ class Places:
         if problems or not all(map(values.get, self.variables)):
             raise self._refused(problems, values)
         return found
-
-    def _are_plain(self, given: Mapping[str, Any]) -> bool:
-        """Whether all placeholders have a text in ASCII, as nearly always."""
-        try:
-            texts = self._texts(given)
-            return "".join(texts).isascii() and all(texts)
-        except (KeyError, TypeError):  # one is missing, or no text
-            return False
 
     def _with_others(self, values: dict[str, str], others: dict[str, Any]) -> Given:
         attributes: dict[str, Any] = {}

@@ -18,7 +18,7 @@ Invent = Callable[[random.Random], Any]
 def inventor(constraint: Constraint) -> Invent:
     """What makes values for an attribute, header or option without a fixed value."""
     if constraint.type == "timestamp":
-        return stamp
+        return now
     if constraint.path == ("id",):
         return identity
     if constraint.path == ("source",) and constraint.type not in _BY_TYPE:
@@ -27,8 +27,8 @@ def inventor(constraint: Constraint) -> Invent:
     return _BY_TYPE.get(constraint.type) or (lambda rng: f"{name}{rng.randrange(10_000)}")
 
 
-def now() -> str:
-    """The present moment, as RFC 3339 writes it."""
+def now(_rng: random.Random | None = None) -> str:
+    """The present moment, as RFC 3339 writes it; it leaves nothing to chance."""
     seconds, rest = divmod(time.time_ns() // 1_000_000, 1000)
     return _second(seconds) + _MILLISECONDS[rest]
 
@@ -36,11 +36,6 @@ def now() -> str:
 @functools.lru_cache(maxsize=2)
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
-
-
-def stamp(_rng: random.Random) -> str:
-    """The present moment, which leaves nothing to chance."""
-    return now()
 
 
 def identity(rng: random.Random) -> str:

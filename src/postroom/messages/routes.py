@@ -17,7 +17,7 @@ import msgspec
 from postroom.messages.bodies import BodyMaker, MakeBody
 from postroom.messages.drafts import Draft
 from postroom.messages.giving import Given
-from postroom.messages.inventing import Invent, identity, stamp
+from postroom.messages.inventing import Invent, identity, now
 from postroom.messages.placing import Placement, put
 from postroom.messages.templates import Template
 from postroom.protocols.cloudevents import data_member, header_text, header_value
@@ -30,7 +30,7 @@ Gap = tuple[int, str, Source]
 """The sheet and the member that a value goes to, and what gives it."""
 
 _BODY = b"0"
-_PLAIN = (identity, stamp)
+_PLAIN = (identity, now)
 """What these invent looks the same in a header of any protocol."""
 
 
