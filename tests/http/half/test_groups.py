@@ -74,6 +74,31 @@ def test_the_server_makes_the_id_of_a_group_without_one(half: HalfDesk) -> None:
     assert set(half.get("/schemaGroups")) == set(made)
 
 
+@pytest.mark.feature("D5R-015")
+def test_a_group_can_be_copied_with_all_it_holds(ovens: HalfDesk) -> None:
+    original = ovens.get("/definitionGroups/ovens?inline")
+    assert ovens.post("/definitionGroups", {**original, "id": "copy"}).status == 201
+    copy = ovens.get("/definitionGroups/copy/definitions/oven.hot")
+    assert copy == ovens.get("/definitionGroups/ovens/definitions/oven.hot")
+
+
+@pytest.mark.feature("D5R-015")
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("schemaGroups", {"schemas": []}),
+        ("schemaGroups", {"schemas": {"a": []}}),
+        ("bakeries", {"recipes": {}}),
+    ],
+)
+def test_collections_that_cannot_be_embedded(half: HalfDesk, kind: str, body: Any) -> None:
+    model = half.native("/modelsource")
+    model["groups"]["bakeries"] = {"singular": "bakery", "resources": {"recipes": {"singular": "recipe"}}}
+    half.native("/modelsource", "PUT", model)
+    assert half.problem("POST", f"/{kind}", body) == (400, "bad_request")
+    assert half.get(f"/{kind}") == {}
+
+
 @pytest.mark.feature("D5R-016")
 def test_a_group_that_is_not_there(half: HalfDesk) -> None:
     assert half.problem("GET", "/definitionGroups/ovens") == (404, "not_found")

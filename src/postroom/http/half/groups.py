@@ -8,6 +8,7 @@ from typing import Any
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.extras import ATTRIBUTE, with_extras
 from postroom.documents.dialects.half import SERVICE
+from postroom.documents.dialects.names import KINDS
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.half.conditions import check_epoch, take_conditions
@@ -55,7 +56,7 @@ class GroupWriting:
         body = with_common_format(place.group, body)
         check_group(place.group, body, self.call.path)
         operations.put_group(self.interaction, made, self._tree(place.group, body), False)
-        if "messages" in place.group.resources and body.get("definitions") is not None:
+        if "definitions" in body and "messages" in place.group.resources:
             self._embed(made, body["definitions"])
         self.interaction.settle()
         return self._answer(made, 201)
@@ -97,25 +98,33 @@ class GroupWriting:
 
     def _tree(self, kind: GroupType, body: Tree) -> Tree:
         """A new Group in the words of 1.0; schemas that it embeds are read as those of a file."""
-        collections = {plural(one) for one in kind.resources.values()}
+        collections = {plural(one): body[plural(one)] for one in kind.resources.values() if plural(one) in body}
+        self._check_embedded(kind, collections)
         own = {name: value for name, value in body.items() if name not in collections}
         words = group_words(kind)
         tree, extras = words.read(own), words.extras(own)
-        if kind.plural == "schemagroups" and isinstance(body.get("schemas"), dict):
+        if "schemas" in collections:
             document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
             read = with_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
             tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(ATTRIBUTE, ())]
         extras = with_room(extras, kind.attributes, self.call.path)
         return {**tree, ATTRIBUTE: extras} if extras else tree
 
-    def _embed(self, place: Place, definitions: Any) -> None:
-        if not isinstance(definitions, dict) or not all(isinstance(one, dict) for one in definitions.values()):
-            raise RegistryProblem("bad_request", self.call.path, error_detail="definitions must be a map of objects")
+    def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
+        for name, members in collections.items():
+            if kind.plural not in KINDS or name not in ("definitions", "schemas"):
+                detail = f"{name} come one by one, not in their group"
+                raise RegistryProblem("bad_request", self.call.path, error_detail=detail)
+            if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):
+                raise RegistryProblem("bad_request", self.call.path, error_detail=f"{name} must be a map of objects")
+
+    def _embed(self, place: Place, definitions: Tree) -> None:
         group = self.reading.states.group(place.group, required(self.tx, place.xid)).document
         for name, given in definitions.items():
             subject = f"{self.call.path}/{place.ids[1]}/definitions/{name}"
             definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
-            after = take_conditions(cleaned(given), subject, entity_id=name, singular="definition", epoch=0)
+            flat = {member: one for member, one in _flat(given).items() if member != "epoch"}
+            after = take_conditions(cleaned(flat), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
             tree = self._definition(definition, with_format(after, group), subject)
             operations.put_resource(self.interaction, definition, tree, False, "")
@@ -135,6 +144,13 @@ class GroupWriting:
         state = self.reading.states.group(place.group, required(self.tx, place.xid))
         headers = {"Location": self.call.base + half_path(place.xid)} if status == 201 else {}
         return Answer(status=status, headers=headers, json=self.reading.group(state))
+
+
+def _flat(given: Tree) -> Tree:
+    """A definition as files have it; `?inline` shows its content in a member of its own."""
+    content = given.get("definition")
+    rest = {name: value for name, value in given.items() if name != "definition"}
+    return {**rest, **content} if isinstance(content, dict) else given
 
 
 def json_object(call: Call, settings: Settings) -> Tree:
