@@ -33,6 +33,13 @@ BASE = "https://bakery.example"
 POLICY = Policy(first_s=0.02, most_s=0.1)
 SETTINGS = Settings(sink_hosts=("127.0.0.1",), sink_private=True, timeout_s=20.0)
 CREATED = "io.xregistry.group.created"
+REFRESHABLE = {
+    "credentialtype": "REFRESHTOKEN",
+    "accesstoken": "old",
+    "accesstokenexpiresutc": "2020-01-01T00:00:00Z",
+    "accesstokentype": "bearer",
+    "refreshtoken": "r1",
+}
 
 
 class Office(Desk):
@@ -83,6 +90,12 @@ def receiver() -> Iterator[Receiver]:
     made = Receiver()
     yield made
     made.close()
+
+
+def grants(granted: dict[str, Any]) -> Says:
+    """What a token endpoint answers."""
+    body = json.dumps(granted).encode()
+    return Says(raw=b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
 
 
 def subjects(receiver: Receiver) -> list[str]:
@@ -594,20 +607,9 @@ def test_a_token_that_has_expired_needs_another_one(office: Office, receiver: Re
 @pytest.mark.feature("SUB-012")
 def test_a_token_is_had_anew(office: Office, receiver: Receiver) -> None:
     tokens = Receiver()
-    granted = b'{"access_token": "new", "expires_in": 3600, "refresh_token": "r2", "token_type": "bearer"}'
-    tokens.script = [
-        Says(500),
-        Says(raw=b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(granted), granted)),
-    ]
-    credential = {
-        "credentialtype": "REFRESHTOKEN",
-        "accesstoken": "old",
-        "accesstokenexpiresutc": "2020-01-01T00:00:00Z",
-        "accesstokentype": "bearer",
-        "refreshtoken": "r1",
-        "refreshtokenendpoint": tokens.url,
-    }
-    subscription = office.subscribe(receiver.url, sinkcredential=credential)
+    granted = {"access_token": "new", "expires_in": 3600, "refresh_token": "r2", "token_type": "bearer"}
+    tokens.script = [Says(500), grants(granted)]
+    subscription = office.subscribe(receiver.url, sinkcredential={**REFRESHABLE, "refreshtokenendpoint": tokens.url})
     office.group("ovens")
     office.group("boats")
     received = receiver.wait(2)
@@ -617,6 +619,49 @@ def test_a_token_is_had_anew(office: Office, receiver: Receiver) -> None:
         kept = subscribing.read(tx, subscription).sinkcredential
     assert (getattr(kept, "accesstoken", ""), getattr(kept, "refreshtoken", "")) == ("new", "r2")
     tokens.close()
+
+
+@pytest.mark.parametrize(
+    "granted",
+    [
+        {"access_token": ""},
+        {"access_token": "t" * 20_000},
+        {"access_token": "new", "refresh_token": "r" * 20_000},
+    ],
+)
+def test_a_token_that_cannot_be_kept_is_none(office: Office, receiver: Receiver, granted: dict[str, Any]) -> None:
+    tokens = Receiver()
+    tokens.script = [grants(granted)] * 1000
+    subscription = office.subscribe(receiver.url, sinkcredential={**REFRESHABLE, "refreshtokenendpoint": tokens.url})
+    office.group("ovens")
+    wait_until(lambda: "gives no token that can be read" in office.progress(subscription).error)
+    with office.store.read() as tx:
+        kept = subscribing.read(tx, subscription).sinkcredential
+    assert getattr(kept, "accesstoken", "") == "old"
+    tokens.close()
+
+
+def test_a_token_that_is_granted_for_no_time_at_all_is_used_once(office: Office, receiver: Receiver) -> None:
+    tokens = Receiver()
+    # One for the question whether events may come, and one for each event.
+    tokens.script = [
+        grants({"access_token": f"new{number}", "expires_in": -(10**17), "refresh_token": f"r{number + 1}"})
+        for number in (1, 2, 3)
+    ]
+    subscription = office.subscribe(receiver.url, sinkcredential={**REFRESHABLE, "refreshtokenendpoint": tokens.url})
+    office.put("/", {"messagegroups": {"ovens": {}, "boats": {}}})
+    assert [got.headers["authorization"] for got in receiver.wait(2)] == ["Bearer new2", "Bearer new3"]
+    with office.store.read() as tx:
+        kept = subscribing.read(tx, subscription).sinkcredential
+    assert getattr(kept, "refreshtoken", "") == "r4"
+    tokens.close()
+
+
+def test_a_token_that_never_was_good(office: Office, receiver: Receiver) -> None:
+    credential = {"credentialtype": "ACCESSTOKEN", "accesstoken": "t", "accesstokenexpiresutc": "0001-01-01T00:00:00Z"}
+    subscription = office.subscribe(receiver.url, sinkcredential=credential)
+    office.group("ovens")
+    assert "expired" in office.wait_for(subscription, "dead").error
 
 
 def test_no_secret_is_logged(office: Office, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-Secret = Annotated[str, Meta(min_length=1, max_length=16_384)]
+LONGEST = 16_384
+Secret = Annotated[str, Meta(min_length=1, max_length=LONGEST)]
 
 
 class PlainCredential(

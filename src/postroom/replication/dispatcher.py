@@ -145,5 +145,4 @@ class Dispatcher:
             LOG.info("subscription %s is %s now. %s", subscription_id, after.status, after.error)
 
     def _open(self, subscription: Subscription) -> Sink:
-        keep = functools.partial(self._desk.keep, subscription.id, subscription.sinkcredential)
-        return open_sink(subscription, self._settings, keep)
+        return open_sink(subscription, self._settings, functools.partial(self._desk.keep, subscription.id))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
@@ -13,14 +12,13 @@ import msgspec
 
 from postroom.protocols.records import JSON_EVENT
 from postroom.protocols.wire import pairs
-from postroom.replication.credentials import Credential
 from postroom.replication.sinks.addresses import Target, resolve
 from postroom.replication.sinks.connections import Connection, Reply
 from postroom.replication.sinks.envelopes import record_of
 from postroom.replication.sinks.options import HttpOptions
 from postroom.replication.sinks.signatures import key_of, signature_headers
 from postroom.replication.sinks.sink import DeliveryFailed, Event, Permission
-from postroom.replication.sinks.tokens import Authorization
+from postroom.replication.sinks.tokens import Authorization, Keep
 from postroom.replication.subscriptions import Subscription
 from postroom.settings import Settings
 from postroom.version import VERSION
@@ -34,9 +32,7 @@ ANY = "*"
 class HttpSink:
     """One web hook. Its connection is kept between events."""
 
-    def __init__(
-        self, subscription: Subscription, target: Target, settings: Settings, keep: Callable[[Credential], None]
-    ) -> None:
+    def __init__(self, subscription: Subscription, target: Target, settings: Settings, keep: Keep) -> None:
         self._options = options = msgspec.convert(subscription.protocolsettings, HttpOptions)
         self._target = target
         self._settings = settings

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from postroom.replication.credentials import Credential
 from postroom.replication.sinks.addresses import SinkRefused, Target
 from postroom.replication.sinks.amqp import AmqpSink
 from postroom.replication.sinks.http import HttpSink
@@ -13,6 +12,7 @@ from postroom.replication.sinks.kafka import KafkaSink
 from postroom.replication.sinks.mqtt import MqttSink
 from postroom.replication.sinks.nats import NatsSink
 from postroom.replication.sinks.sink import DeliveryFailed, Sink
+from postroom.replication.sinks.tokens import Keep
 from postroom.replication.subscriptions import Subscription
 from postroom.settings import Settings
 
@@ -41,7 +41,7 @@ def missing_library(protocol: str) -> str:
     return f"{protocol} needs a client that is not installed here: pip install 'postroom[{extra}]'"
 
 
-def open_sink(subscription: Subscription, settings: Settings, keep: Callable[[Credential], None]) -> Sink:
+def open_sink(subscription: Subscription, settings: Settings, keep: Keep) -> Sink:
     """The sink of a subscription; nothing is connected yet. DeliveryFailed when the settings do not allow it."""
     try:
         target = subscription.target(settings)

@@ -5,36 +5,40 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec import Meta
 
-from postroom.replication.credentials import AccessToken, Credential, PlainCredential, RefreshToken
+from postroom.replication.credentials import LONGEST, AccessToken, Credential, PlainCredential, RefreshToken, Secret
 from postroom.replication.sinks.addresses import SinkRefused, parse_target, resolve
 from postroom.replication.sinks.connections import Connection
 from postroom.replication.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
 
 EARLY = timedelta(seconds=30)
-LONGEST = 10 * 365 * 24 * 3600
+SECONDS = 10 * 365 * 24 * 3600
+"""Longest that a token is believed to be good."""
 
 
 class Granted(msgspec.Struct, frozen=True):
     """What an OAuth 2.0 token endpoint answers (RFC 6749 5.1)."""
 
-    access_token: str
+    access_token: Secret
     expires_in: int = 3600
-    refresh_token: str = ""
+    refresh_token: Annotated[str, Meta(max_length=LONGEST)] = ""
 
 
+Keep = Callable[[Credential, Credential], None]
+"""Writes down a token in the place of the one before it."""
 _GRANTED = msgspec.json.Decoder(Granted)
 
 
 class Authorization:
     """The header for a credential; a token that has expired is had anew where that is possible, and kept."""
 
-    def __init__(self, credential: Credential | None, settings: Settings, keep: Callable[[Credential], None]) -> None:
+    def __init__(self, credential: Credential | None, settings: Settings, keep: Keep) -> None:
         self._credential = credential
         self._settings = settings
         self._keep = keep
@@ -47,7 +51,7 @@ class Authorization:
         if isinstance(credential, PlainCredential):
             pair = f"{credential.identifier}:{credential.secret}".encode()
             return {"Authorization": "Basic " + base64.b64encode(pair).decode()}
-        if credential.accesstokenexpiresutc - EARLY < datetime.now(UTC):
+        if credential.accesstokenexpiresutc < datetime.now(UTC) + EARLY:
             credential = self._renewed(credential)
         scheme = "Bearer" if credential.accesstokentype.lower() == "bearer" else credential.accesstokentype
         return {"Authorization": f"{scheme} {credential.accesstoken}"}
@@ -61,11 +65,11 @@ class Authorization:
         renewed = msgspec.structs.replace(
             credential,
             accesstoken=granted.access_token,
-            accesstokenexpiresutc=datetime.now(UTC) + timedelta(seconds=min(granted.expires_in, LONGEST)),
+            accesstokenexpiresutc=datetime.now(UTC) + timedelta(seconds=max(0, min(granted.expires_in, SECONDS))),
             refreshtoken=granted.refresh_token or credential.refreshtoken,
         )
         self._credential = renewed
-        self._keep(renewed)
+        self._keep(credential, renewed)
         return renewed
 
     def _ask(self, credential: RefreshToken) -> Granted:
