@@ -297,6 +297,8 @@ def test_too_many_requests_are_held_back_as_long_as_the_sink_says(office: Office
         ("Fri, 31 Dec 2999 23:59:59 GMT", 86400, 86400),
         ("Fri, 31 Dec 1999 23:59:59 GMT", 0, 0),
         ("soon", 0, 0),
+        ("Fri, 31 Dec 1999 23:59:59 +99999999999999999999", 0, 0),
+        ("Fri, 99999999999999999999 Dec 1999 23:59:59 GMT", 0, 0),
         ("-7", 0, 0),
         ("", 0, 0),
     ],

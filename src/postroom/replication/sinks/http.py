@@ -123,7 +123,7 @@ def retry_after(text: str) -> float:
         return min(float(text[:10]), LONGEST_WAIT)
     try:
         moment = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0.0
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
