@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import base64
+from contextlib import suppress
 from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
 from postroom.replication.audit import LARGEST_SHOWN, Entry, entry_of
 from postroom.replication.feed import page_of
+from postroom.store import open_store
 from tests.replication.conftest import MODEL, Office
 
 F1 = "/dirs/d1/files/f1"
@@ -18,6 +26,15 @@ def entries(office: Office, xid: str = "/") -> list[Entry]:
     with office.store.read() as tx:
         page = page_of(tx, office.seen, 1000, xid)
         return [entry_of(tx, change) for change in page.changes]
+
+
+def shown_values(tx: Transaction, xid: str) -> dict[str, Any]:
+    """What an entity has, as entries of the log call it."""
+    entity = tx.entity(xid)
+    assert entity is not None
+    found = {**entity.attributes, "epoch": entity.epoch, "createdat": entity.createdat, "modifiedat": entity.modifiedat}
+    prefix = "meta." if xid.count("/") == 4 else ""
+    return {prefix + name: value for name, value in found.items() if value is not None}
 
 
 def values(entry: Entry) -> dict[str, Any]:
@@ -94,3 +111,40 @@ def test_configuration_is_told_like_entities(office: Office) -> None:
         ("/modelsource", {"description": {"old": "two", "new": "three"}}),
         ("/model", {}),
     ]
+
+
+NAMES = st.sampled_from(["name", "description", "documentation"])
+TEXTS = st.none() | st.sampled_from(["https://a.example", "https://b.example", "https://c.example"])
+BODIES = st.dictionaries(NAMES, TEXTS, max_size=2)
+XIDS = st.sampled_from(["/", "/dirs/d1", "/dirs/d2", F1, f"{F1}/meta", V1, f"{F1}/versions/v2", "/dirs/d2/files/f1"])
+STEPS = st.lists(st.tuples(st.sampled_from(["put", "patch", "delete"]), XIDS, BODIES), max_size=25)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=STEPS)
+def test_the_entries_of_a_log_rebuild_what_is_there(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, dict[str, Any]]]
+) -> None:
+    with open_store(f"sqlite:///{tmp_path_factory.mktemp('audit')}/registry.db", "none") as store:
+        office = Office(store)
+        office.put("/", {"modelsource": MODEL})
+        for action, xid, body in steps:
+            with suppress(RegistryProblem):
+                if action == "delete":
+                    office.delete(xid)
+                else:
+                    office.put(xid, {"labels": {"a": "b"}} if xid.endswith("/meta") else body, action == "patch")
+        office.seen = ""
+        rebuilt: dict[str, dict[str, Any]] = {}
+        for entry in entries(office):
+            state = rebuilt.setdefault(entry.xid, {})
+            for name, value in entry.values.items():
+                assert state.pop(name, None) == value.get("old"), (entry, name)
+                if "new" in value:
+                    state[name] = value["new"]
+            if entry.action == "deleted":
+                assert rebuilt.pop(entry.xid) == {}
+        with store.read() as tx:
+            there = {xid: shown_values(tx, xid) for xid in tx.xids()}
+        assert {xid: state for xid, state in rebuilt.items() if xid in there} == there
+        assert set(rebuilt) - set(there) <= {"/model", "/modelsource"}

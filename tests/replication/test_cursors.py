@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 
 from postroom.errors import CursorBroken, CursorForeign
+from postroom.registry.entities import Change
 from postroom.replication.feed import read_changes
 from postroom.store import open_store
 from tests.replication.conftest import Office
@@ -82,3 +84,24 @@ def test_cursors_hold_over_restarts_and_not_after_a_restored_backup(office: Offi
         Office(restored).put("/dirs/d3", {})
         with pytest.raises(CursorForeign, match="Read the whole registry"):  # the same place, another past
             read_changes(restored, after.cursor, 10)
+
+
+def test_a_follower_misses_nothing_while_others_write(office: Office) -> None:
+    def write(name: str) -> None:
+        for number in range(25):
+            office.put(f"/dirs/{name}/files/f{number}", {})
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in ("a", "b", "c")]
+    cursor = start = read_changes(office.store, "last", 1).cursor
+    for writer in writers:
+        writer.start()
+    seen: list[Change] = []
+    more = True
+    while more or any(writer.is_alive() for writer in writers):
+        page = read_changes(office.store, cursor, 7)
+        seen, cursor, more = [*seen, *page.changes], page.cursor, page.more
+    for writer in writers:
+        writer.join()
+    seen += read_changes(office.store, cursor, 10_000).changes
+    assert seen == read_changes(office.store, start, 10_000).changes
+    assert sum(change.action == "created" for change in seen) == 3 * (1 + 25 * 2)
