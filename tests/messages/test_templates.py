@@ -88,6 +88,11 @@ def test_a_column_says_what_its_values_say(template: str, values: list[str]) -> 
     ]
 
 
+def test_a_placeholder_alone_takes_a_column_as_it_is() -> None:
+    assert Template("{a}").columns(["a/b", "%20", "", "x\ny"]) == [["a/b", "%20", "", "x\ny"]]
+    assert Template("{a}").extract_all(["a/b", "%20", "", "x\ny"]) == [("a/b",), ("%20",), None, ("x\ny",)]
+
+
 def test_a_column_with_something_else_than_texts_is_refused() -> None:
     with pytest.raises(TypeError):
         Template("/v/{a}/x/{b}").extract_all(["/v/1/x/2", None])

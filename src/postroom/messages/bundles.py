@@ -6,11 +6,11 @@ whatever is in doubt is left to the exact engine, row by row. A test compares th
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import compress
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -93,10 +93,9 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
     types = _content_types(columns["datacontenttype"], JSON_DATA if pile.structured else plan.definition.contenttype)
-    if pile.structured:
+    if pile.structured and types.count(JSON_DATA) != len(types):
         odd = {kind for kind in set(types) if not is_json(kind)}
-        if odd:
-            bad.update(place for place, kind in enumerate(types) if kind in odd)
+        bad.update(place for place, kind in enumerate(types) if kind in odd)
     data = pile.decode(bodies, types, bad)
     metadata = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(pile)
@@ -167,7 +166,6 @@ def _sift_structured(columns: dict[str, Column], bad: set[int]) -> Column:
 
 
 _NOTHING = {None}
-_DATA = [(name, attrgetter(name)) for name in ("data", "data_base64")]
 
 
 def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> frozenset[str]:
@@ -214,18 +212,23 @@ def _sift_values(check: Check, values: Column, bad: set[int]) -> None:
 
 
 def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set[int]) -> None:
-    found: Column
-    try:
-        found = template.extract_all(values)
-    except TypeError:  # something that is no text
-        texts = (value if type(value) is str else "" for value in values)
-        found = [template.extract_all([text])[0] if text else None for text in texts]
-    if None in found:
-        nothing = (None,) * len(template.names)
-        bad.update(place for place, one in enumerate(found) if one is None and values[place] is not None)
-        found = [nothing if one is None else one for one in found]
-    for name, column in zip(template.names, zip(*found, strict=True), strict=True):
+    columns: list[Any] | None = None
+    with contextlib.suppress(TypeError):  # something that is no text
+        columns = template.columns(values)
+    if columns is None:
+        columns = _bound_singly(template, values)
+    if not all(columns[0]):
+        bad.update(place for place, text in enumerate(columns[0]) if not text and values[place] is not None)
+        columns = [[text or None for text in column] for column in columns]
+    for name, column in zip(template.names, columns, strict=True):
         bound[name] = list(column) if name not in bound else _agreed(bound[name], column, bad)
+
+
+def _bound_singly(template: Template, values: Column) -> list[Any]:
+    nothing = ("",) * len(template.names)
+    texts = (value if type(value) is str else "" for value in values)
+    found = (template.extract_all([text])[0] if text else None for text in texts)
+    return list(zip(*(one or nothing for one in found), strict=True))
 
 
 def _agreed(known: Column, column: Iterable[Any], bad: set[int]) -> Column:
@@ -256,12 +259,12 @@ def _columns(pile: Pile) -> dict[str, Column]:
 def _columns_of(pile: Pile) -> dict[str, Column]:
     kinds: set[Any] = set(map(type, pile.events))
     fields = kinds.pop().__struct_fields__ if len(kinds) == 1 else ()
-    wanted = [*pile.plan.attributes, *_DATA] if pile.structured else pile.plan.attributes
+    wanted = pile.plan.members if pile.structured else pile.plan.attributes
     if 0 < len(fields) <= 2 * len(wanted):
         # One step for all of an event is quicker than one for each of its members.
-        found = dict(zip(fields, map(list, zip(*map(astuple, pile.events), strict=True)), strict=True))
-        nothing: Column = [None] * len(pile.rows)
-        return {name: found.get(name, nothing) for name, _ in wanted}
+        found = dict(zip(fields, zip(*map(astuple, pile.events), strict=True), strict=True))
+        nothing = (None,) * len(pile.rows)
+        return {name: list(found.get(name, nothing)) for name, _ in wanted}
     return {name: list(map(get, pile.events)) for name, get in wanted}
 
 

@@ -66,7 +66,7 @@ class QuickDecoder:
 
     def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
-        if not all(map(is_json, set(contenttypes))):
+        if contenttypes.count(JSON_DATA) != len(contenttypes) and not all(map(is_json, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)
         if bodies and type(bodies[0]) is str:
             bodies = list(map(_bytes, bodies))

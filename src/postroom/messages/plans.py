@@ -57,6 +57,8 @@ class Plan:
         self.wants_metadata = bool(self.protocol or self.declared)
         named = dict.fromkeys((*TEXTS, *(c.path[0] for c in candidate.envelope)))
         self.attributes = [(name, attrgetter(name)) for name in named]
+        self.members = [*self.attributes, *((name, attrgetter(name)) for name in ("data", "data_base64"))]
+        """The attributes, and what else an event of structured mode has."""
         undeclared = [name for name in others if name not in named]
         together = _together(undeclared, always_tuple=True)
         self.undeclared = None if together is None else (undeclared, together)

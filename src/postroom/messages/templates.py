@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 from urllib.parse import quote, unquote
 
 from postroom.errors import DefinitionRefused, MakeRefused
@@ -42,7 +41,6 @@ class Template:
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
         self._pattern = None if self.alone else re.compile(rf"\A{self._expression()}\Z", re.DOTALL)
         self._lines = self._line_pattern()
-        self._misfit = ("",) * len(self.names)
         # Only here can a value hold the text that ends it, unencoded.
         self._doubtful = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
 
@@ -56,7 +54,7 @@ class Template:
 
     def _line_pattern(self) -> re.Pattern[str] | None:
         """What finds all values in one text, a line for each."""
-        if not self._plain or not self.names or "\n" in self.text:
+        if self.alone or not self._plain or not self.names or "\n" in self.text:
             return None
         # A line that does not fit is found as well, without values: those that fit have no empty ones.
         return re.compile(rf"^(?:{self._expression(_ONE_SEGMENT_OF_A_LINE)}|.*)$", re.MULTILINE)
@@ -84,19 +82,30 @@ class Template:
         """
         if self._pattern is None:
             return [(value,) if value and type(value) is str else None for value in values]
-        if self._lines is not None:
-            text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
-            if "%" not in text and text.count("\n") == len(values) - 1:
-                rows: list[Any] = self._lines.findall(text)
-                if len(self.names) == 1:
-                    return [(row,) if row else None for row in rows]
-                return [None if row == self._misfit else row for row in rows] if self._misfit in rows else rows
+        columns = self.columns(values)
+        if columns is not None:
+            return [row if row[0] else None for row in zip(*columns, strict=True)]
         match = self._pattern.match
         found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # as above
         if self._plain and "%" not in "".join(values):  # type: ignore[arg-type]  # as above
             return found
         slowly = (self.extract(value) for value in values)  # type: ignore[arg-type]  # as above
         return [None if one is None else tuple(one[name] for name in self.names) for one in slowly]
+
+    def columns(self, values: Sequence[str | None]) -> list[Sequence[str]] | None:
+        """The values of each placeholder in a column of texts, in one go, empty for texts that do not fit.
+
+        None where that is not possible; TypeError tells that something in the column is no text.
+        """
+        text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
+        if self.alone:
+            return [values]  # type: ignore[list-item]  # texts, as was just seen
+        if self._lines is None:
+            return None
+        if "%" in text or not values or text.count("\n") != len(values) - 1:
+            return None
+        found = self._lines.findall(text)
+        return [found] if len(self.names) == 1 else list(zip(*found, strict=True))
 
     def expand(self, values: Mapping[str, str]) -> str:
         """The text with its placeholders filled; a placeholder alone is inserted as it is, others percent-encoded."""
