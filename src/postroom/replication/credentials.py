@@ -10,6 +10,8 @@ from msgspec import Meta
 
 LONGEST = 16_384
 Secret = Annotated[str, Meta(min_length=1, max_length=LONGEST)]
+Word = Annotated[str, Meta(min_length=1, max_length=LONGEST // 4, pattern=r"^[^\x00-\x1f\x7f]*\Z")]
+"""A name or a password, as every protocol can carry it."""
 
 
 class PlainCredential(
@@ -17,8 +19,8 @@ class PlainCredential(
 ):
     """A name and a password."""
 
-    identifier: Secret
-    secret: Secret
+    identifier: Word
+    secret: Word
 
 
 class AccessToken(

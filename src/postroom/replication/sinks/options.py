@@ -8,8 +8,14 @@ import msgspec
 from msgspec import Meta
 
 Mode = Literal["structured", "binary"]
-Text = Annotated[str, Meta(min_length=1, max_length=1024)]
-Texts = Annotated[dict[Text, Annotated[str, Meta(max_length=4096)]], Meta(max_length=50)]
+# Clients of brokers either stumble over control characters or send them on, where they may begin another command.
+NO_CONTROLS = r"^[^\x00-\x1f\x7f]*\Z"
+Text = Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
+Texts = Annotated[dict[Text, Annotated[str, Meta(max_length=4096, pattern=NO_CONTROLS)]], Meta(max_length=50)]
+Topic = Annotated[str, Meta(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f+#]*\Z")]
+"""Where MQTT publishes to: no filter with wildcards."""
+Subject = Annotated[str, Meta(max_length=1024, pattern=r"^[^\x00-\x20\x7f.*>]+(\.[^\x00-\x20\x7f.*>]+)*\Z")]
+"""The same of NATS: tokens between dots."""
 
 
 class HttpOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,7 +29,7 @@ class HttpOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Mqtt3Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """MQTT 3.1.1, which has no headers: events travel in structured mode only."""
 
-    topicname: Text
+    topicname: Topic
     qos: Annotated[int, Meta(ge=0, le=2)] = 1
     retain: bool = False
 
@@ -31,7 +37,7 @@ class Mqtt3Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class Mqtt5Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """MQTT 5.0."""
 
-    topicname: Text
+    topicname: Topic
     qos: Annotated[int, Meta(ge=0, le=2)] = 1
     retain: bool = False
     expiry: Annotated[int, Meta(ge=0, lt=2**32)] | msgspec.UnsetType = msgspec.UNSET
@@ -62,7 +68,7 @@ class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 class NatsOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """NATS."""
 
-    subject: Text
+    subject: Subject
     mode: Mode = "structured"
 
 
