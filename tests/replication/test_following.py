@@ -154,3 +154,17 @@ def test_a_cursor_that_does_not_hold_means_a_full_comparison(kitchens: list[Kitc
         until(lambda: any("/messagegroups/ovens/messages/cake.baked" in report.outcome.taken for report in done))
     assert read_state(bert.side.state("link")).resyncs == 1
     assert verify(anna.side, bert.side) == []
+
+
+def test_a_group_goes_with_all_that_came_with_it(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake("bread.baked")
+    anna.bake("cake.baked", group="shops")
+    with followed(anna.side, bert.side) as reports:
+        until(lambda: len(reports) == 1)
+        bert.bake("own.news")
+        anna.delete("/messagegroups/ovens")
+        anna.delete("/messagegroups/shops")
+        until(lambda: list(bert.show("/messagegroups")) == ["ovens"])
+    assert list(bert.show("/messagegroups/ovens/messages")) == ["own.news"]
+    assert verify(anna.side, bert.side) == []

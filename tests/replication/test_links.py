@@ -113,3 +113,41 @@ def test_the_command_changes_links_in_a_store_and_over_http(
         assert execute(["links", "remove", "partner", "--at", where]) == 0
         assert execute(["links", "remove", "partner", "--at", where]) == 1
     assert execute(["links", "list"]) == 2
+
+
+BODY = {"meta": {}, "versions": {"1": {}}}
+
+
+@pytest.mark.parametrize(
+    ("xid", "body"),
+    [
+        ("", BODY),
+        ("/", BODY),
+        ("x", BODY),
+        ("/messagegroups", {}),
+        ("/messagegroups/", {}),
+        ("/messagegroups/a b", {}),
+        ("/nothings/x", {}),
+        ("/messagegroups/g", {"usage": 7, "labels": 7}),
+        ("/messagegroups/g", {"messages": {"m": {}}}),
+        ("/messagegroups/g/messages/m", {}),
+        ("/messagegroups/g/messages/m", {"meta": 7, "versions": 7}),
+        ("/messagegroups/g/messages/m", {"meta": {}, "versions": {}}),
+        ("/messagegroups/g/messages/m", {"meta": {}, "versions": {"1": 7}}),
+        ("/messagegroups/g/messages/m", {"meta": {"xref": 7}}),
+        ("/messagegroups/g/messages/m", {"meta": {"createdat": 7}, "versions": {"1": {"modifiedat": []}}}),
+        ("/messagegroups/g/messages/m", {"meta": {"defaultversionid": "9"}, "versions": {"1": {"ancestorid": "7"}}}),
+        ("/messagegroups/g/messages/m/versions/1", BODY),
+        ("/messagegroups/g/messages/m/meta", BODY),
+        ("/schemagroups/g/schemas/s", {"meta": {}, "versions": {"1": {"format": "Avro", "schemabase64": "%"}}}),
+        ("/messagegroups/g/messages/" + "m" * 500, BODY),
+    ],
+)
+def test_a_push_of_nonsense_is_refused_by_name(desk_url: str, xid: str, body: object) -> None:
+    unit = {"xid": xid, "body": body, "entry": {"digest": "d", "home": "elsewhere", "authority": "urn:elsewhere"}}
+    answer = httpx.post(f"{desk_url}/-/replication/batches", json={"link": "l", "units": [unit], "gone": [xid]})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["taken"] == []
+    assert list(answer.json()["refused"]) == [xid]
+    again = httpx.get(f"{desk_url}/-/replication/overview")
+    assert again.status_code == 200

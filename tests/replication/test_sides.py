@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
+from postroom.replication.scopes import Scope
 from postroom.replication.sides.client import Client
 from postroom.replication.sides.opening import open_source, open_target
 from postroom.replication.sides.plain import PlainSide
@@ -349,3 +350,9 @@ def test_ids_that_differ_by_case_only_do_not_stop_the_rest(here: Kitchen) -> Non
         assert len(done.outcome.taken) == 3
         assert "another case" in done.state.refused["/messagegroups/ovens/messages/Oven.Hot"]
         assert [one.why for one in verify(open_source(url, Settings()), here.side)] == ["missing"]
+
+
+def test_a_source_that_sends_more_than_it_was_asked_for_is_not_believed(here: Kitchen, there: Kitchen) -> None:
+    units = there.side.units
+    there.side.units = lambda _: units(["/schemagroups/loaves", "/messagegroups/ovens"])  # type: ignore[method-assign]
+    assert pull(there.side, here.side, scope=Scope("/messagegroups/ovens")).outcome.taken == ["/messagegroups/ovens"]

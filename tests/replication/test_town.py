@@ -15,7 +15,7 @@ from tests.replication.town import RING, STAR, Town, link_name
 def test_after_the_storm_everybody_has_everything(tmp_path: Path, roads: dict[str, list[str]]) -> None:
     town = Town(tmp_path, roads)
     with town.alive():
-        town.storm(seed=7, writes=30, kills=2)
+        town.storm(seed=7, writes=24, kills=2)
         town.rest()
         assert town.lost() == []
         before = town.requests()

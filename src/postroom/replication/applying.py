@@ -18,7 +18,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.deciding import Policy, Verdict, decide, decide_gone, stamp_after
 from postroom.replication.naming import plain_path
-from postroom.replication.origins import Origin, origin_of, put_origin
+from postroom.replication.origins import Origin, forget_origin, origin_of, put_origin
 from postroom.replication.reading import Reader, registry_id
 from postroom.replication.units import PROVENANCE, TIMES, Tree, Unit, is_group
 from postroom.store.interface import Store
@@ -129,6 +129,7 @@ class _Applying:
             self._keep_beside(unit)
 
     def _take(self, unit: Unit) -> None:
+        _check_body(unit, _check_place(self.model, unit.xid))
         local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
         verdict = decide(unit.entry, local, origin, self.here, self.batch.policy)
         if verdict == "take":
@@ -147,6 +148,7 @@ class _Applying:
             put_origin(self.tx, xid, msgspec.structs.replace(origin, link=self.batch.link))
 
     def _remove(self, xid: str) -> None:
+        _check_place(self.model, xid)
         local, origin = self._digest(xid), origin_of(self.tx, xid)
         if not local:
             return
@@ -155,7 +157,8 @@ class _Applying:
             self.outcome.kept[xid] = verdict
             return
         if is_group(xid) and self.tx.size(xid):
-            self.outcome.kept[xid] = "ours"  # somebody else's definitions are in it
+            self.outcome.kept[xid] = "ours"  # somebody else's definitions are in it, and they need it
+            forget_origin(self.tx, xid)
             return
         operations.delete(self.interaction, resolve(self.model, xid), None, None, "")
         put_origin(self.tx, xid, msgspec.structs.replace(origin, deleted=True))
@@ -190,6 +193,27 @@ class _Applying:
         return msgspec.structs.replace(origin, local=self._digest(unit.xid))
 
 
+def _check_place(model: Model, xid: str) -> Place:
+    """The place of a unit; refused when it is none, or none that the model knows."""
+    place = resolve(model, xid)
+    if place.kind not in ("group", "resource") or xid.endswith("/"):
+        raise RegistryProblem("bad_request", xid, error_detail="only groups and resources are copied")
+    return place
+
+
+def _check_body(unit: Unit, place: Place) -> None:
+    """Refuse a unit that does not have the parts of one; the registry looks at what is in them."""
+    if unit.is_group:
+        if any(name in unit.body for name in place.group.resources):
+            raise RegistryProblem("bad_request", unit.xid, error_detail="a group is copied without what is in it")
+        return
+    meta, versions = unit.body.get("meta"), unit.body.get("versions")
+    is_reference = isinstance(meta, dict) and "xref" in meta and versions is None
+    holds_versions = isinstance(versions, dict) and versions and all(isinstance(v, dict) for v in versions.values())
+    if not isinstance(meta, dict) or not (is_reference or holds_versions):
+        raise RegistryProblem("bad_request", unit.xid, error_detail="a copy has a meta, and versions or an xref")
+
+
 class Arrival(Interaction):
     """An interaction whose entities keep the times they have at their home, also where a write would renew them."""
 
@@ -202,7 +226,7 @@ class Arrival(Interaction):
 
     def keep_times(self, xid: str, body: Tree) -> None:
         """Note the times of an entity that will be written."""
-        created, modified = (normal_timestamp(body.get(name) or "") for name in TIMES)
+        created, modified = (normal_timestamp(value) if isinstance(value := body.get(n), str) else None for n in TIMES)
         if created and modified:
             self._times[xid] = created, modified
 

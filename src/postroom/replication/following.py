@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from postroom.errors import MissingSystem
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.links import Link, read_state
+from postroom.replication.links import Link, LinkState, read_state
 from postroom.replication.pulling import Pull, Report
 from postroom.replication.scopes import Scope
 from postroom.replication.sides.side import Source, Target
@@ -41,6 +41,7 @@ class Following:
         """Told why it waits, and nothing (an empty text) whenever it does not."""
         self._pause = FIRST_PAUSE
         self._home = ""
+        self._state: LinkState | None = None
 
     def by_difference(self, seconds: float) -> Iterator[Report]:
         """Pull again and again."""
@@ -93,6 +94,7 @@ class Following:
         except (MissingSystem, RegistryProblem) as error:
             if isinstance(error, RegistryProblem) and error.status < 500:
                 raise
+            self._state = None
             if self.stopping.is_set():
                 return None
             if self._pause == FIRST_PAUSE:
@@ -120,9 +122,11 @@ class Following:
         return (self._these(found.xids, found.cursor) if found.xids else None), found.cursor
 
     def _pull(self) -> Report:
+        self._state = None
         return Pull(self.source, self.target, self.link).by_difference()
 
     def _resync(self) -> Report:
+        self._state = None
         pull = Pull(self.source, self.target, self.link)
         pull.state.resyncs += 1
         pull.state.digest = ""
@@ -132,4 +136,6 @@ class Following:
         if not self._home:
             overview = self.target.overview(Scope())
             self._home = overview.home if overview else ""
-        return Pull(self.source, self.target, self.link).these(xids, cursor, self._home)
+        report = Pull(self.source, self.target, self.link, self._state).these(xids, cursor, self._home)
+        self._state = report.state
+        return report

@@ -55,6 +55,11 @@ def put_origin(tx: Transaction, xid: str, origin: Origin) -> None:
     tx.put_record(KIND, xid, msgspec.json.encode(origin))
 
 
+def forget_origin(tx: Transaction, xid: str) -> None:
+    """Let a unit be one that was written here."""
+    tx.delete_record(KIND, xid)
+
+
 def origins_in(tx: Transaction, group: str) -> dict[str, Origin]:
     """The records of a Group and of all that is in it."""
     own = origin_of(tx, group)

@@ -34,14 +34,14 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 class Pull:
-    """One pull over one link."""
+    """One pull over one link; who knows its state need not ask the target for it."""
 
-    def __init__(self, source: Source, target: Target, link: Link) -> None:
+    def __init__(self, source: Source, target: Target, link: Link, state: LinkState | None = None) -> None:
         self.source = source
         self.target = target
         self.link = link
         self.scope: Scope = link.scope
-        self.report = Report(state=read_state(target.state(link.id)))
+        self.report = Report(state=state or read_state(target.state(link.id)))
         self._batch = _Filling(self)
         self._here = ""
 
@@ -70,7 +70,7 @@ class Pull:
         wanted = [xid for xid in dict.fromkeys(xids) if self.scope.covers(xid)]
         wanted = self._without_brackets(wanted)
         found = set()
-        for unit in self.source.units(wanted):
+        for unit in self._units(wanted):
             found.add(unit.xid)
             if not home or unit.entry.home != home or self.link.policy.adopts:
                 self._batch.add(unit)
@@ -81,6 +81,11 @@ class Pull:
             self._batch.flush(self.state)
         self.report.requests = self.source.requests - began
         return self.report
+
+    def _units(self, wanted: list[str]) -> Iterator[Unit]:
+        """Units of the source, and none that nobody asked for."""
+        asked = set(wanted)
+        return (unit for unit in self.source.units(wanted) if unit.xid in asked)
 
     def _without_brackets(self, wanted: list[str]) -> list[str]:
         brackets = [xid for xid in wanted if self.scope.is_bracket(xid)]
@@ -147,7 +152,7 @@ class Pull:
         wanted = [xid for xid in wanted if not self._is_echo(theirs[xid])]
         self._batch.drop(self._gone(theirs, ours, groups))
         self._batch.claim(self._claims(theirs, ours))
-        for unit in self.source.units(wanted):
+        for unit in self._units(wanted):
             self._batch.add(unit)
 
     def _is_wanted(self, xid: str, entry: Entry, ours: dict[str, Entry]) -> bool:

@@ -55,7 +55,7 @@ class Reader:
 
     def unit(self, xid: str) -> Unit | None:
         """One unit; None when it is not there."""
-        own = self._tx.entity(xid)
+        own = self._tx.entity(xid) if xid.count("/") in (2, 4) else None
         if own is None or xid.split("/")[1] not in self._shapes:
             return None
         entities = [own] if xid.count("/") == 2 else [own, *self._tx.entities(f"{xid}/versions")]

@@ -83,6 +83,7 @@ class PlainTarget(PlainSide):
         verdict = decide_gone(origin, present.entry.digest, batch.link, batch.policy)
         if verdict == "take" and is_group(xid) and any(not is_group(one.xid) for one in self._read_group(xid)):
             verdict = "ours"
+            del self._notebook.origins[xid]
         if verdict != "take" or origin is None:
             outcome.kept[xid] = verdict
             return
