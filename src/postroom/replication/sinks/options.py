@@ -12,6 +12,11 @@ Mode = Literal["structured", "binary"]
 NO_CONTROLS = r"^[^\x00-\x1f\x7f]*\Z"
 Text = Annotated[str, Meta(min_length=1, max_length=1024, pattern=NO_CONTROLS)]
 Texts = Annotated[dict[Text, Annotated[str, Meta(max_length=4096, pattern=NO_CONTROLS)]], Meta(max_length=50)]
+Headers = Annotated[
+    dict[Annotated[str, Meta(min_length=1, max_length=1024)], Annotated[str, Meta(max_length=4096)]],
+    Meta(max_length=50),
+]
+"""Those of HTTP, which are checked further where their names are."""
 Topic = Annotated[str, Meta(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f+#]*\Z")]
 """Where MQTT publishes to: no filter with wildcards."""
 Subject = Annotated[str, Meta(max_length=1024, pattern=r"^[^\x00-\x20\x7f.*>]+(\.[^\x00-\x20\x7f.*>]+)*\Z")]
@@ -21,7 +26,7 @@ Subject = Annotated[str, Meta(max_length=1024, pattern=r"^[^\x00-\x20\x7f.*>]+(\
 class HttpOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """HTTP: further headers, and the method."""
 
-    headers: Texts = {}
+    headers: Headers = {}
     method: Literal["POST", "PUT", "PATCH"] = "POST"
     mode: Mode = "structured"
 
