@@ -14,6 +14,8 @@ from postroom.settings import Settings
 
 ANY = "*"
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# All that is given out of version 6; the rest has uses inside of networks, or had them.
+_GIVEN_OUT = ipaddress.ip_network("2000::/3")
 
 Address = tuple[socket.AddressFamily, str]
 
@@ -97,6 +99,7 @@ def _is_public(host: str) -> bool:
     inner = _carried(address)
     return (
         address.is_global
+        and (address.version == 4 or address in _GIVEN_OUT or address in _NAT64)
         and not address.is_multicast
         and (inner is None or (inner.is_global and not inner.is_multicast))
     )
