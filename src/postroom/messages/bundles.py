@@ -89,7 +89,7 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     plan, rows = pile.plan, pile.rows
     bad: set[int] = set()
     columns = _columns(pile)
-    bodies = _sift_structured(columns, bad) if pile.structured else pile.bodies
+    bodies = _sift_structured(plan, columns, bad) if pile.structured else pile.bodies
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
     types = _content_types(columns["datacontenttype"], JSON_DATA if pile.structured else plan.definition.contenttype)
@@ -155,10 +155,10 @@ def _takes_24() -> bool:
 _TAKES_24 = _takes_24()
 
 
-def _sift_structured(columns: dict[str, Column], bad: set[int]) -> Column:
+def _sift_structured(plan: Plan, columns: dict[str, Column], bad: set[int]) -> Column:
     """Look at what structured mode asks for; the data of the events comes back."""
     versions, encoded, data = columns["specversion"], columns.pop("data_base64"), columns.pop("data")
-    if versions.count("1.0") != len(versions):
+    if not plan.asks_version and versions.count("1.0") != len(versions):
         bad.update(place for place, version in enumerate(versions) if version != "1.0")
     if set(encoded) != _NOTHING:
         bad.update(place for place, text in enumerate(encoded) if text is not None)

@@ -71,10 +71,7 @@ class Engine:
 
     def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
         """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
-        longest = self._max_record_mb * 1_000_000
-        if max(map(len, lines), default=0) > longest:
-            lines = [line if len(line) <= longest else b"" for line in lines]
-        return piles_of_lines(self.express, lines)
+        return piles_of_lines(self.express, lines, self._max_record_mb * 1_000_000)
 
     def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
         """The same for records whose headers were read already, by column."""

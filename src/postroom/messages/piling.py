@@ -6,6 +6,7 @@ Records that are alike are read together, a step at a time for all of them; the 
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import compress
 from operator import attrgetter
@@ -42,11 +43,14 @@ class RecordColumns(msgspec.Struct, gc=False):
     odd: frozenset[int] = frozenset()
 
 
-def piles_of_lines(express: Express, lines: list[bytes]) -> Iterator[Parts]:
-    """Read lines and put those together that mean the same definition, and the rows of the others; in parts."""
+def piles_of_lines(express: Express, lines: list[bytes], longest: int) -> Iterator[Parts]:
+    """Read lines and put those together that mean the same definition, and the rows of the others; in parts.
+
+    Lines that are longer than the longest are left.
+    """
     for rows in _alike(lines, _MOST_SEEMING * (len(express.index.filters) + 10)):
         heap = _Heap(express)
-        heap.add_lines(rows, lines)
+        heap.add_lines(rows, lines, longest)
         yield heap.parts()
 
 
@@ -56,20 +60,16 @@ def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
     They are dealt with together, so that all they are made of is near at hand in memory and gone before the next ones
     come. What they seem to be decides nothing.
     """
-    seeming: dict[bytes, list[int]] = {}
-    marker = _MARKERS[0]
+    seeming: defaultdict[bytes, list[int]] = defaultdict(list)
+    marker, at = _MARKERS[0], 0
     for row, line in enumerate(lines):
-        at = line.find(marker)
-        if at < 0:
-            marker = next((one for one in _MARKERS if one in line), marker)
+        if not line.startswith(marker, at):  # where it was in the line before
             at = line.find(marker)
+            if at < 0:
+                marker = next((one for one in _MARKERS if one in line), marker)
+                at = line.find(marker)
         start = at + len(marker)
-        kind = line[start : line.find(b'"', start + 4)]
-        rows = seeming.get(kind)
-        if rows is None:
-            seeming[kind] = [row]
-        else:
-            rows.append(row)
+        seeming[line[start : line.find(b'"', start + 4)]].append(row)
     return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
 
 
@@ -110,15 +110,19 @@ class _Heap:
         """All piles, and the rows that are on none."""
         return [pile for pile in self._piles.values() if pile is not None and pile.rows], self.left
 
-    def add_lines(self, rows: list[int], lines: list[bytes]) -> None:
+    def add_lines(self, rows: list[int], lines: list[bytes], longest: int) -> None:
         """Put the events of these rows of lines on their piles."""
-        is_record = lines[rows[0]].startswith(RECORD)
+        some = [lines[row] for row in rows]
+        if max(map(len, some)) > longest:
+            self.left += [row for row in rows if len(lines[row]) > longest]
+            rows = [row for row in rows if len(lines[row]) <= longest]
+            some = [lines[row] for row in rows]
+        is_record = bool(some) and some[0].startswith(RECORD)
         doubts: list[int] = []
-        read = self._express.lines.read if is_record else self._express.read_event
-        found = read_all(read, map(lines.__getitem__, rows), doubts)
+        found = read_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
         if doubts:
             for place in doubts:
-                self._add_line(rows[place], lines[rows[place]])
+                self._add_line(rows[place], some[place])
             keep = [one is not None for one in found]
             rows, found = list(compress(rows, keep)), list(compress(found, keep))
         if not is_record:
@@ -137,15 +141,15 @@ class _Heap:
         mode = self._express.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
         if mode is None:
             return False
-        bodies = list(map(_payload_of, records))
 
         def metadata(row: int) -> dict[str, Any]:
             return self._express.lines.read_any(lines[row]).metadata
 
         if mode:
-            self.add_structured(protocol, rows, bodies, metadata)
+            self.add_structured(protocol, rows, map(_payload_of, records), metadata)
         else:
-            self.add_binary(protocol, rows, list(map(_headers_of, records)), bodies, metadata)
+            events, bodies = list(map(_headers_of, records)), list(map(_payload_of, records))
+            self.add_binary(protocol, rows, events, bodies, metadata)
         return True
 
     def _add_line(self, row: int, line: bytes) -> None:
@@ -162,7 +166,7 @@ class _Heap:
         bodies = None if structured else [record.payload]
         self._add_all(record.protocol, [row], [event], bodies, lambda _: record.metadata)
 
-    def add_structured(self, protocol: str, rows: list[int], bodies: list[Any], metadata: MetadataOf) -> None:
+    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], metadata: MetadataOf) -> None:
         """Put events on their piles that are the bodies of records."""
         doubts: list[int] = []
         events = read_all(self._express.read_event, bodies, doubts)

@@ -47,6 +47,7 @@ class Plan:
         constants = [c for c in candidate.envelope if c.constant is not None and c.constraint.required]
         # The plan is found by the type, so that is known to be right.
         self.constants = [(c.path[0], c.constant) for c in constants if c.path != ("type",)]
+        self.asks_version = ("specversion", "1.0") in self.constants
         self.required = [c.path[0] for c in candidate.envelope if c.constant is None and c.constraint.required]
         doubtful = [c for c in candidate.envelope if c not in constants and not _is_settled(c)]
         self.values = [(c.path[0], _acceptance(c)) for c in doubtful]

@@ -170,7 +170,7 @@ class _Marks(dict[str, _Mark]):
     """Texts that stand for values to come. They look the same in a header of any protocol."""
 
     def template(self, template: Template) -> str:
-        return self._new(_Mark("templates", template.expand))
+        return self._new(_Mark("templates", template.expander()))
 
     def invention(self, invent: Invent) -> str:
         return self._new(_Mark("inventions", invent))
@@ -183,7 +183,7 @@ class _Marks(dict[str, _Mark]):
         if placement.constant is not None:
             return None
         if placement.template is not None:
-            return self._new(_Mark("templates", placement.template.expand, is_attribute=False))
+            return self._new(_Mark("templates", placement.template.expander(), is_attribute=False))
         name, invent = placement.name, placement.invent
         if is_given:
             kind, source = "given", _option(name)
