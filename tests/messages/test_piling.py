@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postroom.catalog import Catalog
 from postroom.messages.bundles import bundle_of, joined
 from postroom.messages.piling import RecordColumns
 from postroom.messages.readers import read_all
+from postroom.settings import Settings
 from tests.messages.test_express import PLAIN, agreed, attributes, data, without_nulls
 
 STRUCTURED = "application/cloudevents+json"
@@ -119,6 +121,14 @@ def test_what_came_before_and_after_a_broken_text_is_read() -> None:
     doubts: list[int] = []
     assert read_all(bytes.decode, [b"a", b"\xff", b"b", b"\xff"], doubts) == ["a", None, "b", None]
     assert doubts == [1, 3]
+
+
+def test_lines_that_are_too_long_are_left() -> None:
+    catalog = Catalog(PLAIN.tree, settings=Settings(max_record_mb=1))
+    event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "plain", "data": {"sensor": "a"}}
+    short, long = (json.dumps({**event, "subject": "x" * size}).encode() for size in (1, 1_100_000))
+    for lines, rest in (([short, long, short], [1]), ([long], [0])):
+        assert sorted(row for _, left in catalog.engine.piles(lines) for row in left) == rest
 
 
 def test_a_name_that_is_no_text_is_left() -> None:

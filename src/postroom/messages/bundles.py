@@ -6,7 +6,6 @@ whatever is in doubt is left to the exact engine, row by row. A test compares th
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -212,9 +211,11 @@ def _sift_values(check: Check, values: Column, bad: set[int]) -> None:
 
 
 def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set[int]) -> None:
-    columns: list[Any] | None = None
-    with contextlib.suppress(TypeError):  # something that is no text
+    columns: list[Any] | None
+    try:
         columns = template.columns(values)
+    except TypeError:  # something that is no text
+        columns = None
     if columns is None:
         columns = _bound_singly(template, values)
     if not all(columns[0]):
