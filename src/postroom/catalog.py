@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.documents.collecting import no_garbage_collection
 from postroom.documents.sources import read_source
 from postroom.errors import DefinitionRefused, MessageUnknown, RecordRefused
 from postroom.messages.compiling import compile_catalog
@@ -184,4 +185,5 @@ def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
 def open_catalog(source: str, *, settings: Settings | None = None) -> Catalog:
     """Open a catalog: a file, a folder, `http(s)://…` or `sqlite:///…`."""
     chosen = settings or load_settings()
-    return Catalog(read_source(str(source), chosen), settings=chosen)
+    with no_garbage_collection():
+        return Catalog(read_source(str(source), chosen), settings=chosen)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from postroom.documents.collecting import no_garbage_collection
 from postroom.documents.dialects.converting import Reading, write_tree
 from postroom.documents.dialects.dialect import Loss, Note, Tree
 from postroom.documents.dumping import read_whole
@@ -27,6 +28,11 @@ class Conversion(msgspec.Struct, frozen=True):
 
 def convert(sources: Sequence[str], dialect: str, settings: Settings, *, extras: bool = True) -> Conversion:
     """The catalog of a source in another dialect; of several sources the later ones lie over the earlier ones."""
+    with no_garbage_collection():
+        return _convert(sources, dialect, settings, extras)
+
+
+def _convert(sources: Sequence[str], dialect: str, settings: Settings, extras: bool) -> Conversion:
     readings = [_read(source, settings) for source in sources]
     tree = readings[0].tree if len(readings) == 1 else layered(reading.tree for reading in readings)
     written = write_tree(tree, dialect, extras=extras)

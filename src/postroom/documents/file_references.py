@@ -30,7 +30,7 @@ def file_references(tree: Tree) -> Iterator[FileReference]:
             continue
         for message_id, message in objects(group, "messages").items():
             for key in ("basemessage", "dataschemauri"):
-                if is_file_reference(message.get(key)):
+                if key in message and is_file_reference(message[key]):
                     yield FileReference((kind, name, "messages", message_id, key), message, key, message[key])
 
 

@@ -26,7 +26,8 @@ def dialect_of(document: Tree) -> str:
         return ""
     if any("definitions" in group or "definitionGroups" in group for _, _, group in groups(document)):
         return "0.5-service"
-    return _half(document) or _release(document)
+    said = _said(document)
+    return _half(document, said) or _release(document, said)
 
 
 def _is_version(document: Tree) -> bool:
@@ -36,37 +37,37 @@ def _is_version(document: Tree) -> bool:
     )
 
 
-def _half(document: Tree) -> str:
-    said = list(_said(document))
-    if any(name in one for one in said for name in _RC):
+def _half(document: Tree, said: set[str]) -> str:
+    if not said.isdisjoint(_RC):
         return ""
-    if any(name in one for one in said for name in _HALF):
+    if not said.isdisjoint(_HALF):
         return "0.5-message"
     return "0.5-message" if any("config" in one for one in objects(document, "endpoints").values()) else ""
 
 
-def _said(document: Tree) -> Iterator[Tree]:
+def _said(document: Tree) -> set[str]:
+    """The names of all members of messages and their versions."""
+    names: set[str] = set()
     for _, _, message in messages(document):
-        yield message
-        yield from objects(message, "versions").values()
+        names.update(message)
+        for version in objects(message, "versions").values() if "versions" in message else ():
+            names.update(version)
+    return names
 
 
-def _release(document: Tree) -> str:
+def _release(document: Tree, said: set[str]) -> str:
     """Which text of 1.0: names that a later one gave up tell an older one; where all are equal, the stated version."""
-    if any("basemessageurl" in message for message in _said(document)):
+    if "basemessageurl" in said:
         return "1.0-rc2"
     ages = set(_ages(document))
     if "1.0-rc2" in ages:
-        return "2025-09" if any("basemessage" in message for message in _said(document)) else "1.0-rc2"
-    if "1.0-rc3" in ages:
+        return "2025-09" if "basemessage" in said else "1.0-rc2"
+    if "1.0-rc3" in ages or "ancestor" in said:
         return "2026-05" if document.get("specversion") == "1.0-rc2" else "1.0-rc3"
     return "1.0-rc4"
 
 
 def _ages(document: Tree) -> Iterator[str]:
-    for message in _said(document):
-        if "ancestor" in message:
-            yield "1.0-rc3"
     for kind, _, group in groups(document):
         if kind == "endpoints":
             yield _endpoint(group)

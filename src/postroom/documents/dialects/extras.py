@@ -24,10 +24,13 @@ def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     theirs = {kind: _theirs(kind, dialect) for kind in KINDS}
     ours = {name: kind for kind, name in theirs.items()}
     found: dict[tuple[str, str], list[Tree]] = {}
-    for steps, given, written in _differences(document, dialect.from_rc4(tree), ()):
+    groups = {kind: objects(tree, kind) for kind in KINDS}
+    differences: list[tuple[tuple[str, ...], Any, Any]] = []
+    _compare(document, dialect.from_rc4(tree), (), differences)
+    for steps, given, written in differences:
         kind = ours.get(steps[0], "")
-        group = objects(tree, kind).get(steps[1]) if len(steps) > 2 and kind else None
-        owner, below = ((kind, steps[1]), steps[2:]) if isinstance(group, dict) else (("", ""), steps)
+        is_below = len(steps) > 2 and kind != "" and steps[1] in groups[kind]
+        owner, below = ((kind, steps[1]), steps[2:]) if is_below else (("", ""), steps)
         found.setdefault(owner, []).append(_extra(dialect.name, pointer(below), given, written))
     if not found:
         return tree
@@ -68,7 +71,7 @@ def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     document = dict(document)
     for kind in KINDS:
         theirs = _theirs(kind, dialect)
-        written = objects(document, theirs)
+        written = dict(objects(document, theirs))
         for name, group in objects(tree, kind).items():
             mine = [extra for extra in _extras(group) if extra.get("dialect") == dialect.name]
             if mine and name in written:
@@ -124,15 +127,18 @@ def _extra(dialect: str, at: str, given: Any, written: Any) -> Tree:
     return extra
 
 
-def _differences(given: Any, written: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
-    if isinstance(given, dict) and isinstance(written, dict):
-        for name, value in given.items():
-            yield from _differences(value, written.get(name, _NOTHING), (*steps, name))
-        for name, value in written.items():
-            if name not in given:
-                yield (*steps, name), _NOTHING, value
-    elif not _same(given, written):
-        yield steps, given, written
+def _compare(given: Tree, written: Tree, steps: tuple[str, ...], found: list[tuple[tuple[str, ...], Any, Any]]) -> None:
+    """Collect where a document and what was written differ, as deep as both have objects."""
+    for name, value in given.items():
+        other = written.get(name, _NOTHING)
+        if value is other:
+            continue
+        if isinstance(value, dict) and isinstance(other, dict):
+            _compare(value, other, (*steps, name), found)
+        elif not _same(value, other):
+            found.append(((*steps, name), value, other))
+    if len(written) != len(given) or written.keys() != given.keys():
+        found += [((*steps, name), _NOTHING, value) for name, value in written.items() if name not in given]
 
 
 def _same(one: Any, other: Any) -> bool:

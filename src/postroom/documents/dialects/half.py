@@ -25,7 +25,7 @@ SCHEMA = "https://cloudevents.io/schemas/registry"
 _SERVICE_NAMES = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 _COLLECTIONS = {ours: theirs for theirs, ours in SERVICE_COLLECTIONS.items()}
 _FLAT = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
-_UNKNOWN = ("datacontenttype", "dataschemaxid", "envelopeoptions", *CORE_CHECKS)
+_UNKNOWN = frozenset(("datacontenttype", "dataschemaxid", "envelopeoptions", *CORE_CHECKS))
 _DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
 
 
@@ -52,9 +52,12 @@ class Writer:
         return changed(collection, "", lambda group, _: self._group(kind, group))
 
     def _entity(self, entity: Tree, identity: str) -> Tree:
-        kept = {name: value for name, value in entity.items() if name not in _UNKNOWN}
-        names = {identity: "id", **(_SERVICE_NAMES if self.service else {}), "ancestorid": "ancestor"}
-        return renamed(kept, names)
+        written = renamed(
+            entity, {identity: "id", **(_SERVICE_NAMES if self.service else {}), "ancestorid": "ancestor"}
+        )
+        for name in _UNKNOWN & written.keys():
+            del written[name]
+        return written
 
     def _group(self, kind: str, group: Tree) -> Tree:
         written = self._entity(group, GROUP_IDS[kind])
@@ -75,7 +78,9 @@ class Writer:
 
     def _selectors(self, entity: Tree) -> Tree:
         if not self.service:
-            return renamed({key: _spelled(key, one) for key, one in entity.items()}, _MESSAGE_SELECTORS)
+            if "protocol" in entity:
+                entity = {**entity, "protocol": _spelled("protocol", entity["protocol"])}
+            return renamed(entity, _MESSAGE_SELECTORS)
         written = dict(entity)
         envelope, protocol = written.pop("envelope", None), written.pop("protocol", None)
         if envelope or protocol:
@@ -168,6 +173,8 @@ def _spelled(name: str, value: Any) -> Any:
 
 
 def _present(entity: Tree) -> Tree:
+    if None not in entity.values():
+        return entity
     return {name: value for name, value in entity.items() if value is not None}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.names import BASE_NAMES
-from postroom.documents.dialects.walking import changed
+from postroom.documents.dialects.walking import changed, messages
 from postroom.errors import DefinitionRefused
 from postroom.messages.bases import base_reference, normalise, resolve
 from postroom.messages.tree import MESSAGE_OWNERS, find_message
@@ -64,6 +64,8 @@ def _xid(place: str) -> str:
 
 
 def _each_message(tree: Tree, change: Callable[[Tree, str], Tree]) -> Tree:
+    if not any(base_reference(message) for _, _, message in messages(tree)):
+        return tree
     written = dict(tree)
     for kind in MESSAGE_OWNERS:
         if isinstance(tree.get(kind), dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from postroom.documents.dialects.dialect import Note, Tree
@@ -77,13 +78,12 @@ class Reader:
             names = {"id": identity} if "id" in entity and place.endswith(pointer((entity["id"],))) else {}
             return renamed(entity, {**names, "ancestor": "ancestorid"})
         read = renamed(entity, {"id": identity, **SERVICE_ATTRIBUTES, "ancestor": "ancestorid"})
-        return {
-            name: value
-            for name, value in read.items()
-            if (_LEGAL.match(name) or name == "definitionGroups")
-            and name != "origin"
-            and not (name == "type" and isinstance(value, str) and value in TYPE_MARKERS)
-        }
+        marker = read.get("type")
+        if isinstance(marker, str) and marker in TYPE_MARKERS:
+            del read["type"]
+        for name in [name for name in read if not _is_legal(name)]:
+            del read[name]
+        return read
 
     def _resource(self, resource: Tree, collection: str, place: str) -> Tree:
         read = self._entity(resource, RESOURCE_IDS[collection], place)
@@ -181,6 +181,12 @@ class Reader:
 
     def _note(self, place: str, sentence: str) -> None:
         self.notes.append(Note(place, sentence))
+
+
+@lru_cache(maxsize=10_000)
+def _is_legal(name: str) -> bool:
+    """Whether 1.0 has a place for a member of this name."""
+    return (bool(_LEGAL.match(name)) and name != "origin") or name == "definitionGroups"
 
 
 _PROTOCOLS = ("HTTP", "AMQP", "MQTT", "KAFKA", "NATS")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,8 +14,11 @@ _TO_SERVICE = {"messagegroups": "definitionGroups", "schemagroups": "schemaGroup
 
 def as_xid(reference: Any) -> Any:
     """A pointer into the same document as an xid in the names of 1.0-rc4; anything else as it is."""
-    if not isinstance(reference, str) or not reference.startswith(("#/", "/")):
-        return reference
+    return _xid_of(reference) if isinstance(reference, str) and reference.startswith(("#/", "/")) else reference
+
+
+@lru_cache(maxsize=10_000)  # many messages refer to few schemas and bases
+def _xid_of(reference: str) -> str:
     steps = list(pointer_steps(reference[1:])) if reference.startswith("#") else reference[1:].split("/")
     steps[0] = _TO_OURS.get(steps[0], steps[0])
     if len(steps) > 2:
@@ -31,6 +35,11 @@ def as_pointer(reference: Any, *, service: bool = False) -> Any:
     """An xid (or a pointer) of this registry as a JSON pointer; anything else as it is."""
     if not isinstance(reference, str) or not reference.startswith(("#/", "/")):
         return reference
+    return _pointer_of(reference, service)
+
+
+@lru_cache(maxsize=10_000)
+def _pointer_of(reference: str, service: bool) -> str:
     steps = as_xid(reference)[1:].split("/")
     if service:
         steps[0] = _TO_SERVICE.get(steps[0], steps[0])

@@ -10,13 +10,19 @@ from postroom.model.pointers import pointer
 
 Tree = dict[str, Any]
 
+_ONLY_OBJECTS = {dict}
+
 Change = Callable[[Tree, str], Tree]
 
 
 def objects(holder: Any, name: str) -> Tree:
-    """The members of a collection that are objects."""
+    """The members of a collection that are objects; not to be changed, for it may be the collection itself."""
     found = holder.get(name) if isinstance(holder, dict) else None
-    return {key: one for key, one in found.items() if isinstance(one, dict)} if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    if set(map(type, found.values())) <= _ONLY_OBJECTS:
+        return found
+    return {key: one for key, one in found.items() if isinstance(one, dict)}
 
 
 def groups(tree: Tree) -> Iterator[tuple[str, str, Tree]]:
@@ -49,6 +55,8 @@ def _step(name: str) -> str:
 
 def renamed(entity: Tree, names: dict[str, str]) -> Tree:
     """An entity with members renamed in place; a name that is taken already keeps its own value."""
+    if entity.keys().isdisjoint(names):
+        return dict(entity)
     return {
         names[name] if name in names and names[name] not in entity else name: value for name, value in entity.items()
     }
