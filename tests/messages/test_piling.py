@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from postroom.catalog import Catalog
 from postroom.messages.bundles import bundle_of, joined
 from postroom.messages.piling import RecordColumns
-from postroom.messages.readers import read_all
+from postroom.messages.readers import LineReader, read_all
 from postroom.settings import Settings
 from tests.messages.test_express import PLAIN, agreed, attributes, data, without_nulls
 
@@ -115,6 +115,15 @@ def test_plain_records_are_taken_together(more: dict[str, Any]) -> None:
     assert taken([line] * 3) == [0, 1, 2]
     assert express.lines.read(line)  # whatever else there is in the headers was learned
     assert express.take(line) is not None
+
+
+def test_what_was_read_before_more_was_learned_is_still_known() -> None:
+    reader = LineReader(("specversion", "type", "datacontenttype"))
+    line = b'{"protocol": "KAFKA", "metadata": {"headers": {"ce_type": "t"}}, "payload": ""}'
+    early = reader.read(line)
+    reader.learn(reader.read_any(line.replace(b"ce_type", b"traceparent")))
+    assert type(early) is not type(reader.read(line))
+    assert reader.plain[type(early)] == reader.protocols[type(early)] == "KAFKA"
 
 
 def test_what_came_before_and_after_a_broken_text_is_read() -> None:

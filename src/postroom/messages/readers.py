@@ -95,17 +95,20 @@ class LineReader:
         self._names = names
         self._others: dict[str, None] = {}
         self.read_any = msgspec.json.Decoder(Line).decode
+        self._wires = {spelling: wire for wire in PROTOCOLS if _can_be_plain(wire) for spelling in wire.spellings}
+        others = [s for wire in PROTOCOLS for s in wire.spellings if s not in self._wires]
+        self._general: dict[Any, str] = {_general_type(spelling): spelling for spelling in others}
+        self.plain: dict[Any, str] = {}
+        """The protocols of plain lines, by their types, those of earlier times included."""
+        self.protocols = dict(self._general)
         self._build()
 
     def _build(self) -> None:
-        wires = {spelling: wire for wire in PROTOCOLS if _can_be_plain(wire) for spelling in wire.spellings}
-        plain = {self._plain_type(wire, spelling): spelling for spelling, wire in wires.items()}
-        others = [s for wire in PROTOCOLS for s in wire.spellings if s not in wires]
-        general = {_general_type(spelling): spelling for spelling in others}
-        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *general)]).decode
-        self.plain: dict[Any, str] = plain
-        """The protocols of plain lines, by their types."""
-        self.protocols: dict[Any, str] = plain | general
+        plain = {self._plain_type(wire, spelling): spelling for spelling, wire in self._wires.items()}
+        # Known before they are read: other threads may be about to ask.
+        self.plain.update(plain)
+        self.protocols.update(plain)
+        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *self._general)]).decode  # noqa: UP007
 
     def learn(self, record: Line) -> None:
         """Look at a record that could be plain, for headers that carry nothing."""
