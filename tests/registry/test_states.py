@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.registry.states import number_after, states_of
+from postroom.registry.states import number_after, states_of, whole
 from tests.registry.conftest import Desk
 
 OVEN = "/messagegroups/ovens/messages/heated"
@@ -12,7 +12,8 @@ OVEN = "/messagegroups/ovens/messages/heated"
 
 def told(desk: Desk, xid: str = OVEN) -> list[tuple[int, str, str]]:
     with desk.store.read() as tx:
-        return [(one.number, one.version.id, one.version.attributes.get("name", "")) for one in states_of(tx, xid)]
+        states = [whole(tx, one) for one in states_of(tx, xid)]
+    return [(one.number, one.version.id, one.version.attributes.get("name", "")) for one in states]
 
 
 @pytest.mark.feature("CAT-003", "CAT-004")
@@ -23,6 +24,16 @@ def test_every_write_makes_a_state(desk: Desk) -> None:
     desk.put(f"{OVEN}/versions/east", {"name": "four"})
     desk.put(f"{OVEN}/versions/1", {"name": "five"})
     assert told(desk) == [(1, "1", "one"), (2, "1", "two"), (3, "1", "two"), (4, "east", "four"), (5, "1", "five")]
+
+
+def test_former_states_are_counted_without_their_bodies(desk: Desk) -> None:
+    for name in ("one", "two", "three"):
+        desk.put(OVEN, {"name": name, "description": "long" * 1000})
+    with desk.store.read() as tx:
+        found = states_of(tx, OVEN)
+        assert [one.version.attributes.get("name") for one in found] == [None, None, "three"]
+        assert [whole(tx, one).version.attributes["name"] for one in found] == ["one", "two", "three"]
+        assert [whole(tx, one).version.modifiedat for one in found] == [one.version.modifiedat for one in found]
 
 
 def test_writes_elsewhere_make_none(desk: Desk) -> None:

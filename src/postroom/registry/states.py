@@ -12,7 +12,10 @@ from postroom.registry.transaction import Transaction
 
 
 class State(msgspec.Struct, frozen=True):
-    """One state: its number, the Version as it was, and the sequence of the change that ended it (0: it lasts)."""
+    """One state: its number, the Version as it was, and the sequence of the change that ended it (0: it lasts).
+
+    Of a Version in a former state there are no attributes and no document here: `whole` reads them.
+    """
 
     number: int
     version: Entity
@@ -35,6 +38,12 @@ def states_of(tx: Transaction, resource_xid: str) -> list[State]:
     )
     found = [*_former(tx.history_below(meta.xid), meta, present), *((0, version) for version in present)]
     return [State(number, version, until) for number, (until, version) in enumerate(found, 1)]
+
+
+def whole(tx: Transaction, state: State) -> State:
+    """A state with all that its Version was."""
+    found = tx.superseded(state.version.xid, state.until - 1) if state.until else None
+    return msgspec.structs.replace(state, version=found[1]) if found is not None else state
 
 
 def number_after(states: list[State], sequence: int) -> int:

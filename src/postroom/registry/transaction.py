@@ -76,7 +76,7 @@ class Transaction(Protocol):
 
     def history_below(self, xid: str) -> list[tuple[int, Entity]]:
         """Superseded bodies of an entity and of everything below it, each after the sequence of the change that
-        superseded it, oldest first.
+        superseded it, oldest first. There may be many: what is below comes without attributes and documents.
         """
 
     def model(self) -> Model:

@@ -10,6 +10,10 @@ import msgspec
 from postroom.registry.entities import Change, Document, Entity
 
 ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
+OUTLINE_COLUMNS = (
+    "xid, epoch, createdat, modifiedat, CASE xid WHEN ? THEN attributes ELSE '{}' END, NULL, NULL, 0, counter"
+)
+"""The same, but only the one entity has attributes, and none a document."""
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 
 Row = tuple[Any, ...]

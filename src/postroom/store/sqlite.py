@@ -23,7 +23,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, change_of, entity_of, entity_values
+from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, OUTLINE_COLUMNS, change_of, entity_of, entity_values
 
 BUSY_SECONDS = 30.0
 NEAR = 20
@@ -175,9 +175,9 @@ class SqliteTransaction:
         return [entity_of(row) for row in self._db.execute(query, (xid,))]
 
     def history_below(self, xid: str) -> list[tuple[int, Entity]]:
-        """Superseded bodies of an entity and of everything below it: two ranges of the primary key."""
-        query = f"SELECT {ENTITY_COLUMNS}, sequence FROM history WHERE xid = ? OR (xid > ? AND xid < ?)"  # noqa: S608
-        rows = self._db.execute(query + " ORDER BY sequence", (xid, f"{xid}/", f"{xid}0"))
+        """Superseded bodies of an entity, and what was below it: two ranges of the primary key."""
+        query = f"SELECT {OUTLINE_COLUMNS}, sequence FROM history WHERE xid = ? OR (xid > ? AND xid < ?)"  # noqa: S608
+        rows = self._db.execute(query + " ORDER BY sequence", (xid, xid, f"{xid}/", f"{xid}0"))
         return [(int(row[-1]), entity_of(row[:-1])) for row in rows]
 
     def model(self) -> Model:

@@ -15,7 +15,7 @@ from postroom.http.messagecatalog.translating import Neighbourhood
 from postroom.http.messagecatalog.visiting import CATALOG, Visit, path_of
 from postroom.registry.authority import find_version, normal_uri, provenance_of, version_uri
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.states import State, states_of
+from postroom.registry.states import State, states_of, whole
 from postroom.registry.transaction import Transaction
 from postroom.registry.trees import required
 
@@ -71,7 +71,7 @@ def find(visit: Visit) -> Version:
     if not (wanted.isascii() and wanted.isdecimal()) or len(wanted) > 18 or not 0 < int(wanted) <= len(found):
         words = f"There are versions 1 to {len(found)}." if found else ""
         raise RegistryProblem("not_found", f"{visit.place.xid}/versions/{wanted}", detail=words)
-    return Version(visit.tx, visit.base, visit.place.xid, found[int(wanted) - 1])
+    return Version(visit.tx, visit.base, visit.place.xid, whole(visit.tx, found[int(wanted) - 1]))
 
 
 def find_by_uri(tx: Transaction, base: str, uri: str) -> Version | None:
@@ -94,7 +94,7 @@ def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> Ver
     states = [
         state for state in states_of(tx, xid) if state.version.xid == version_xid and state.version.epoch == epoch
     ]
-    return Version(tx, base, xid, states[-1]) if states else None
+    return Version(tx, base, xid, whole(tx, states[-1])) if states else None
 
 
 def list_versions(visit: Visit) -> Answer:
