@@ -108,7 +108,7 @@ class LineReader:
         # Known before they are read: other threads may be about to ask.
         self.plain.update(plain)
         self.protocols.update(plain)
-        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *self._general)]).decode  # noqa: UP007
+        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *self._general)]).decode
 
     def learn(self, record: Line) -> None:
         """Look at a record that could be plain, for headers that carry nothing."""
@@ -129,7 +129,7 @@ class LineReader:
         carried = [name for name in self._names if name == name.lower() and name != "datacontenttype"]
         fields: list[Any] = [(name, str, None) for name in (*carried, "datacontenttype")]
         renamed = {name: wire.prefixes[0] + name for name in carried} | {"datacontenttype": _CONTENT_TYPE}
-        for number, name in enumerate(self._others):
+        for number, name in enumerate(tuple(self._others)):
             fields.append((f"_other{number}_", Any, None))
             renamed[f"_other{number}_"] = name
         absent = {name: None for name in self._names if name not in renamed}
