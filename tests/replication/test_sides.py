@@ -181,6 +181,8 @@ def test_another_model_takes_what_it_knows_and_is_not_written_to_again(
         assert any(xid.startswith("/schemagroups") for xid in refused)
         again = pull(there.side, target).outcome
         assert (again.taken, again.deleted) == ([], [])
+        there.bake("cake.baked", group="shops")
+        assert len(pull(there.side, target).state.refused) == len(refused)
         assert {one.why for one in verify(there.side, target)} == {"missing"}
     assert other.version("/messagegroups/ovens/messages/cake.baked")["priority"] == 5
 

@@ -141,7 +141,11 @@ class Pull:
     def _pairs(
         self, groups: Iterable[str], theirs: dict[str, GroupDigest], ours: dict[str, GroupDigest]
     ) -> dict[str, tuple[str, str]]:
-        found = {xid: self._pair(xid, theirs, ours) for xid in groups}
+        """What belongs together; a Group in which something was refused or kept is looked at again."""
+        if self.state.left_out:
+            return {}
+        open_cases = {self.scope.back(group_xid(xid)) for xid in (*self.state.kept, *self.state.refused)}
+        found = {xid: self._pair(xid, theirs, ours) for xid in groups if xid not in open_cases}
         return {xid: pair for xid, pair in found.items() if pair[0] != pair[1] and pair[0] != "?"}
 
     def _compare_groups(self, groups: Sequence[str]) -> None:

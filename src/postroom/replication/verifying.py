@@ -115,6 +115,4 @@ def _is_in_step(xid: str, there: Overview, here: Overview, scope: Scope, state: 
     theirs, ours = there.groups.get(xid), here.groups.get(scope.there(xid))
     if theirs is not None and ours is not None and theirs.digest and theirs.digest == ours.digest:
         return True
-    pair = (theirs.digest if theirs else "", ours.digest if ours else "")
-    # A pair is noted as well when something was refused or kept; then the units have to be looked at.
-    return state.groups.get(xid) == pair and not (state.refused or state.kept or state.left_out)
+    return state.groups.get(xid) == (theirs.digest if theirs else "", ours.digest if ours else "")
