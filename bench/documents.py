@@ -18,6 +18,7 @@ from postroom.catalog import open_catalog
 from postroom.cli.main import execute
 from postroom.documents.dialects.table import DIALECTS
 from postroom.documents.reading import YAML_SUFFIXES, document_files
+from postroom.settings import load_settings
 
 MESSAGES = 10_000
 ROUNDS = 5
@@ -31,9 +32,10 @@ def measure() -> Iterator[Ratio]:
     """All real catalogs, or where they are not there the demo's, and one large document in every dialect."""
     folder, name = (REAL, "100 real catalogs") if REAL.is_dir() else (DEMO, "the demo's catalogs")
     files = list(document_files(folder))
+    settings = load_settings()
     yield ratio(
         f"open and resolve {name} / parse",
-        lambda: cpu_of_each(lambda file: open_catalog(str(file)), files),
+        lambda: cpu_of_each(lambda file: open_catalog(str(file), settings=settings), files),
         lambda: cpu_of_each(_parse, files),
         GOAL,
         ROUNDS,

@@ -16,6 +16,7 @@ from postroom.settings import Settings
 JSON_SUFFIXES = (".json", ".cereg")
 YAML_SUFFIXES = (".yaml", ".yml")
 _MOST_VALUES = 5_000_000
+_CONTAINERS = (dict, list)
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -159,19 +160,21 @@ def _parse_yaml(text: str, path: Path | str) -> Any:
 
 
 def _check_depth(value: Any, limit: int, path: Path | str) -> None:
-    layer = [value]
+    layer = [value] if value.__class__ in _CONTAINERS else []
     seen = 0
     for _ in range(limit):
-        below: list[Any] = []
-        for item in layer:
-            below += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-        # YAML aliases share nodes in memory but count each time here, so that a small file cannot unfold endlessly.
-        seen += len(below)
-        if seen > _MOST_VALUES:
-            raise DocumentRefused(f"it unfolds to more than {_MOST_VALUES:,} values.", place=str(path))
-        layer = [one for one in below if one.__class__ is dict or one.__class__ is list]
         if not layer:
             return
+        # YAML aliases share nodes in memory but count each time here, so that a small file cannot unfold endlessly.
+        seen += sum(map(len, layer))
+        if seen > _MOST_VALUES:
+            raise DocumentRefused(f"it unfolds to more than {_MOST_VALUES:,} values.", place=str(path))
+        layer = [
+            below
+            for item in layer
+            for below in (item.values() if item.__class__ is dict else item)
+            if below.__class__ is dict or below.__class__ is list
+        ]
     raise DocumentRefused(
         f"it is nested deeper than {limit} levels.",
         place=str(path),

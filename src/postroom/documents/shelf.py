@@ -7,6 +7,7 @@ Parts of a file may be in another (`schemaGroupsUrl`), and references may lead t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -67,7 +68,6 @@ class Shelf:
         self.understand = understand
         self.tell = tell
         self.is_folder = path.is_dir()
-        self.root = (path if self.is_folder else path.parent).resolve()
         self.tree: Tree = {}
         self.origins: dict[tuple[str, str], Origin] = {}
         self.members: dict[str, Path] = {}
@@ -75,6 +75,11 @@ class Shelf:
         self.readings: dict[Path, Reading] = {}
         self._parts: dict[tuple[Path, str], Origin] = {}
         self._known: dict[Path, Reading | None] = {}
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder that nothing is read outside of."""
+        return (self.path if self.is_folder else self.path.parent).resolve()
 
     def read(self) -> None:
         """All given files, and the groups they refer to."""

@@ -38,14 +38,8 @@ def losses(tree: Tree, read_back: Tree, dialect: Dialect) -> list[Loss]:
         shape = (steps[0], _ID, steps[2], _ID, *steps[4:]) if steps[2:3] in _COLLECTIONS and len(steps) > 3 else steps
         if shape not in reasons:
             reasons[shape] = dialect.why(pointer(shape)) or _by_name(shape) or f"{dialect.name} has no place for it"
-        found.append(Loss(_pointer(steps), _shown(value), reasons[shape]))
+        found.append(Loss(pointer(steps), _shown(value), reasons[shape]))
     return found
-
-
-def _pointer(steps: Steps) -> str:
-    """As `pointer`, quicker where nothing has to be escaped, which is nearly always."""
-    plain = "/" + "/".join(map(str, steps))
-    return plain if "~" not in plain and plain.count("/") == len(steps) else pointer(steps)
 
 
 def _by_name(steps: tuple[Any, ...]) -> str:
