@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
@@ -29,6 +30,13 @@ _UNKNOWN = frozenset(("datacontenttype", "dataschemaxid", "envelopeoptions", *CO
 _DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
 
 
+@cache
+def _names(identity: str, service: bool) -> dict[str, str]:
+    """What 0.5 calls the members of an entity, told by the name of its id."""
+    names = {identity: "id", **(_SERVICE_NAMES if service else {}), "ancestorid": "ancestor"}
+    return {**names, **OLD_MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+
+
 class Writer:
     """Writes a tree as one of the two."""
 
@@ -52,9 +60,7 @@ class Writer:
         return changed(collection, "", lambda group, _: self._group(kind, group))
 
     def _entity(self, entity: Tree, identity: str) -> Tree:
-        written = renamed(
-            entity, {identity: "id", **(_SERVICE_NAMES if self.service else {}), "ancestorid": "ancestor"}
-        )
+        written = renamed(entity, _names(identity, self.service))
         for name in _UNKNOWN & written.keys():
             del written[name]
         return written
@@ -81,7 +87,7 @@ class Writer:
             if "protocol" in entity:
                 entity = {**entity, "protocol": _spelled("protocol", entity["protocol"])}
             return renamed(entity, _MESSAGE_SELECTORS)
-        written = dict(entity)
+        written = entity
         envelope, protocol = written.pop("envelope", None), written.pop("protocol", None)
         if envelope or protocol:
             written["format"] = envelope or _spelled("protocol", protocol)
@@ -119,7 +125,7 @@ class Writer:
         protocol = message.get("protocol", group.get("protocol"))
         metadata = write_properties(written.pop("envelopemetadata", None))
         options = write_options(protocol, written.pop("protocoloptions", None))
-        written = self._selectors(renamed(written, OLD_MESSAGE_ATTRIBUTES))
+        written = self._selectors(written)
         for name in ("schemaurl", "basemessageurl"):
             if name in written:
                 written[name] = as_pointer(written[name], service=self.service)

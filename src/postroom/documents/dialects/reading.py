@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from postroom.documents.dialects.dialect import Note, Tree
@@ -77,7 +77,7 @@ class Reader:
         if not self.old:
             names = {"id": identity} if "id" in entity and place.endswith(pointer((entity["id"],))) else {}
             return renamed(entity, {**names, "ancestor": "ancestorid"})
-        read = renamed(entity, {"id": identity, **SERVICE_ATTRIBUTES, "ancestor": "ancestorid"})
+        read = renamed(entity, _old_names(identity))
         marker = read.get("type")
         if isinstance(marker, str) and marker in TYPE_MARKERS:
             del read["type"]
@@ -145,7 +145,8 @@ class Reader:
             return {**identity, "meta": {**_object(read.get("meta")), "xref": as_xid(read["uri"])}}
         if "uri" in read and "basemessage" not in read:
             read["basemessage"] = read.pop("uri")
-        read = renamed(read, MESSAGE_ATTRIBUTES)
+        if not self.old:
+            read = renamed(read, MESSAGE_ATTRIBUTES)
         if any(name in message for name in BASE_NAMES) and isinstance(read.get("basemessage"), str):
             read["basemessage"] = as_xid(read["basemessage"])
         if self.old and isinstance(read.get("dataschemauri"), str):
@@ -181,6 +182,13 @@ class Reader:
 
     def _note(self, place: str, sentence: str) -> None:
         self.notes.append(Note(place, sentence))
+
+
+@cache
+def _old_names(identity: str) -> dict[str, str]:
+    """What 1.0 calls the members of a 0.5 entity, told by the name of its id."""
+    names = {"id": identity, **SERVICE_ATTRIBUTES, "ancestor": "ancestorid"}
+    return {**names, **MESSAGE_ATTRIBUTES} if identity == "messageid" else names
 
 
 @lru_cache(maxsize=10_000)
