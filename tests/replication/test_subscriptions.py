@@ -442,6 +442,17 @@ def test_their_size_is_bounded(counter: Counter) -> None:
     assert "too large" in problem["title"]
 
 
+def test_their_size_together_is_bounded(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.replication.subscribing.LARGEST_TOGETHER", 5000)
+    large = {**PLAIN, "filters": [{"exact": {"subject": "x" * 3000}}]}
+    first, second = counter.create(large), counter.create(PLAIN)
+    assert "5000 are the most" in counter.refused(large)["title"]
+    grown = counter.ask("PUT", f"/{second['id']}", large)
+    assert grown.status == 400
+    assert read(counter.ask("GET", f"/{second['id']}")) == second
+    assert counter.ask("PUT", f"/{first['id']}", large).status == 200
+
+
 def test_a_group_type_of_that_name_leaves_the_other_path(counter: Counter) -> None:
     made = counter.create(PLAIN)
     call = Call(method="GET", path=f"/-/subscriptions/{made['id']}", base=BASE)

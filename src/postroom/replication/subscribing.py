@@ -22,6 +22,8 @@ from postroom.settings import Settings
 SUBSCRIPTION, PROGRESS, LETTER = "subscription", "delivery", "deadletter"
 MOST = 1000
 LARGEST = 256 * 1024
+LARGEST_TOGETHER = 8 * 1024 * 1024
+"""All of them are in memory while they are delivered, and take many times as much there."""
 
 _ENCODER = msgspec.json.Encoder()
 _SUBSCRIPTIONS = msgspec.json.Decoder(Subscription)
@@ -40,6 +42,7 @@ def create(tx: Transaction, given: Any, base: str, settings: Settings) -> Subscr
         raise SubscriptionRefused("", f"there are {MOST} subscriptions already, which is the most")
     made = parse_subscription(given, str(uuid.uuid4()), base, settings)
     _check_library(made)
+    _check_size(tx, made)
     put(tx, made)
     put_progress(tx, made.id, Progress(cursor=_start(tx, made), key=secrets.token_urlsafe(24)))
     return made
@@ -65,6 +68,7 @@ def replace(tx: Transaction, subscription_id: str, given: Any, settings: Setting
         raise SubscriptionRefused("/id", f"the id of this subscription is {subscription_id}, and it stays")
     made = parse_subscription(given, subscription_id, before.base, settings, before)
     _check_library(made)
+    _check_size(tx, made)
     put(tx, made)
     progress = read_progress(tx, subscription_id)
     if made.config != before.config and made.config:
@@ -154,10 +158,7 @@ def keep_credential(tx: Transaction, subscription_id: str, before: Credential | 
 
 def put(tx: Transaction, subscription: Subscription) -> None:
     """Write a subscription, its secrets included."""
-    body = _ENCODER.encode(subscription)
-    if len(body) > LARGEST:
-        raise SubscriptionRefused("", f"a subscription of {len(body)} bytes is too large, {LARGEST} are the most")
-    tx.put_record(SUBSCRIPTION, subscription.id, body)
+    tx.put_record(SUBSCRIPTION, subscription.id, _ENCODER.encode(subscription))
 
 
 def _resumed(progress: Progress) -> Progress:
@@ -183,6 +184,16 @@ def _cursor(tx: Transaction, after: str, pointer: str) -> str:
         raise SubscriptionRefused(pointer, str(error).rstrip(".")) from None
     newest = tx.last_change()
     return after if after != LAST else (newest.mark if newest else "")
+
+
+def _check_size(tx: Transaction, made: Subscription) -> None:
+    size = len(_ENCODER.encode(made))
+    if size > LARGEST:
+        raise SubscriptionRefused("", f"a subscription of {size} bytes is too large, {LARGEST} are the most")
+    others = sum(len(body) for found, body in tx.records(SUBSCRIPTION) if found != made.id)
+    if others + size > LARGEST_TOGETHER:
+        sentence = f"with this one the subscriptions have {others + size} bytes, {LARGEST_TOGETHER} are the most"
+        raise SubscriptionRefused("", sentence)
 
 
 def _check_library(made: Subscription) -> None:
