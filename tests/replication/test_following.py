@@ -104,9 +104,9 @@ def test_a_change_that_came_by_a_link_is_not_sent_back(kitchens: list[Kitchen]) 
         with followed(anna.side, there, "there") as to_bert, followed(bert.side, back, "back") as to_anna:
             until(lambda: bool(to_bert) and bool(to_anna))
             anna.bake()
-            until(lambda: len(to_bert) == 2 and len(to_anna) == 2)
+            until(lambda: len(to_bert) >= 2 and len(to_anna) >= 2)
             anna.bake("cake.baked")
-            until(lambda: len(to_bert) == 3 and len(to_anna) == 3)
+            until(lambda: len(to_bert) >= 3 and len(to_anna) >= 3)
             assert not any(report.outcome.taken or report.outcome.kept for report in to_anna)
     assert verify(anna.side, bert.side) == []
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from postroom.errors import SourceChanged
@@ -184,3 +185,53 @@ def test_a_pull_that_is_cut_off_anywhere_is_completed_by_the_next(
     pull(there.side, here.side)
     assert verify(there.side, here.side) == []
     assert pull(there.side, here.side).unchanged
+
+
+LIBRARY = {
+    "groups": {
+        "shelves": {
+            "singular": "shelf",
+            "resources": {"books": {"singular": "book", "maxversions": 0}, "notes": {"singular": "note"}},
+        }
+    }
+}
+
+
+def test_any_model_is_copied_with_documents_of_any_kind(tmp_path: Path) -> None:
+    one, other = (Kitchen(tmp_path, name, "none") for name in ("one", "other"))
+    for kitchen in (one, other):
+        kitchen.put("/", {"modelsource": LIBRARY}, patch=True)
+    one.put("/shelves/a/books/b/versions/v1", {"bookbase64": "AP8=", "contenttype": "image/png"})
+    one.put("/shelves/a/books/b/versions/v2", {"book": {"title": "Bread"}})
+    one.put("/shelves/a/books/c", {"bookurl": "https://books.example/c"})
+    one.put("/shelves/a/notes/n", {"note": "half an hour"})
+    one.put("/shelves/a/notes/empty", {"labels": {"kind": "empty"}})
+    assert len(pull(one.side, other.side).outcome.taken) == 5
+    assert verify(one.side, other.side) == []
+    with served(one) as url:
+        plain = open_source(url, Settings(), plain=True)
+        assert verify(plain, other.side) == []
+    with one.store.read() as theirs, other.store.read() as ours:
+        for entity in theirs.below("/shelves"):
+            copy = ours.entity(entity.xid)
+            assert copy is not None
+            assert copy.document == entity.document
+
+
+def test_what_was_refused_is_tried_again_when_the_rest_is_there(here: Kitchen, there: Kitchen) -> None:
+    apply, refused = here.side.apply, []
+
+    def picky(batch: Batch) -> Outcome:
+        early = [unit for unit in batch.units if unit.xid.endswith("bread.baked") and not refused]
+        if not early:
+            return apply(batch)
+        refused.append(early[0].xid)
+        outcome = apply(msgspec.structs.replace(batch, units=tuple(u for u in batch.units if u not in early)))
+        outcome.refused[refused[0]] = "it misses something"
+        return outcome
+
+    here.side.apply = picky  # type: ignore[method-assign]
+    report = pull(there.side, here.side)
+    assert refused
+    assert (report.outcome.refused, report.state.refused) == ({}, {})
+    assert verify(there.side, here.side) == []

@@ -115,11 +115,23 @@ class Pull:
         for some in portions([xid for xid in groups if not self._is_in_step(xid, theirs, ours)], theirs):
             self._compare_groups(some)
         self._batch.flush(None)
+        self._retry()
         here = self._overview(self.target)
         self.state.groups = self._pairs(groups, theirs, here.groups)
         self.state.digest, self.state.cursor, self.state.mine = there.digest, there.cursor, fingerprint(here)
         self.state.at = timestamp()
         self._batch.flush(self.state)
+
+    def _retry(self) -> None:
+        """Try again what was refused, as long as that helps: it may have missed something that came after it."""
+        outcome = self.report.outcome
+        while outcome.refused:
+            before, outcome.refused, self.state.refused, self.state.left_out = outcome.refused, {}, {}, 0
+            for unit in self._units([self.scope.back(xid) for xid in before]):
+                self._batch.add(unit)
+            self._batch.flush(None)
+            if len(outcome.refused) >= len(before):
+                return
 
     def _is_ours(self, xid: str) -> bool:
         """Whether a Group of the target may hold what came by this link."""
