@@ -163,7 +163,7 @@ def test_a_worker_that_cannot_start_ends_the_service(tmp_path: Path) -> None:
             file.unlink()
         database.write_bytes(b"this is no database" * 100)
         os.kill(_workers(process.pid)[0], signal.SIGKILL)
-        assert process.wait(60) == 3
+        assert process.wait(180) == 3
 
 
 def test_workers_log_like_their_parent(tmp_path: Path) -> None:
