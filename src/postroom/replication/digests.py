@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -107,7 +107,6 @@ def index_of(store: Store) -> DigestIndex:
         return _INDEXES.setdefault(store, DigestIndex())
 
 
-def root_digest(groups: Mapping[str, GroupDigest], xids: Iterable[str] = ()) -> str:
-    """One digest of all Groups, or of some."""
-    chosen = set(xids) or groups.keys()
-    return combined({xid: group.digest for xid, group in groups.items() if xid in chosen})
+def root_digest(groups: Mapping[str, GroupDigest]) -> str:
+    """One digest of all Groups."""
+    return combined({xid: group.digest for xid, group in groups.items()})

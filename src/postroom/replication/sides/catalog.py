@@ -10,7 +10,8 @@ from postroom.documents.dialects.catalog import DIALECT
 from postroom.documents.dialects.catalog_sections import format_of
 from postroom.errors import ServiceRefused
 from postroom.registry.authority import version_uri
-from postroom.replication.applying import Outcome, uri_of
+from postroom.replication.applying import Outcome
+from postroom.replication.arriving import uri_of
 from postroom.replication.scopes import Scope
 from postroom.replication.sides.client import Reply, problem_in
 from postroom.replication.sides.plain_target import PlainTarget

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
@@ -169,8 +169,3 @@ def _object(value: Any, name: str) -> Tree:
     if not isinstance(value, dict):
         raise ServiceRefused("it answers something that is no registry.", place=name)
     return value
-
-
-def host_of(url: str) -> str:
-    """The host of an address, with its port if it names one."""
-    return urlsplit(url).netloc.rpartition("@")[2]

@@ -8,7 +8,8 @@ from itertools import groupby
 import msgspec
 
 from postroom.errors import ServiceRefused
-from postroom.replication.applying import Batch, Outcome, with_versions_named
+from postroom.replication.applying import Batch, Outcome
+from postroom.replication.arriving import with_versions_named
 from postroom.replication.deciding import decide, decide_gone, stamp_after
 from postroom.replication.origins import Origin
 from postroom.replication.sides.client import Client, problem_in
