@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -168,3 +169,22 @@ def test_a_group_goes_with_all_that_came_with_it(kitchens: list[Kitchen]) -> Non
         until(lambda: list(bert.show("/messagegroups")) == ["ovens"])
     assert list(bert.show("/messagegroups/ovens/messages")) == ["own.news"]
     assert verify(anna.side, bert.side) == []
+
+
+def test_a_source_that_was_restored_is_compared_and_followed_back(kitchens: list[Kitchen], tmp_path: Path) -> None:
+    anna, bert = kitchens
+    anna.bake(description="old")
+    anna.store.close()
+    shutil.copytree(tmp_path, tmp_path.with_name("backup"))
+    anna = Kitchen(tmp_path, "anna")
+    anna.bake(description="new")
+    list(Following(anna.side, bert.side, Link(id="link")).pending())
+    assert bert.version(BREAD)["description"] == "new"
+    restored = Kitchen(tmp_path.with_name("backup"), "anna")
+    for number in range(3):  # its log is now longer than the one that the cursor was given for
+        restored.bake("cake.baked", description=str(number))
+    with served(restored) as url, followed(open_source(url, Settings()), bert.side) as reports:
+        until(lambda: any(BREAD in report.outcome.taken for report in reports))
+    assert read_state(bert.side.state("link")).resyncs == 1
+    assert bert.version(BREAD)["description"] == "old"
+    assert verify(restored.side, bert.side) == []
