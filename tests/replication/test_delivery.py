@@ -750,6 +750,21 @@ def test_a_host_that_is_no_longer_allowed(office: Office, receiver: Receiver) ->
     assert receiver.asked == []
 
 
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("filters", [{"exact": {}}]), ("filters", [{"sql": "1 +"}]), ("protocolsettings", {"method": "BREW"})],
+)
+def test_a_subscription_that_is_no_longer_understood_holds_up_no_other(
+    office: Office, receiver: Receiver, member: str, value: Any
+) -> None:
+    first, second = office.subscribe(receiver.url), office.subscribe(receiver.url)
+    with office.store.write() as tx:
+        subscribing.put(tx, msgspec.structs.replace(subscribing.read(tx, first), **{member: value}))
+    office.group("ovens")
+    assert "cannot be used any more" in office.wait_for(first, "dead").error
+    wait_until(lambda: office.progress(second).delivered == 1)
+
+
 def test_one_dispatcher_at_a_time(tmp_path: Path, receiver: Receiver) -> None:
     first, second = Office(tmp_path), Office(tmp_path)
     try:

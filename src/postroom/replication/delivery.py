@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
-from postroom.replication.filters import Filter
+from postroom.replication.filters import Filter, FilterRefused
 from postroom.replication.progress import STOPPED, Policy, Progress
 from postroom.replication.sinks.sink import DeliveryFailed, Event, Sink
 from postroom.replication.subscriptions import Subscription
@@ -53,7 +53,7 @@ class Delivery:
         self._note = note
         self._policy = policy
         self._stopping = stopping
-        self._wants: Filter = subscription.wanted()
+        self._wants: Filter | None = None
         self._noted = progress
         self._noted_at = time.monotonic()
         self._event: Event | None = None
@@ -124,7 +124,7 @@ class Delivery:
         """Send what is wanted of a change's events; False when the sink's rate leaves no time for another one now."""
         for number in range(self.progress.settled, len(events)):
             event = events[number]
-            if self._wants(event):
+            if self._wanted(event):
                 if not self._is_due():
                     return False
                 self._event = event
@@ -133,6 +133,14 @@ class Delivery:
                 self._count()
             self.progress = msgspec.structs.replace(self.progress, settled=number + 1)
         return True
+
+    def _wanted(self, event: Event) -> bool:
+        if self._wants is None:
+            try:
+                self._wants = self.subscription.wanted()
+            except FilterRefused as refusal:
+                raise DeliveryFailed(f"the filters cannot be used any more: {refusal}", "refused") from None
+        return self._wants(event)
 
     def _is_due(self) -> bool:
         """Whether the next event may be sent; a short while is waited for."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 
+import msgspec
+
 from postroom.replication.sinks.addresses import SinkRefused, Target
 from postroom.replication.sinks.amqp import AmqpSink
 from postroom.replication.sinks.http import HttpSink
@@ -49,6 +51,9 @@ def open_sink(subscription: Subscription, settings: Settings, keep: Keep) -> Sin
         raise DeliveryFailed(str(refusal), "refused") from None
     if lacking := missing_library(subscription.protocol):
         raise DeliveryFailed(lacking, "refused")
-    if subscription.protocol == "HTTP":
-        return HttpSink(subscription, target, settings, keep)
-    return SINKS[subscription.protocol](subscription, target, settings)
+    try:
+        if subscription.protocol == "HTTP":
+            return HttpSink(subscription, target, settings, keep)
+        return SINKS[subscription.protocol](subscription, target, settings)
+    except msgspec.ValidationError as error:
+        raise DeliveryFailed(f"the protocolsettings cannot be used any more: {error}", "refused") from None
