@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -94,8 +93,10 @@ def _report(lost: tuple[Loss, ...], dialect: str) -> Iterator[str]:
     if not lost:
         return
     yield f"{dialect} cannot carry {len(lost):,} {'member' if len(lost) == 1 else 'members'}:"
-    for why, losses in groupby(sorted(lost, key=lambda loss: loss.why), key=lambda loss: loss.why):
-        listed = list(losses)
+    by_reason: dict[str, list[Loss]] = {}
+    for loss in lost:
+        by_reason.setdefault(loss.why, []).append(loss)
+    for why, listed in sorted(by_reason.items()):
         yield f"  {why} ({len(listed):,})"
         for loss in listed[:SHOWN_OF_A_KIND]:
             yield f"    {loss.place}: {loss.what}"

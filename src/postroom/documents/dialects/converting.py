@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from postroom.documents.dialects.detecting import dialect_of
-from postroom.documents.dialects.dialect import Loss, Note, Tree
-from postroom.documents.dialects.extras import gathered, put_back, with_extras, without_extras
+from postroom.documents.dialects.dialect import Dialect, Loss, Note, Tree
+from postroom.documents.dialects.extras import gathered, put_back, their_name, with_extras, without_extras
 from postroom.documents.dialects.losses import losses
 from postroom.documents.dialects.rc import RC4
 from postroom.documents.dialects.table import DIALECTS
+from postroom.documents.dialects.walking import objects
 
 FOREIGN = ("0.5-message", "0.5-service", "catalog")
 
@@ -53,7 +54,19 @@ def write_tree(tree: Tree, name: str, *, extras: bool = True) -> Writing:
     tree = gathered(tree, dialect) if extras else tree
     plain = without_extras(tree, name if extras else "")
     document = dialect.from_rc4(plain)
-    lost = [] if dialect is RC4 else losses(plain, dialect.to_rc4(document)[0], dialect)
+    lost = [] if dialect is RC4 else losses(plain, dialect.to_rc4(_of_the_tree(document, plain, dialect))[0], dialect)
     if extras:
         document = put_back(document, tree, dialect)
     return Writing(document, tuple(lost))
+
+
+def _of_the_tree(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
+    """The document without messages that the tree does not have: aspects that became definitions of their own."""
+    groups_named, messages_named = (their_name(kind, dialect) for kind in ("messagegroups", "messages"))
+    pruned = {}
+    for name, group in objects(document, groups_named).items():
+        known = objects(objects(tree, "messagegroups").get(name), "messages")
+        written = objects(group, messages_named)
+        if len(written) > len(known):
+            pruned[name] = {**group, messages_named: {one: written[one] for one in written if one in known}}
+    return {**document, groups_named: {**document[groups_named], **pruned}} if pruned else document

@@ -21,7 +21,7 @@ _NOTHING: Any = object()
 
 def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     """The tree of a document, with all that writing it again would not give."""
-    theirs = {kind: _theirs(kind, dialect) for kind in KINDS}
+    theirs = {kind: their_name(kind, dialect) for kind in KINDS}
     ours = {name: kind for kind, name in theirs.items()}
     found: dict[tuple[str, str], list[Tree]] = {}
     groups = {kind: objects(tree, kind) for kind in KINDS}
@@ -49,7 +49,7 @@ def gathered(tree: Tree, dialect: Dialect) -> Tree:
     """The tree with the extras that resources keep themselves (a service writes them so) beside their group."""
     moved = dict(tree)
     for kind in KINDS:
-        theirs = _theirs(RESOURCES[kind], dialect)
+        theirs = their_name(RESOURCES[kind], dialect)
         for name, group in objects(tree, kind).items():
             found = list(_kept_below(objects(group, RESOURCES[kind]), (theirs,), dialect.name))
             if found:
@@ -70,7 +70,7 @@ def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     """A written document with the extras that its tree keeps for this dialect."""
     document = dict(document)
     for kind in KINDS:
-        theirs = _theirs(kind, dialect)
+        theirs = their_name(kind, dialect)
         written = dict(objects(document, theirs))
         for name, group in objects(tree, kind).items():
             mine = [extra for extra in _extras(group) if extra.get("dialect") == dialect.name]
@@ -109,7 +109,8 @@ def without_extras(tree: Tree, dialect: str = "") -> Tree:
     return plain
 
 
-def _theirs(kind: str, dialect: Dialect) -> str:
+def their_name(kind: str, dialect: Dialect) -> str:
+    """What a dialect calls a collection."""
     return next((theirs for theirs, ours in dialect.collections.items() if ours == kind), kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ Steps = tuple[Any, ...]
 
 _NOTHING: Any = object()
 _SHOWN = 60
+_SCALARS = (str, bool, int)
 _LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
 _TAKEN = frozenset(
     ("id", "version", "versionid", "type", "origin", "docs", "tags", "uri", "format", "binding", "metadata", "message")
@@ -113,5 +115,14 @@ def _same(given: Any, back: Any, name: str) -> bool:
 
 
 def _shown(value: Any) -> str:
+    return _shown_scalar(value) if value.__class__ in _SCALARS else _encoded(value)
+
+
+@lru_cache(maxsize=10_000, typed=True)  # the same few types, flags and formats are lost again and again
+def _shown_scalar(value: Any) -> str:
+    return _encoded(value)
+
+
+def _encoded(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
