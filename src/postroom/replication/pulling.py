@@ -76,6 +76,7 @@ class Pull:
                 self._batch.add(unit)
         self._batch.drop(self.scope.there(xid) for xid in wanted if xid not in found)
         self.state.cursor, self.state.at = cursor, timestamp()
+        self.state.groups = {}  # what belonged together has changed, and a state that is written often has to be small
         self._batch.flush(self.state)
         if self.report.outcome.kept or self.report.outcome.refused:
             self._batch.flush(self.state)
