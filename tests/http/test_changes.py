@@ -165,6 +165,20 @@ def test_an_audit_has_the_values(desk: Desk) -> None:
     assert page["changes"][1]["epoch"] == 2
 
 
+def test_an_audit_of_large_values_has_more_pages(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.http.changes.AUDITED_BYTES", 2000)
+    names = [letter * 1500 for letter in "abcd"]
+    for name in names:
+        desk.ask("PUT", OVENS, {"name": name})
+    found, path = [], f"/changes?xid={OVENS}&values"
+    while path:
+        page = desk.ask("GET", path).json
+        assert 1 <= len(page["changes"]) <= 2
+        found += [entry["values"]["name"]["new"] for entry in page["changes"]]
+        path = f"/changes?xid={OVENS}&values&after={page['cursor']}" if page["more"] else ""
+    assert found == names
+
+
 def test_a_trusted_proxy_says_who_it_was_and_nobody_else(store: Store) -> None:
     settings = Settings(actor_header="X-Forwarded-User", trusted_proxies=("10.0.0.7",))
     desk = Desk(create_app(store, settings))

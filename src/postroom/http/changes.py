@@ -12,9 +12,10 @@ import msgspec
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
 from postroom.http.calls import Answer, Call, Piece
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.audit import entry_of
+from postroom.registry.transaction import Transaction
+from postroom.replication.audit import Entry, entry_of
 from postroom.replication.events import Event, catalog_events_of, events_of
-from postroom.replication.feed import MOST_CHANGES, logged_xid, page_of
+from postroom.replication.feed import MOST_CHANGES, Page, logged_xid, page_of
 from postroom.replication.readers import note_reader
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -24,6 +25,8 @@ XREGISTRY, MESSAGECATALOG = "xregistry", "messagecatalog"
 METHODS = "GET, HEAD, OPTIONS"
 STREAM_TYPE = "text/event-stream"
 USUAL, MOST_AUDITED, MOST_STREAMED = 1000, 1000, 1000
+AUDITED_BYTES = 8 * 1024 * 1024
+"""No further values are put into a page that has so many."""
 RETRY_MS = 2000
 STATUS: dict[type[PostroomError], int] = {CursorBroken: 400, CursorForeign: 409, CursorTooOld: 410}
 STREAM_HEADERS = {"Content-Type": STREAM_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -90,7 +93,7 @@ def _page(call: Call, question: Question, store: Store, settings: Settings) -> A
         page = page_of(tx, question.after, question.limit, question.xid)
         shown: dict[str, Any] = {}
         if question.values:
-            shown["changes"] = [entry_of(tx, change) for change in page.changes]
+            shown["changes"], page = _audited(tx, page)
         else:
             names = settings.changes_name_attributes
             shown["events"] = [one for _, one in question.events(tx, page.changes, _root(call), names=names)]
@@ -100,6 +103,18 @@ def _page(call: Call, question: Question, store: Store, settings: Settings) -> A
         query = urlencode([("after", page.cursor), *kept], quote_via=quote)
         headers["Link"] = f"<{call.base}?{query}>;rel=next"
     return Answer(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
+
+
+def _audited(tx: Transaction, page: Page) -> tuple[list[Entry], Page]:
+    """The entries of a page, and the page as far as they go: values may be as large as requests are."""
+    entries: list[Entry] = []
+    size = 0
+    for change in page.changes:
+        entries.append(entry_of(tx, change))
+        size += len(msgspec.json.encode(entries[-1]))
+        if size > AUDITED_BYTES and len(entries) < len(page.changes):
+            return entries, Page(page.changes[: len(entries)], change.mark, more=True)
+    return entries, page
 
 
 def _followed(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
