@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import httpx
 import pytest
 
 from postroom.cli.main import execute
+from postroom.errors import ServiceUnreachable
 from postroom.replication import following
+from postroom.replication.links import Link, read_state
+from postroom.replication.pulling import Pull
+from postroom.replication.scopes import Scope
+from postroom.replication.sides.opening import open_source
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify
 
@@ -40,6 +46,29 @@ def test_a_link_brings_changes_as_long_as_the_service_runs(kitchens: list[Kitche
         assert httpx.get(f"{place}{LINKS}").json() == {}
     assert bert.version(BREAD)["authority"] == f"{source}/messagecatalog"
     assert verify(anna.side, bert.side, "partner") == []
+
+
+def test_a_service_does_not_wait_for_the_next_change_when_it_stops(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    with served(anna) as source:
+        side = open_source(source, Settings())
+        Pull(side, bert.side, Link(id="link")).by_difference()
+        heard: list[object] = []
+
+        def listen() -> None:
+            try:
+                while True:
+                    side.changes(read_state(bert.side.state("link")).cursor, Scope(), 10)
+                    heard.append("a sign of life")
+            except ServiceUnreachable as error:
+                heard.append(error)
+
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        until(lambda: side.requests == 2)
+        until(lambda: heard != [])
+        side.close()
+        until(lambda: not thread.is_alive())
 
 
 def test_a_link_that_waits_says_why(kitchens: list[Kitchen], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from urllib.parse import urlencode
 
 import httpx
@@ -58,6 +59,7 @@ class Listening:
         self.name = client.name
         self._rest = b""
         self._stack = ExitStack()
+        self._socket: socket.socket | None = None
         self._chunks = self._open(client)
 
     def next(self) -> Changes | None:
@@ -82,7 +84,10 @@ class Listening:
         return _changes(subjects, self.cursor)
 
     def close(self) -> None:
-        """End the request."""
+        """End the request, also for a thread that waits for its next piece: closing alone would not wake it."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._stack.close()
 
     def _open(self, client: Client) -> Iterator[bytes]:
@@ -93,6 +98,7 @@ class Listening:
         if answer.status_code != 200 or "text/event-stream" not in answer.headers.get("content-type", ""):
             self.close()
             raise ServiceRefused(f"{CHANGES} answers {answer.status_code}, no stream.", place=client.name)
+        self._socket = answer.extensions["network_stream"].get_extra_info("socket")
         return answer.iter_bytes()
 
 

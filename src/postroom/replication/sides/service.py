@@ -62,6 +62,8 @@ class ServiceSide:
 
     def close(self) -> None:
         """Close the connections."""
+        if self._known is not None:
+            self._known.close()
         self._client.close()
 
     def _side(self) -> PostroomSide | PlainSide:
