@@ -59,6 +59,8 @@ def gathered(tree: Tree, dialect: Dialect) -> Tree:
 
 def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Iterator[Tree]:
     for name, entity in collection.items():
+        if ATTRIBUTE not in entity and "versions" not in entity:
+            continue
         steps = (*above, name)
         yield from _kept_below(objects(entity, "versions"), (*steps, "versions"), dialect)
         for extra in _extras(entity):

@@ -130,7 +130,8 @@ class Writer:
             if name in written:
                 written[name] = as_pointer(written[name], service=self.service)
         if not self.service:
-            return _present({**written, "metadata": metadata, "message": options})
+            written |= {"metadata": metadata, "message": options}
+            return _present(written)
         if isinstance(metadata, dict):
             written["metadata"] = {"attributes": metadata}
         elif options is not None:

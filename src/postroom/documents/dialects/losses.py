@@ -25,7 +25,7 @@ _TAKEN = frozenset(
     ("id", "version", "versionid", "type", "origin", "docs", "tags", "uri", "format", "binding", "metadata", "message")
 ) | frozenset(("schema", "schemaurl", "schemaformat", "config", "xref", "readonly", "defaultversionid"))
 _ID = "x"
-_COLLECTIONS = (("messages",), ("schemas",))
+_COLLECTIONS = ("messages", "schemas")
 _MARKERS = ("specversion", "$schema")
 
 
@@ -37,9 +37,10 @@ def losses(tree: Tree, read_back: Tree, dialect: Dialect) -> list[Loss]:
     found = []
     for steps, value in missing:
         # The ids on the way have nothing to do with the reason.
-        shape = (steps[0], _ID, steps[2], _ID, *steps[4:]) if steps[2:3] in _COLLECTIONS and len(steps) > 3 else steps
+        shape = (None, steps[0], *steps[4:]) if len(steps) > 4 and steps[2] in _COLLECTIONS else steps
         if shape not in reasons:
-            reasons[shape] = dialect.why(pointer(shape)) or _by_name(shape) or f"{dialect.name} has no place for it"
+            place = (steps[0], _ID, steps[2], _ID, *steps[4:]) if shape is not steps else steps
+            reasons[shape] = dialect.why(pointer(place)) or _by_name(place) or f"{dialect.name} has no place for it"
         found.append(Loss(pointer(steps), _shown(value), reasons[shape]))
     return found
 
