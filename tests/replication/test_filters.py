@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from postroom.replication.cesql.parsing import LONGEST
 from postroom.replication.filters import DEEPEST, MOST, MOST_EXPRESSIONS, FilterRefused, parse_filters
 
 EVENT = {
@@ -123,6 +124,13 @@ def test_their_number_is_bounded() -> None:
     parse_filters([{"all": [GOOD] * (MOST - 1)}])
     with pytest.raises(FilterRefused, match="more than"):
         parse_filters([{"all": [GOOD] * MOST}])
+
+
+def test_the_length_of_all_expressions_is_bounded() -> None:
+    half = {"sql": "TRUE".ljust(LONGEST // 2)}
+    parse_filters([half, {"any": [half]}])
+    with pytest.raises(FilterRefused, match=f"more than {LONGEST} characters together"):
+        parse_filters([half, {"any": [half]}, {"sql": "TRUE"}])
 
 
 def test_the_number_of_expressions_is_bounded() -> None:

@@ -10,7 +10,7 @@ from postroom.protocols.cloudevents import header_text
 from postroom.replication.cesql.evaluating import BODY, passes
 from postroom.replication.cesql.failures import ExpressionRefused
 from postroom.replication.cesql.nodes import Node
-from postroom.replication.cesql.parsing import parse_expression
+from postroom.replication.cesql.parsing import LONGEST, parse_expression
 
 Filter = Callable[[Mapping[str, Any]], bool]
 
@@ -43,11 +43,15 @@ class _Reader:
     def __init__(self) -> None:
         self._left = MOST
         self._expressions = MOST_EXPRESSIONS
+        self._characters = LONGEST
 
     def expression(self, text: str, pointer: str) -> Node:
         self._expressions -= 1
         if self._expressions < 0:
             raise FilterRefused(pointer, f"there are more than {MOST_EXPRESSIONS} expressions")
+        self._characters -= len(text)
+        if self._characters < 0:
+            raise FilterRefused(pointer, f"the expressions have more than {LONGEST} characters together")
         try:
             return parse_expression(text)
         except ExpressionRefused as refusal:
