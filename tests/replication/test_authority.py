@@ -232,13 +232,13 @@ def test_a_home_that_was_restored_from_a_backup_is_followed_back(kitchens: list[
     anna, bert, cleo = kitchens
     anna.bake(description="old")
     anna.store.close()
-    shutil.copytree(tmp_path, tmp_path.with_name("backup"))
+    shutil.copytree(tmp_path, tmp_path.with_name(tmp_path.name + "-backup"))
     anna = Kitchen(tmp_path, "anna")
     anna.bake(description="new")
     anna.bake("cake.baked")
     pull(anna.side, bert.side, "to bert")
     pull(bert.side, cleo.side, "to cleo")
-    restored = Kitchen(tmp_path.with_name("backup"), "anna")
+    restored = Kitchen(tmp_path.with_name(tmp_path.name + "-backup"), "anna")
     pull(restored.side, bert.side, "to bert")
     pull(bert.side, cleo.side, "to cleo")
     for copy in (bert, cleo):

@@ -175,12 +175,12 @@ def test_a_source_that_was_restored_is_compared_and_followed_back(kitchens: list
     anna, bert = kitchens
     anna.bake(description="old")
     anna.store.close()
-    shutil.copytree(tmp_path, tmp_path.with_name("backup"))
+    shutil.copytree(tmp_path, tmp_path.with_name(tmp_path.name + "-backup"))
     anna = Kitchen(tmp_path, "anna")
     anna.bake(description="new")
     list(Following(anna.side, bert.side, Link(id="link")).pending())
     assert bert.version(BREAD)["description"] == "new"
-    restored = Kitchen(tmp_path.with_name("backup"), "anna")
+    restored = Kitchen(tmp_path.with_name(tmp_path.name + "-backup"), "anna")
     for number in range(3):  # its log is now longer than the one that the cursor was given for
         restored.bake("cake.baked", description=str(number))
     with served(restored) as url, followed(open_source(url, Settings()), bert.side) as reports:
