@@ -1,8 +1,11 @@
+import os
+
 import pytest
 
 import postroom
 from postroom.catalog import Catalog, open_catalog
 from postroom.errors import DefinitionRefused, DocumentRefused, MessageUnknown
+from postroom.messages.making import AUTO
 
 
 def test_the_public_surface() -> None:
@@ -96,3 +99,22 @@ def test_ids_that_several_messages_have_need_the_xid() -> None:
 def test_the_digest_names_the_definitions(demo_catalog: Catalog) -> None:
     assert open_catalog("demo/catalog").digest == demo_catalog.digest
     assert demo_catalog.for_endpoint("fleet.kafka").digest != demo_catalog.digest
+
+
+def test_processes_that_were_forked_make_different_ids(demo_catalog: Catalog) -> None:
+    template = demo_catalog.message("station.offline")
+
+    def made() -> str:
+        record = template.make(depot="oslo", station="S07", data=AUTO, protocol="MQTT/5.0")
+        (found,) = (each["value"] for each in record["metadata"]["user_properties"] if each["name"] == "id")
+        return str(found)
+
+    made()
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        os.write(writing, made().encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    with os.fdopen(reading) as theirs:
+        assert theirs.read() != made()

@@ -36,7 +36,6 @@ class MessageTemplate:
     def __init__(self, maker: Maker) -> None:
         self.maker = maker
         self.definition = maker.definition
-        self._rng = random.Random()  # noqa: S311 - sample data, no secrets
 
     def make(
         self,
@@ -54,7 +53,7 @@ class MessageTemplate:
         Placeholders are given by name, or in a mapping where a name is taken (`data`, `mode`, …).
         """
         variables = {**(values or {}), **more}
-        rng = self._rng if seed is None else random.Random(seed)  # noqa: S311 - sample data, no secrets
+        rng = None if seed is None else random.Random(seed)  # noqa: S311 - sample data, no secrets
         return render_record(self.maker.make(variables, data, protocol=protocol, mode=mode, rng=rng))
 
 
