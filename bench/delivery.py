@@ -80,7 +80,7 @@ def _deliver(store: Store, subscription: Subscription) -> None:
     desk = Desk(store)
     delivery = Delivery(subscription, Progress(cursor=""), desk.batch, desk.note, Policy(), threading.Event())
     while delivery.progress.delivered < EVENTS:
-        delivery.work(lambda wanted: open_sink(wanted, SETTINGS, lambda _: None), "")
+        delivery.work(lambda wanted: open_sink(wanted, SETTINGS, lambda *_: None), "")
         assert not delivery.progress.error, delivery.progress.error
     delivery.close()
 
