@@ -105,3 +105,48 @@ def test_parts_are_named_in_any_case(tmp_path: Path, member: str) -> None:
     part = "messagegroups" if member.islower() else "definitionGroups"
     write(tmp_path, main={member: "groups.cereg", "endpoints": {}}, groups={part: {"ovens": {}}})
     assert "ovens" in read_catalog(tmp_path / "main.cereg", SETTINGS).tree["messagegroups"]
+
+
+LOAF = {"type": "record", "name": "Loaf", "fields": [{"name": "grams", "type": "int"}]}
+
+
+def bakery(**versions: str) -> Any:
+    """A schema of the bakery with versions in files."""
+    listed = {name: {"format": "Avro/1.11", "schemaurl": address} for name, address in versions.items()}
+    return {"schemagroups": {"bread": {"schemas": {"loaf": {"versions": listed}}}}, "messagegroups": {}}
+
+
+def versions_of(path: Path) -> Any:
+    return read_catalog(path, SETTINGS).tree["schemagroups"]["bread"]["schemas"]["loaf"]["versions"]
+
+
+def test_schemas_in_files_of_their_own_are_read(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "loaf.avsc").write_text(json.dumps(LOAF))
+    (tmp_path / "schemas" / "loaf v2.proto").write_text('syntax = "proto3";')
+    (tmp_path / "schemas" / "loaf.bin").write_bytes(b"\xff\xfe")
+    document = bakery(v1="schemas/loaf.avsc", v2="./schemas/loaf%20v2.proto", v3="schemas/loaf.bin")
+    (tmp_path / "bakery.xreg.json").write_text(json.dumps(document))
+    for source in (tmp_path, tmp_path / "bakery.xreg.json"):
+        found = versions_of(source)
+        assert found["v1"] == {"format": "Avro/1.11", "schema": LOAF}
+        assert found["v2"]["schema"] == 'syntax = "proto3";'
+        assert found["v3"]["schemabase64"] == "//4="
+
+
+@pytest.mark.parametrize("address", ["nowhere.avsc", "../secret.avsc", "link.avsc"])
+def test_a_schema_file_that_is_not_there_or_outside_is_a_note(tmp_path: Path, address: str) -> None:
+    (tmp_path / "secret.avsc").write_text(json.dumps(LOAF))
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "link.avsc").symlink_to(tmp_path / "secret.avsc")
+    (inner / "bakery.xreg.json").write_text(json.dumps(bakery(v1=address)))
+    reading = read_catalog(inner / "bakery.xreg.json", SETTINGS)
+    assert reading.tree["schemagroups"]["bread"]["schemas"]["loaf"]["versions"]["v1"]["schemaurl"] == address
+    assert any(address in note.sentence and "/v1/schemaurl" in note.place for note in reading.notes)
+
+
+@pytest.mark.parametrize("address", ["https://example.com/loaf.avsc", "#/schemagroups/x", "/schemagroups/x", "urn:a:b"])
+def test_addresses_that_name_no_file_stay(tmp_path: Path, address: str) -> None:
+    (tmp_path / "bakery.xreg.json").write_text(json.dumps(bakery(v1=address)))
+    assert versions_of(tmp_path)["v1"]["schemaurl"] == address

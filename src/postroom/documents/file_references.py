@@ -1,4 +1,4 @@
-"""References from one file to another: `orders.cereg#/definitionGroups/…`."""
+"""References from one file to another: `orders.cereg#/definitionGroups/…`, and schemas in files of their own."""
 
 from __future__ import annotations
 
@@ -32,6 +32,25 @@ def file_references(tree: Tree) -> Iterator[FileReference]:
             for key in ("basemessage", "dataschemauri"):
                 if key in message and is_file_reference(message[key]):
                     yield FileReference((kind, name, "messages", message_id, key), message, key, message[key])
+
+
+def schema_files(tree: Tree) -> Iterator[FileReference]:
+    """All Versions of schemas whose document is in a file: `schemaurl: schemas/loaf.avsc`."""
+    for kind, name, group in groups(tree):
+        for schema_id, schema in objects(group, "schemas").items() if kind == "schemagroups" else ():
+            steps: tuple[str, ...] = (kind, name, "schemas", schema_id)
+            holders = [(steps, schema)]
+            holders += [((*steps, "versions", each), version) for each, version in objects(schema, "versions").items()]
+            for way, holder in holders:
+                address = holder.get("schemaurl")
+                if isinstance(address, str) and is_file_name(address):
+                    yield FileReference((*way, "schemaurl"), holder, "schemaurl", address)
+
+
+def is_file_name(address: str) -> bool:
+    """Whether an address names a file beside the one it stands in, and nothing on the network or in a catalog."""
+    is_elsewhere = address.startswith(("#", "/", "urn:")) or "://" in address
+    return bool(address) and not is_elsewhere and "#" not in address
 
 
 def is_file_reference(reference: Any) -> bool:

@@ -21,7 +21,7 @@ def read_catalog(path: Path, settings: Settings) -> Reading:
         # A reference that leads nowhere leaves a catalog that can be used; a part that is missing does not.
         if snag.code in ("group_twice", "file_circle"):
             raise DocumentRefused(snag.sentence, place=str(snag.file))
-        if snag.code != "file_not_fetched" and snag.place.lower().endswith("url"):
+        if snag.code != "file_not_fetched" and snag.place.count("/") == 1:
             raise (FileMissing if snag.code == "file_missing" else DocumentRefused)(snag.sentence, place=str(snag.file))
         notes.append(Note(f"{snag.file}#{snag.place}", snag.sentence))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from postroom.errors import DocumentRefused, FileMissing, FormatUnknown
 from postroom.formats.schema import Found
 from postroom.settings import Settings
 
+MEGABYTE = 1_000_000
 _BY_SUFFIX = {".avsc": "Avro", ".proto": "Protobuf", ".xsd": "XSD"}
 _AVRO_TYPES = ("record", "enum", "fixed")
 
@@ -59,19 +61,37 @@ class FolderLibrary:
         return Found(str(path), path.read_bytes())
 
 
+def schema_content(path: Path, settings: Settings) -> dict[str, Any]:
+    """The document of a schema as a catalog has it: JSON as JSON, other text as text, other bytes in base64."""
+    document = _bytes_of(path, settings)
+    try:
+        text = document.decode()
+    except UnicodeDecodeError:
+        return {"schemabase64": base64.b64encode(document).decode()}
+    try:
+        value = msgspec.json.decode(document)
+    except (msgspec.DecodeError, RecursionError):
+        return {"schema": text}
+    return {"schema": value}
+
+
 def read_schema_file(name: str, settings: Settings, stated: str = "", root: str = "") -> SchemaFile:
     """Read a schema file; its format is the stated one, else found by name and content."""
     path = Path(name)
-    most_bytes = settings.max_document_mb * 1_000_000
-    try:
-        if path.stat().st_size > most_bytes:
-            remedy = "Raise the setting max_document_mb if that is right."
-            raise DocumentRefused(f"it has more than {settings.max_document_mb} MB.", place=name, remedy=remedy)
-        document = path.read_bytes()
-    except OSError as error:
-        raise FileMissing(f"cannot be read: {error.strerror}.", place=name) from None
+    document = _bytes_of(path, settings)
+    most_bytes = settings.max_document_mb * MEGABYTE
     library = FolderLibrary(path, Path(root) if root else path.parent, most_bytes)
     return SchemaFile(path, stated or _format(path, document), document, library)
+
+
+def _bytes_of(path: Path, settings: Settings) -> bytes:
+    try:
+        if path.stat().st_size > settings.max_document_mb * MEGABYTE:
+            remedy = "Raise the setting max_document_mb if that is right."
+            raise DocumentRefused(f"it has more than {settings.max_document_mb} MB.", place=str(path), remedy=remedy)
+        return path.read_bytes()
+    except OSError as error:
+        raise FileMissing(f"cannot be read: {error.strerror}.", place=str(path)) from None
 
 
 def _format(path: Path, document: bytes) -> str:

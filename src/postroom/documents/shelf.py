@@ -17,8 +17,9 @@ from postroom.documents.dialects.detecting import dialect_of
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.names import SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
-from postroom.documents.file_references import file_references
+from postroom.documents.file_references import file_references, schema_files
 from postroom.documents.reading import document_files, read_document
+from postroom.documents.schema_files import schema_content
 from postroom.errors import DocumentRefused
 from postroom.model.pointers import pointer
 from postroom.settings import Settings
@@ -176,6 +177,7 @@ class Shelf:
                 self.tree.setdefault(name, value)
                 self.members.setdefault(name, file)
         self._follow(tree, file)
+        self._take_schemas(tree, file)
 
     def _add_group(self, kind: str, name: str, group: Any, file: Path) -> bool:
         theirs = next((old for old, ours in SERVICE_COLLECTIONS.items() if ours == kind), kind)
@@ -205,6 +207,20 @@ class Shelf:
             else:
                 found.holder[found.key] = as_xid("#" + fragment)
                 self._include(target, as_xid("#" + fragment))
+
+    def _take_schemas(self, tree: Tree, file: Path) -> None:
+        """Read the documents of schemas that are in files of their own."""
+        for found in list(schema_files(tree)):
+            target = self._inside(found.reference, file)
+            if target is None:
+                sentence = f"{found.reference} leads out of the folder; it is not read."
+                self.tell(Snag(file, pointer(found.steps), "file_outside", sentence))
+            elif not target.is_file():
+                sentence = f"{found.reference} leads to a file that is not there."
+                self.tell(Snag(file, pointer(found.steps), "file_missing", sentence))
+            else:
+                del found.holder[found.key]
+                found.holder.update(schema_content(target, self.settings))
 
     def _include(self, target: Path, xid: str) -> None:
         """Take the group of another file into the catalog, unless that file belongs to it anyway."""
