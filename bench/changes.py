@@ -13,7 +13,7 @@ from bench.measure import Ratio, cpu_of, ratio
 from postroom.http.calls import Call
 from postroom.http.dispatch import answer
 from postroom.registry.operations import import_document
-from postroom.replication.feed import read_changes
+from postroom.replication.changes.feed import read_changes
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.opening import open_store

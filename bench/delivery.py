@@ -19,12 +19,12 @@ from bench.processes import seconds_of
 from postroom.registry import operations
 from postroom.registry.interaction import Interaction
 from postroom.registry.places import resolve
-from postroom.replication import subscribing
-from postroom.replication.delivery import Delivery
-from postroom.replication.desk import Desk
-from postroom.replication.progress import Policy, Progress
-from postroom.replication.sinks.table import open_sink
-from postroom.replication.subscriptions import Subscription
+from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions.delivery import Delivery
+from postroom.replication.subscriptions.desk import Desk
+from postroom.replication.subscriptions.progress import Policy, Progress
+from postroom.replication.subscriptions.sinks.table import open_sink
+from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 from postroom.store import open_store
 from postroom.store.interface import Store

@@ -9,10 +9,10 @@ from typing import Any
 
 from bench.measure import Ratio, cpu_of, ratio
 from postroom.registry.operations import export_document, import_document
-from postroom.replication.links import Link
-from postroom.replication.pulling import Pull
-from postroom.replication.sides.store import StoreSide
-from postroom.replication.verifying import differences
+from postroom.replication.copies.links import Link
+from postroom.replication.copies.pulling import Pull
+from postroom.replication.copies.sides.store import StoreSide
+from postroom.replication.copies.verifying import differences
 from postroom.store import open_store
 from postroom.store.interface import Store
 from tests.replication.town import RING, STAR, Town

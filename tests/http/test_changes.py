@@ -17,7 +17,7 @@ import pytest
 from postroom.http import streams
 from postroom.http.app import create_app
 from postroom.http.changes import Following
-from postroom.replication.events import events_of
+from postroom.replication.changes.events import events_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.opening import open_store

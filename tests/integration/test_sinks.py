@@ -14,7 +14,7 @@ import pytest
 from postroom.protocols.clients import from_amqp, from_kafka, from_mqtt, from_nats
 from postroom.protocols.cloudevents import Message, unwrap
 from postroom.protocols.records import Record
-from postroom.replication import subscribing
+from postroom.replication.subscriptions import subscribing
 from tests.brokers import Broker, free_port
 from tests.replication.receivers import wait_until
 from tests.replication.test_delivery import BASE, SETTINGS, Office

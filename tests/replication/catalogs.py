@@ -12,14 +12,14 @@ from typing import Any
 
 from postroom.http.app import create_app
 from postroom.http.workers import Announcing, configuration
-from postroom.replication.deciding import Policy
-from postroom.replication.guarding import guarded
-from postroom.replication.links import Link
-from postroom.replication.pulling import Pull, Report
-from postroom.replication.scopes import Scope
-from postroom.replication.sides.side import Source, Target
-from postroom.replication.sides.store import StoreSide
-from postroom.replication.verifying import Difference, differences
+from postroom.replication.copies.deciding import Policy
+from postroom.replication.copies.guarding import guarded
+from postroom.replication.copies.links import Link
+from postroom.replication.copies.pulling import Pull, Report
+from postroom.replication.copies.scopes import Scope
+from postroom.replication.copies.sides.side import Source, Target
+from postroom.replication.copies.sides.store import StoreSide
+from postroom.replication.copies.verifying import Difference, differences
 from postroom.settings import Settings
 from postroom.store import open_store
 from postroom.store.interface import Store

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.replication.audit import LARGEST_SHOWN, Entry, entry_of
-from postroom.replication.feed import page_of
+from postroom.replication.changes.audit import LARGEST_SHOWN, Entry, entry_of
+from postroom.replication.changes.feed import page_of
 from postroom.store import open_store
 from tests.replication.conftest import MODEL, Office
 

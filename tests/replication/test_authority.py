@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.replication.configured import remove_link
-from postroom.replication.deciding import Policy, decide, stamp_after
-from postroom.replication.origins import Origin, living_origin
-from postroom.replication.sides.opening import open_source
-from postroom.replication.units import Entry, Stamp
+from postroom.replication.copies.configured import remove_link
+from postroom.replication.copies.deciding import Policy, decide, stamp_after
+from postroom.replication.copies.origins import Origin, living_origin
+from postroom.replication.copies.sides.opening import open_source
+from postroom.replication.copies.units import Entry, Stamp
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
 

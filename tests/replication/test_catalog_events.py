@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from postroom.http.app import create_app
-from postroom.replication.events import catalog_events_of, events_of
-from postroom.replication.feed import read_changes
+from postroom.replication.changes.events import catalog_events_of, events_of
+from postroom.replication.changes.feed import read_changes
 from postroom.settings import Settings
 from postroom.store import open_store
 from postroom.store.interface import Store

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.replication.cesql.evaluating import evaluate, passes
-from postroom.replication.cesql.failures import ExpressionRefused
-from postroom.replication.cesql.nodes import Like
-from postroom.replication.cesql.parsing import DEEPEST, LONGEST, parse_expression
-from postroom.replication.cesql.patterns import parse_pattern
+from postroom.replication.subscriptions.cesql.evaluating import evaluate, passes
+from postroom.replication.subscriptions.cesql.failures import ExpressionRefused
+from postroom.replication.subscriptions.cesql.nodes import Like
+from postroom.replication.subscriptions.cesql.parsing import DEEPEST, LONGEST, parse_expression
+from postroom.replication.subscriptions.cesql.patterns import parse_pattern
 
 EVENT: dict[str, Any] = {
     "specversion": "1.0",

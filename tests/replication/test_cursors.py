@@ -10,7 +10,7 @@ import pytest
 
 from postroom.errors import CursorBroken, CursorForeign
 from postroom.registry.entities import Change
-from postroom.replication.feed import read_changes
+from postroom.replication.changes.feed import read_changes
 from postroom.store import open_store
 from tests.replication.conftest import Office
 

@@ -18,12 +18,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroom.replication import subscribing
-from postroom.replication.dispatcher import Dispatcher
-from postroom.replication.progress import Policy, Progress
-from postroom.replication.sinks.addresses import resolve
-from postroom.replication.sinks.http import HttpSink, retry_after
-from postroom.replication.sinks.sink import DeliveryFailed
+from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions.dispatcher import Dispatcher
+from postroom.replication.subscriptions.progress import Policy, Progress
+from postroom.replication.subscriptions.sinks.addresses import resolve
+from postroom.replication.subscriptions.sinks.http import HttpSink, retry_after
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
 from postroom.store import open_store
 from tests.registry.conftest import Desk

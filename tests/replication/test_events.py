@@ -12,8 +12,8 @@ from postroom.registry.changelog import Changelog
 from postroom.registry.entities import Change
 from postroom.registry.interaction import Interaction
 from postroom.registry.modelling import write_modelsource
-from postroom.replication.events import event_of, events_of
-from postroom.replication.feed import read_changes
+from postroom.replication.changes.events import event_of, events_of
+from postroom.replication.changes.feed import read_changes
 from tests.replication.conftest import MODEL, Office
 
 F1 = "/dirs/d1/files/f1"

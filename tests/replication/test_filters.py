@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroom.replication.cesql.parsing import LONGEST
-from postroom.replication.filters import DEEPEST, MOST, MOST_EXPRESSIONS, FilterRefused, parse_filters
+from postroom.replication.subscriptions.cesql.parsing import LONGEST
+from postroom.replication.subscriptions.filters import DEEPEST, MOST, MOST_EXPRESSIONS, FilterRefused, parse_filters
 
 EVENT = {
     "specversion": "1.0",

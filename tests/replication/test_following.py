@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 from postroom.errors import ServiceRefused, ServiceUnreachable
-from postroom.replication import following as module
-from postroom.replication.following import Following
-from postroom.replication.links import Link, read_state
-from postroom.replication.pulling import Report
-from postroom.replication.sides.opening import open_source, open_target
-from postroom.replication.sides.side import Source, Target
+from postroom.replication.copies import following as module
+from postroom.replication.copies.following import Following
+from postroom.replication.copies.links import Link, read_state
+from postroom.replication.copies.pulling import Report
+from postroom.replication.copies.sides.opening import open_source, open_target
+from postroom.replication.copies.sides.side import Source, Target
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify
 

@@ -10,11 +10,11 @@ import pytest
 
 from postroom.cli.main import execute
 from postroom.errors import ServiceUnreachable
-from postroom.replication import following
-from postroom.replication.links import Link, read_state
-from postroom.replication.pulling import Pull
-from postroom.replication.scopes import Scope
-from postroom.replication.sides.opening import open_source
+from postroom.replication.copies import following
+from postroom.replication.copies.links import Link, read_state
+from postroom.replication.copies.pulling import Pull
+from postroom.replication.copies.scopes import Scope
+from postroom.replication.copies.sides.opening import open_source
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify
 

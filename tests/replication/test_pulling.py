@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from postroom.errors import SourceChanged
-from postroom.replication import pulling
-from postroom.replication.applying import Batch, Outcome
-from postroom.replication.scopes import Scope
-from postroom.replication.sides.opening import open_source, open_target
+from postroom.replication.copies import pulling
+from postroom.replication.copies.applying import Batch, Outcome
+from postroom.replication.copies.scopes import Scope
+from postroom.replication.copies.sides.opening import open_source, open_target
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
 

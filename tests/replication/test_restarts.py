@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from postroom.replication.feed import read_changes
+from postroom.replication.changes.feed import read_changes
 from postroom.store import open_store
 from tests.brokers import free_port
 from tests.http.serving import kill, serving

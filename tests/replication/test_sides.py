@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
-from postroom.replication.scopes import Scope
-from postroom.replication.sides.client import Client
-from postroom.replication.sides.opening import open_source, open_target
-from postroom.replication.sides.plain import PlainSide
-from postroom.replication.sides.side import masked
+from postroom.replication.copies.scopes import Scope
+from postroom.replication.copies.sides.client import Client
+from postroom.replication.copies.sides.opening import open_source, open_target
+from postroom.replication.copies.sides.plain import PlainSide
+from postroom.replication.copies.sides.side import masked
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
 

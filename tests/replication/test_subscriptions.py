@@ -10,8 +10,8 @@ import pytest
 
 from postroom.http.calls import Answer, Call
 from postroom.http.dispatch import answer
-from postroom.replication import subscribing
-from postroom.replication.sinks import table
+from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions.sinks import table
 from postroom.settings import Settings
 from postroom.store import open_store
 from postroom.store.interface import Store
@@ -431,7 +431,7 @@ def test_a_client_that_is_not_installed(counter: Counter, monkeypatch: pytest.Mo
 
 
 def test_their_number_is_bounded(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroom.replication.subscribing.MOST", 2)
+    monkeypatch.setattr("postroom.replication.subscriptions.subscribing.MOST", 2)
     for _ in range(2):
         counter.create(PLAIN)
     assert "2 subscriptions" in counter.refused(PLAIN)["title"]
@@ -443,7 +443,7 @@ def test_their_size_is_bounded(counter: Counter) -> None:
 
 
 def test_their_size_together_is_bounded(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroom.replication.subscribing.LARGEST_TOGETHER", 5000)
+    monkeypatch.setattr("postroom.replication.subscriptions.subscribing.LARGEST_TOGETHER", 5000)
     large = {**PLAIN, "filters": [{"exact": {"subject": "x" * 3000}}]}
     first, second = counter.create(large), counter.create(PLAIN)
     assert "5000 are the most" in counter.refused(large)["title"]

@@ -16,9 +16,9 @@ from typing import Any
 
 import httpx
 
-from postroom.replication.links import Link
-from postroom.replication.sides.store import StoreSide
-from postroom.replication.verifying import differences
+from postroom.replication.copies.links import Link
+from postroom.replication.copies.sides.store import StoreSide
+from postroom.replication.copies.verifying import differences
 from postroom.store import open_store
 
 PATIENCE_SECONDS = 120.0

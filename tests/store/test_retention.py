@@ -10,7 +10,7 @@ import pytest
 
 from postroom.errors import CursorForeign, CursorTooOld
 from postroom.registry.operations import import_document
-from postroom.replication.feed import read_changes
+from postroom.replication.changes.feed import read_changes
 from postroom.store.interface import Store
 from postroom.store.opening import open_store
 from postroom.store.retention import FORGOTTEN, KIND, STEP, Retention

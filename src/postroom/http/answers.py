@@ -7,7 +7,7 @@ import msgspec
 from postroom.http.calls import Answer, Call
 from postroom.http.proxying import encoded
 from postroom.registry.interaction import Interaction
-from postroom.replication.readers import has_readers
+from postroom.replication.changes.readers import has_readers
 from postroom.settings import Settings
 
 JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64

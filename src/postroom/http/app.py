@@ -25,8 +25,8 @@ from postroom.model.types import Model
 from postroom.registry.capabilities import Access, Capabilities
 from postroom.registry.paging import Cursor
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.dispatcher import Dispatcher
-from postroom.replication.running import LinkRunner
+from postroom.replication.copies.running import LinkRunner
+from postroom.replication.subscriptions.dispatcher import Dispatcher
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

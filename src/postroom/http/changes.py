@@ -13,10 +13,10 @@ from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomE
 from postroom.http.calls import Answer, Call, Piece
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.replication.audit import Entry, entry_of
-from postroom.replication.events import Event, catalog_events_of, events_of
-from postroom.replication.feed import MOST_CHANGES, Page, logged_xid, page_of
-from postroom.replication.readers import note_reader
+from postroom.replication.changes.audit import Entry, entry_of
+from postroom.replication.changes.events import Event, catalog_events_of, events_of
+from postroom.replication.changes.feed import MOST_CHANGES, Page, logged_xid, page_of
+from postroom.replication.changes.readers import note_reader
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

@@ -11,8 +11,8 @@ import msgspec
 from postroom.errors import BadFlag
 from postroom.http.calls import Answer, Call
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.applying import STATES, Batch
-from postroom.replication.configured import (
+from postroom.replication.copies.applying import STATES, Batch
+from postroom.replication.copies.configured import (
     LinkConfig,
     Run,
     check,
@@ -21,13 +21,13 @@ from postroom.replication.configured import (
     put_link,
     remove_link,
 )
-from postroom.replication.links import LinkState
-from postroom.replication.origins import Origin
-from postroom.replication.scopes import Scope, parse_scope
-from postroom.replication.sides.postroom import MOST_UNITS, MOUNT, UnitPage
-from postroom.replication.sides.side import Overview
-from postroom.replication.sides.store import StoreSide
-from postroom.replication.units import Unit
+from postroom.replication.copies.links import LinkState
+from postroom.replication.copies.origins import Origin
+from postroom.replication.copies.scopes import Scope, parse_scope
+from postroom.replication.copies.sides.postroom import MOST_UNITS, MOUNT, UnitPage
+from postroom.replication.copies.sides.side import Overview
+from postroom.replication.copies.sides.store import StoreSide
+from postroom.replication.copies.units import Unit
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

@@ -9,11 +9,11 @@ from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.protocols.cloudevents import is_json, media_type
 from postroom.registry.problems import RegistryProblem
-from postroom.replication import subscribing
-from postroom.replication.sinks.http import parse_rate
-from postroom.replication.sinks.sink import DeliveryFailed
-from postroom.replication.subscribing import SubscriptionUnknown
-from postroom.replication.subscriptions import SubscriptionRefused
+from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions.sinks.http import parse_rate
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
+from postroom.replication.subscriptions.subscribing import SubscriptionUnknown
+from postroom.replication.subscriptions.subscription import SubscriptionRefused
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

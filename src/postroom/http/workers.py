@@ -96,7 +96,7 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     from postroom.http.app import create_app
-    from postroom.replication.guarding import guarded
+    from postroom.replication.copies.guarding import guarded
     from postroom.store.opening import open_store
     from postroom.store.retention import Retention
     from postroom.store.rules import RULES

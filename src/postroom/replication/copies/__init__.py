@@ -1,0 +1,1 @@
+"""Catalogs that copy each other: what is compared, who is right, links and how they run."""

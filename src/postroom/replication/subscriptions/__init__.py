@@ -1,0 +1,1 @@
+"""Who is told of changes: subscriptions, their filters, and the delivery to sinks."""

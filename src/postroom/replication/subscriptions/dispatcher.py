@@ -1,0 +1,148 @@
+"""The thread that delivers: it watches the change log and gives every subscription with something to send a worker.
+
+Among several server processes one has the claim and dispatches; another takes over when that one is gone.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+import time
+
+from postroom.registry.transaction import Transaction
+from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions.delivery import Delivery
+from postroom.replication.subscriptions.desk import Desk, Stopped
+from postroom.replication.subscriptions.labour import Workers
+from postroom.replication.subscriptions.progress import Policy
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Sink
+from postroom.replication.subscriptions.sinks.table import open_sink
+from postroom.replication.subscriptions.subscription import Subscription
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+LOG = logging.getLogger("postroom.delivery")
+POLL_SECONDS = 0.1
+PAUSE_SECONDS = 1.0
+IDLE_SECONDS = 20.0
+MOST_WORKERS = 256
+
+
+class Dispatcher:
+    """Delivers the events of a store's subscriptions, from `start` to `stop`."""
+
+    def __init__(
+        self, store: Store, settings: Settings, policy: Policy | None = None, *, poll_s: float = POLL_SECONDS
+    ) -> None:
+        self._settings = settings
+        self._policy = policy or Policy.of(settings)
+        self._poll_s = poll_s
+        self._desk = Desk(store, names=settings.changes_name_attributes)
+        self._stopping = threading.Event()
+        self._workers = Workers(MOST_WORKERS)
+        self._thread = threading.Thread(target=self._run, name="postroom-dispatcher", daemon=True)
+        self._deliveries: dict[str, Delivery] = {}
+        self._busy: set[str] = set()
+        self._bodies: dict[str, bytes] = {}
+        self._has_skipped = False
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Deliver no more; a sink that is being waited for is left alone, and nobody touches the store any more."""
+        self._stopping.set()
+        self._thread.join(5)
+        for subscription_id, delivery in list(self._deliveries.items()):
+            if subscription_id not in self._busy:
+                delivery.close()
+        self._desk.close()
+
+    def _run(self) -> None:
+        try:
+            with self._desk.claimed(self._stopping):
+                self._watch()
+        except Stopped:
+            return
+
+    def _watch(self) -> None:
+        version = -1
+        newest = ""
+        while not self._stopping.wait(self._poll_s):
+            try:
+                present = self._desk.version()
+                if present != version or self._has_skipped:
+                    newest = self._refresh()
+                    version = present
+                self._dispatch(newest)
+            except Stopped:
+                return
+            except Exception:
+                LOG.exception("deliveries are held up")
+                self._stopping.wait(PAUSE_SECONDS)
+
+    def _refresh(self) -> str:
+        """Take over what clients have changed; the mark of the newest change."""
+        with self._desk.read() as tx:
+            bodies = dict(tx.records(subscribing.SUBSCRIPTION))
+            self._has_skipped = bool(self._busy)
+            for subscription_id, body in bodies.items():
+                if subscription_id not in self._busy:
+                    self._take_over(tx, subscription_id, body)
+            newest = tx.last_change()
+        for gone in [known for known in self._deliveries if known not in bodies and known not in self._busy]:
+            self._deliveries.pop(gone).close()
+            self._bodies.pop(gone, None)
+        return newest.mark if newest else ""
+
+    def _take_over(self, tx: Transaction, subscription_id: str, body: bytes) -> None:
+        progress = subscribing.read_progress(tx, subscription_id)
+        known = self._deliveries.get(subscription_id)
+        if known is not None and self._bodies[subscription_id] == body and known.progress.revision == progress.revision:
+            return
+        if known is not None:
+            known.close()
+        subscription = subscribing.read(tx, subscription_id)
+        self._bodies[subscription_id] = body
+        self._deliveries[subscription_id] = Delivery(
+            subscription, progress, self._desk.batch, self._desk.note, self._policy, self._stopping
+        )
+
+    def _dispatch(self, newest: str) -> None:
+        now, idle = time.time(), time.monotonic() - IDLE_SECONDS
+        for subscription_id, delivery in self._deliveries.items():
+            if subscription_id in self._busy:
+                continue
+            progress = delivery.progress
+            if delivery.is_stopped or (progress.cursor == newest and progress.status == "active"):
+                if delivery.used < idle:
+                    delivery.close()
+                continue
+            if progress.due <= now:
+                self._busy.add(subscription_id)
+                self._workers.submit(functools.partial(self._work, subscription_id, delivery))
+
+    def _work(self, subscription_id: str, delivery: Delivery) -> None:
+        before = delivery.progress.status
+        key = delivery.progress.key
+        callback = f"{delivery.subscription.base}/-/subscriptions/{subscription_id}/confirm?key={key}"
+        try:
+            try:
+                delivery.work(self._open, callback)
+            except Stopped:
+                raise
+            except Exception:
+                LOG.exception("the delivery of subscription %s failed", subscription_id)
+                delivery.give_up(DeliveryFailed("the delivery failed; the log of the service tells why"))
+        except Stopped:
+            return
+        finally:
+            self._busy.discard(subscription_id)
+        after = delivery.progress
+        if after.status != before:
+            LOG.info("subscription %s is %s now. %s", subscription_id, after.status, after.error)
+
+    def _open(self, subscription: Subscription) -> Sink:
+        return open_sink(subscription, self._settings, functools.partial(self._desk.keep, subscription.id))

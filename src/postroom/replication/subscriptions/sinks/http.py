@@ -1,0 +1,137 @@
+"""HTTP sinks: web hooks with their handshake, signed, without redirects (HTTP 1.1 Web Hooks for Event Delivery)."""
+
+from __future__ import annotations
+
+import http
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import msgspec
+
+from postroom.protocols.records import JSON_EVENT
+from postroom.protocols.wire import pairs
+from postroom.replication.subscriptions.sinks.addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.connections import Connection, Reply
+from postroom.replication.subscriptions.sinks.envelopes import record_of
+from postroom.replication.subscriptions.sinks.options import HttpOptions
+from postroom.replication.subscriptions.sinks.signatures import key_of, signature_headers
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
+from postroom.replication.subscriptions.sinks.tokens import Authorization, Keep
+from postroom.replication.subscriptions.subscription import Subscription
+from postroom.settings import Settings
+from postroom.version import VERSION
+
+HOPELESS = frozenset({400, 405, 406, 411, 413, 414, 415, 422, 431, 501})
+"""Answers that the same request would get again."""
+LONGEST_WAIT = 24 * 3600.0
+ANY = "*"
+
+
+class HttpSink:
+    """One web hook. Its connection is kept between events."""
+
+    def __init__(self, subscription: Subscription, target: Target, settings: Settings, keep: Keep) -> None:
+        self._options = options = msgspec.convert(subscription.protocolsettings, HttpOptions)
+        self._target = target
+        self._settings = settings
+        self._origin = settings.webhook_origin or urlsplit(subscription.base).hostname or "localhost"
+        self._authorization = Authorization(subscription.sinkcredential, settings, keep)
+        self._key = key_of(settings.webhook_secret) if settings.webhook_secret else b""
+        self._id = subscription.id
+        self._fixed = {
+            **options.headers,
+            "User-Agent": f"postroom/{VERSION}",
+            "WebHook-Request-Origin": self._origin,
+        }
+        self._connection: Connection | None = None
+
+    def confirm(self, callback: str) -> Permission:
+        """The validation handshake: consent is in the headers of the answer, never in its status (WH 4)."""
+        if not self._settings.sink_handshake:
+            return Permission()
+        asked = {"WebHook-Request-Origin": self._origin, "WebHook-Request-Callback": callback}
+        reply = self._exchange("OPTIONS", {**self._fixed, **asked}, None)
+        if reply.status == http.HTTPStatus.GONE:
+            raise DeliveryFailed(f"{self._target.host} answers 410 Gone", "gone")
+        allowed = reply.headers.get("webhook-allowed-origin", "").strip()
+        if allowed != ANY and allowed.lower() != self._origin.lower():
+            raise DeliveryFailed(f"{self._target.host} does not allow events from {self._origin}")
+        return Permission(parse_rate(reply.headers.get("webhook-allowed-rate", ANY)))
+
+    def send(self, event: Event) -> None:
+        """Send one event; whatever is no success is a failure of some kind."""
+        headers, body = self._rendered(event)
+        if self._key:
+            # A change may give two events, of xRegistry and of the message catalog, with one id.
+            message_id = f"{self._id}.{event['id']}.{event['type']}"
+            headers |= signature_headers(self._key, message_id, int(time.time()), body)
+        reply = self._exchange(self._options.method, headers, body)
+        if not 200 <= reply.status < 300:
+            raise _failure(reply, self._target.host)
+
+    def rest(self) -> None:
+        """The connection may stay: the sink closes it when it likes."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _rendered(self, event: Event) -> tuple[dict[str, str], bytes]:
+        if self._options.mode == "structured":
+            return {**self._fixed, "Content-Type": JSON_EVENT}, msgspec.json.encode(event)
+        record = record_of(event, "HTTP", {}, self._options.mode)
+        return {**self._fixed, **dict(pairs(record.metadata["headers"]))}, record.payload
+
+    def _exchange(self, method: str, headers: dict[str, str], body: bytes | None) -> Reply:
+        authorization = self._authorization.header()
+        if self._connection is None or self._connection.sock is None:
+            addresses = resolve(self._target, self._settings)
+            self._connection = Connection(self._target, addresses, self._settings.timeout_s)
+        return self._connection.exchange(method, {**headers, **authorization}, body)
+
+
+def parse_rate(text: str) -> int:
+    """How many requests a minute a sink allows; 0 for any number."""
+    text = text.strip()
+    if text == ANY:
+        return 0
+    if not text.isascii() or not text.isdecimal() or int(text[:10]) == 0:
+        raise DeliveryFailed("the sink allows a rate that is neither `*` nor a number greater than zero")
+    return int(text[:10])
+
+
+def _failure(reply: Reply, host: str) -> DeliveryFailed:
+    """What a status that is no success means; the body is not repeated, it may hold anything."""
+    sentence = f"{host} answers {reply.status} {_phrase(reply.status)}".rstrip()
+    if reply.status == http.HTTPStatus.GONE:
+        return DeliveryFailed(sentence, "gone")
+    if 300 <= reply.status < 400:
+        return DeliveryFailed(f"{sentence}; redirects are not followed", "refused")
+    if reply.status in HOPELESS:
+        return DeliveryFailed(sentence, "refused")
+    return DeliveryFailed(sentence, after=retry_after(reply.headers.get("retry-after", "")))
+
+
+def retry_after(text: str) -> float:
+    """The seconds that Retry-After asks for, as a number or as a date; 0 when it says nothing that can be read."""
+    text = text.strip()
+    if text.isascii() and text.isdecimal():
+        return min(float(text[:10]), LONGEST_WAIT)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), LONGEST_WAIT)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return http.HTTPStatus(status).phrase
+    except ValueError:
+        return ""
