@@ -1,0 +1,236 @@
+"""What a transaction on SQLite does: one statement or two for each question of the rules."""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from postroom.model.source import parse_model
+from postroom.model.types import Model
+from postroom.registry.entities import Change, Entity
+from postroom.registry.rules import Rules
+from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, OUTLINE_COLUMNS, change_of, entity_of, entity_values
+
+NEAR = 20
+"""How many rows for each that is wanted are looked at one by one before an index is asked."""
+CHANGES_BELOW = (
+    "sequence IN (SELECT sequence FROM change WHERE xid = ? AND sequence > ? "
+    "UNION ALL SELECT sequence FROM change WHERE xid > ? AND xid < ? AND sequence > ?)"
+)
+CHANGES_NEAR = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +xid < ?))"  # + keeps the index away
+
+
+class SqliteTransaction:
+    """A transaction on one connection; see registry.transaction for what each method does."""
+
+    def __init__(self, connection: sqlite3.Connection, rules: Rules) -> None:
+        self._db = connection
+        self.rules = rules
+        self.appended = 0
+        """How many rows this transaction added to the change log."""
+
+    def entity(self, xid: str) -> Entity | None:
+        """The entity with exactly this xid."""
+        row = self._db.execute(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
+        return entity_of(row) if row else None
+
+    def entities(self, collection: str) -> list[Entity]:
+        """The members of a collection, in the order of their ids."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = ? ORDER BY folded"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (collection,))]
+
+    def below(self, xid: str) -> list[Entity]:
+        """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
+        prefix = xid.rstrip("/")
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ?"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (prefix + "/", prefix + "0"))]
+
+    def count(self, collection: str) -> int:
+        """How many members a collection has."""
+        found: int = self._db.execute("SELECT count(*) FROM entity WHERE collection = ?", (collection,)).fetchone()[0]
+        return found
+
+    def ids(self, collection: str, after: str, limit: int, backwards: bool = False) -> list[str]:
+        """A run of ids: a range of the index on (collection, folded)."""
+        sign, order = ("<", "DESC") if backwards else (">", "ASC")
+        bound = f"AND folded {sign} ?" if after else ""
+        query = f"SELECT xid FROM entity WHERE collection = ? {bound} ORDER BY folded {order} LIMIT ?"  # noqa: S608
+        values = (collection, *([after.casefold()] if after else []), min(limit, 2**62))
+        return [str(row[0]).rpartition("/")[2] for row in self._db.execute(query, values)]
+
+    def xids(self) -> Iterator[str]:
+        """The xids of all entities."""
+        return (str(row[0]) for row in self._db.execute("SELECT xid FROM entity"))
+
+    def size(self, xid: str) -> int:
+        """How many entities are below one."""
+        prefix = xid.rstrip("/")
+        query = "SELECT count(*) FROM entity WHERE xid > ? AND xid < ?"
+        found: int = self._db.execute(query, (prefix + "/", prefix + "0")).fetchone()[0]
+        return found
+
+    def sibling(self, collection: str, entity_id: str) -> str | None:
+        """The id that equals this one when case is ignored."""
+        query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
+        row = self._db.execute(query, (collection, entity_id.casefold())).fetchone()
+        return str(row[0]).rpartition("/")[2] if row else None
+
+    def referrers(self, xid: str) -> list[Entity]:
+        """The Resources whose `xref` is this xid."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref = ?"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (xid,))]
+
+    def put(self, entity: Entity) -> None:
+        """Create or replace an entity."""
+        values = (*entity_values(entity), *_place(entity.xid), _xref(entity))
+        self._db.execute(
+            f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded, xref) "  # noqa: S608
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+
+    def delete(self, xid: str) -> None:
+        """Remove one entity."""
+        self._db.execute("DELETE FROM entity WHERE xid = ?", (xid,))
+
+    def append_change(self, change: Change) -> int:
+        """Add a row to the change log."""
+        cursor = self._db.execute(
+            "INSERT INTO change (xid, action, epoch, changed, actor, correlation, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                change.xid,
+                change.action,
+                change.epoch,
+                msgspec.json.encode(change.changed),
+                change.actor,
+                change.correlation,
+                change.time,
+            ),
+        )
+        self.appended += 1
+        return int(cursor.lastrowid or 0)
+
+    def append_history(self, entity: Entity, sequence: int) -> None:
+        """Keep a superseded body."""
+        self._db.execute(
+            f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            (*entity_values(entity), sequence),
+        )
+
+    def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
+        """Rows of the change log after a sequence.
+
+        Those of one entity are looked for nearby first: the index on (xid, sequence) finds all that are left, which
+        would be most of the log when many concern the entity.
+        """
+        if xid == "/":
+            return self._changes("sequence > ?", (after,), limit)
+        end = after + NEAR * min(limit, 2**40)
+        span = (f"{xid}/", f"{xid}0")  # "0" is the character after "/"
+        found = self._changes(CHANGES_NEAR, (after, end, xid, *span), limit)
+        if len(found) < limit:
+            found += self._changes(CHANGES_BELOW, (xid, end, *span, end), limit - len(found))
+        return found
+
+    def _changes(self, where: str, values: tuple[str | int, ...], limit: int) -> list[Change]:
+        query = f"SELECT {CHANGE_COLUMNS} FROM change WHERE {where} ORDER BY sequence LIMIT ?"  # noqa: S608
+        return [change_of(row) for row in self._db.execute(query, (*values, limit))]
+
+    def last_change(self) -> Change | None:
+        """The newest row of the change log."""
+        query = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
+        row = self._db.execute(query).fetchone()
+        return change_of(row) if row else None
+
+    def forget_changes(self, last: int) -> None:
+        """Remove the oldest rows of the change log."""
+        self._db.execute(
+            "DELETE FROM change WHERE sequence <= ? AND sequence < (SELECT max(sequence) FROM change)", (last,)
+        )
+
+    def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
+        """The first superseded body after a sequence."""
+        query = f"SELECT {ENTITY_COLUMNS}, sequence FROM history WHERE xid = ? AND sequence > ? ORDER BY sequence"  # noqa: S608
+        row = self._db.execute(query + " LIMIT 1", (xid, after)).fetchone()
+        return (int(row[-1]), entity_of(row[:-1])) if row else None
+
+    def history(self, xid: str) -> list[Entity]:
+        """Superseded bodies of an entity, oldest first."""
+        query = f"SELECT {ENTITY_COLUMNS} FROM history WHERE xid = ? ORDER BY sequence"  # noqa: S608
+        return [entity_of(row) for row in self._db.execute(query, (xid,))]
+
+    def history_below(self, xid: str) -> list[tuple[int, Entity]]:
+        """Superseded bodies of an entity, and what was below it: two ranges of the primary key."""
+        query = f"SELECT {OUTLINE_COLUMNS}, sequence FROM history WHERE xid = ? OR (xid > ? AND xid < ?)"  # noqa: S608
+        rows = self._db.execute(query + " ORDER BY sequence", (xid, xid, f"{xid}/", f"{xid}0"))
+        return [(int(row[-1]), entity_of(row[:-1])) for row in rows]
+
+    def model(self) -> Model:
+        """The full model in force."""
+        return _compiled(self._configuration("modelexpanded") or self._configuration("modelsource") or b"{}")
+
+    def modelsource(self) -> dict[str, Any]:
+        """The model as the user gave it."""
+        source: dict[str, Any] = msgspec.json.decode(self._configuration("modelsource") or b"{}")
+        return source
+
+    def put_modelsource(self, source: dict[str, Any], expanded: dict[str, Any]) -> None:
+        """Replace the model."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO configuration (name, value) VALUES (?, ?)",
+            [("modelsource", msgspec.json.encode(source)), ("modelexpanded", msgspec.json.encode(expanded))],
+        )
+
+    def capabilities(self) -> dict[str, Any] | None:
+        """The capabilities as they were set."""
+        stored = self._configuration("capabilities")
+        return msgspec.json.decode(stored, type=dict[str, Any]) if stored else None
+
+    def put_capabilities(self, capabilities: dict[str, Any]) -> None:
+        """Replace the capabilities."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO configuration (name, value) VALUES ('capabilities', ?)",
+            (msgspec.json.encode(capabilities),),
+        )
+
+    def records(self, kind: str, after: str = "", limit: int = 2**62) -> list[tuple[str, bytes]]:
+        """The records of a kind that follow an id, in the order of their ids."""
+        query = "SELECT id, body FROM record WHERE kind = ? AND id > ? ORDER BY id LIMIT ?"
+        return [(str(row[0]), bytes(row[1])) for row in self._db.execute(query, (kind, after, limit))]
+
+    def record(self, kind: str, record_id: str) -> bytes | None:
+        """One record."""
+        row = self._db.execute("SELECT body FROM record WHERE kind = ? AND id = ?", (kind, record_id)).fetchone()
+        return bytes(row[0]) if row else None
+
+    def put_record(self, kind: str, record_id: str, body: bytes) -> None:
+        """Create or replace a record."""
+        self._db.execute("INSERT OR REPLACE INTO record (kind, id, body) VALUES (?, ?, ?)", (kind, record_id, body))
+
+    def delete_record(self, kind: str, record_id: str) -> None:
+        """Remove a record."""
+        self._db.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
+
+    def _configuration(self, name: str) -> bytes:
+        row = self._db.execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
+        return bytes(row[0]) if row else b""
+
+
+def _place(xid: str) -> tuple[str, str]:
+    collection, _, entity_id = xid.rpartition("/")
+    return (collection, entity_id.casefold()) if xid != "/" else ("", "/")
+
+
+def _xref(entity: Entity) -> str | None:
+    """What a Resource refers to; another entity may have an attribute of that name, which means nothing."""
+    is_resource = entity.xid.count("/") == 4
+    return entity.attributes.get("xref") if is_resource else None
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(source: bytes) -> Model:
+    return parse_model(msgspec.json.decode(source))
