@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,18 @@ def pytest_configure(config: pytest.Config) -> None:
     # A developer's own settings must not leak into the tests.
     for name in [name for name in os.environ if name.startswith("POSTROOM_")]:
         del os.environ[name]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Leave the log as it was: a command that runs in this process sets it up, and later tests would hear nothing."""
+    logger = logging.getLogger("postroom")
+    before = list(logger.handlers), logger.level, logger.propagate
+    try:
+        return (yield)
+    finally:
+        logger.handlers, level, logger.propagate = before
+        logger.setLevel(level)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
