@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 def pointer(steps: Iterable[object]) -> str:
     """The pointer that leads along the steps."""
-    texts = [str(step) for step in steps]
-    plain = "/".join(("", *texts))
+    texts = ["", *map(str, steps)]
+    plain = "/".join(texts)
     # Hardly any step has to be escaped, and there are many pointers.
-    if "~" not in plain and plain.count("/") == len(texts):
+    if "~" not in plain and plain.count("/") == len(texts) - 1:
         return plain
-    return "".join("/" + text.replace("~", "~0").replace("/", "~1") for text in texts)
+    return "/".join(text.replace("~", "~0").replace("/", "~1") for text in texts)
 
 
 def steps_of(text: str) -> list[str]:

@@ -88,7 +88,9 @@ def _find_missing(given: Any, back: Any, steps: Steps, found: list[tuple[Steps, 
     if isinstance(given, dict) and isinstance(back, dict):
         for name, value in given.items():
             other = back.get(name, _NOTHING)
-            if value is not other and not _same(value, other, name):
+            if other is _NOTHING:
+                found.append(((*steps, name), value))
+            elif value is not other and not _same(value, other, name):
                 _find_missing(value, other, (*steps, name), found)
     elif isinstance(given, list) and isinstance(back, list) and len(given) == len(back):
         for position, (one, other) in enumerate(zip(given, back, strict=True)):
@@ -99,8 +101,6 @@ def _find_missing(given: Any, back: Any, steps: Steps, found: list[tuple[Steps, 
 
 
 def _same(given: Any, back: Any, name: str) -> bool:
-    if back is _NOTHING:
-        return False
     if given == back and type(given) is type(back):
         return True
     if isinstance(given, str) and isinstance(back, str):
