@@ -42,7 +42,7 @@ def command(
             "dialect": dialect,
             "mediatype": media_type(dialect, form_of(form, output)),
             "notes": msgspec.to_builtins(made.notes),
-            "losses": msgspec.to_builtins(made.losses),
+            "losses": [loss.report() for loss in made.losses],
         }
         print_json(report if output is not None else {**report, "document": made.document})
         return

@@ -8,7 +8,10 @@ from typing import Any
 
 import msgspec
 
+from postroom.model.pointers import pointer
+
 Tree = dict[str, Any]
+SHOWN = 60
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -19,11 +22,29 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """Something a dialect cannot carry: the place in the 1.0-rc4 tree, what is there, why it is lost."""
+    """Something a dialect cannot carry: the way to it in the 1.0-rc4 tree, what is there, why it is lost.
 
-    place: str
-    what: str
+    A large catalog loses tens of thousands of members, of which people are shown a few: the words are made when asked.
+    """
+
+    steps: tuple[Any, ...]
+    value: Any
     why: str
+
+    @property
+    def place(self) -> str:
+        """The pointer to it."""
+        return pointer(self.steps)
+
+    @property
+    def what(self) -> str:
+        """What is there, shortened."""
+        text = msgspec.json.encode(self.value).decode()
+        return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+    def report(self) -> dict[str, str]:
+        """All of it for programs."""
+        return {"place": self.place, "what": self.what, "why": self.why}
 
 
 class Dialect(msgspec.Struct, frozen=True):

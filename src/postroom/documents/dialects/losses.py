@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Any
-
-import msgspec
 
 from postroom.documents.dialects.dialect import Dialect, Loss, Tree
 from postroom.documents.dialects.options import named_list
@@ -18,8 +15,6 @@ from postroom.protocols.table import canonical_protocol
 Steps = tuple[Any, ...]
 
 _NOTHING: Any = object()
-_SHOWN = 60
-_SCALARS = (str, bool, int)
 _LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
 _TAKEN = frozenset(
     ("id", "version", "versionid", "type", "origin", "docs", "tags", "uri", "format", "binding", "metadata", "message")
@@ -41,7 +36,7 @@ def losses(tree: Tree, read_back: Tree, dialect: Dialect) -> list[Loss]:
         if shape not in reasons:
             place = (steps[0], _ID, steps[2], _ID, *steps[4:]) if shape is not steps else steps
             reasons[shape] = dialect.why(pointer(place)) or _by_name(place) or f"{dialect.name} has no place for it"
-        found.append(Loss(pointer(steps), _shown(value), reasons[shape]))
+        found.append(Loss(steps, value, reasons[shape]))
     return found
 
 
@@ -113,17 +108,3 @@ def _same(given: Any, back: Any, name: str) -> bool:
     if isinstance(given, dict) and given.keys() == {"value"} and not isinstance(back, dict):
         return bool(given["value"] == back)
     return isinstance(back, dict) and back.keys() == {"value"} and bool(back["value"] == given)
-
-
-def _shown(value: Any) -> str:
-    return _shown_scalar(value) if value.__class__ in _SCALARS else _encoded(value)
-
-
-@lru_cache(maxsize=10_000, typed=True)  # the same few types, flags and formats are lost again and again
-def _shown_scalar(value: Any) -> str:
-    return _encoded(value)
-
-
-def _encoded(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
