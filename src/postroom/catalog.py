@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from postroom.documents.collecting import no_garbage_collection
 from postroom.documents.sources import read_source
 from postroom.errors import DefinitionRefused, MessageUnknown, RecordRefused
+from postroom.messages.collecting import no_garbage_collection
 from postroom.messages.compiling import compile_catalog
 from postroom.messages.contracts import contract
 from postroom.messages.definition import CompiledCatalog, Constraint, Definition

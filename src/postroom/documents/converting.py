@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from postroom.documents.collecting import no_garbage_collection
 from postroom.documents.dialects.converting import Reading, write_tree
 from postroom.documents.dialects.dialect import Loss, Note, Tree
 from postroom.documents.dumping import read_whole
 from postroom.documents.files import read_catalog
 from postroom.documents.layering import layered
 from postroom.documents.sources import scheme_of
+from postroom.messages.collecting import no_garbage_collection
 from postroom.settings import Settings
 
 

@@ -6,9 +6,7 @@ This runs in Spark's Python workers and therefore loads nothing of the server; a
 from __future__ import annotations
 
 import functools
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,6 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from postroom.messages.bundles import Pile, bundle_of
+from postroom.messages.collecting import no_garbage_collection
 from postroom.messages.definition import CompiledCatalog
 from postroom.messages.engine import Engine
 from postroom.pipeline.arrow import MISFITS
@@ -169,16 +168,3 @@ class Tables:
             (target / name).unlink(missing_ok=True)
             raise
         self.files.append(WrittenFile(folder, xid, version, name, size, rows))
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Sort without the collector."""
-    # Millions of small live objects and hardly a cycle: the collector only walks them again and again.
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -46,7 +46,7 @@ def passes(node: Node, event: Mapping[str, Any]) -> bool:
 
 @singledispatch
 def _value(node: Any, scope: Scope) -> Value:
-    raise NotImplementedError(type(node))
+    raise TypeError(f"no node of an expression: {node!r}")
 
 
 @_value.register

@@ -1,4 +1,4 @@
-"""The garbage collector, paused while trees are built: they are large and have no cycles."""
+"""The garbage collector, paused where millions of small objects live and hardly any is part of a cycle."""
 
 from __future__ import annotations
 
