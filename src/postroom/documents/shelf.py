@@ -17,7 +17,7 @@ from postroom.documents.dialects.detecting import dialect_of
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.names import SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
-from postroom.documents.file_references import file_references, schema_files
+from postroom.documents.file_references import FileReference, file_references, schema_files
 from postroom.documents.reading import document_files, read_document
 from postroom.documents.schema_files import schema_content
 from postroom.errors import DocumentRefused
@@ -197,30 +197,30 @@ class Shelf:
         """Read what references of a file lead to, and write them as references within the one catalog."""
         for found in list(file_references(tree)):
             name, _, fragment = found.reference.partition("#")
-            target = self._inside(name, file)
-            if target is None:
-                sentence = f"{found.reference} leads out of the folder; it is not read."
-                self.tell(Snag(file, pointer(found.steps), "file_outside", sentence))
-            elif not target.is_file():
-                sentence = f"{found.reference} leads to a file that is not there."
-                self.tell(Snag(file, pointer(found.steps), "file_missing", sentence))
-            else:
+            target = self._target(name, found, file)
+            if target is not None:
                 found.holder[found.key] = as_xid("#" + fragment)
                 self._include(target, as_xid("#" + fragment))
 
     def _take_schemas(self, tree: Tree, file: Path) -> None:
         """Read the documents of schemas that are in files of their own."""
         for found in list(schema_files(tree)):
-            target = self._inside(found.reference, file)
-            if target is None:
-                sentence = f"{found.reference} leads out of the folder; it is not read."
-                self.tell(Snag(file, pointer(found.steps), "file_outside", sentence))
-            elif not target.is_file():
-                sentence = f"{found.reference} leads to a file that is not there."
-                self.tell(Snag(file, pointer(found.steps), "file_missing", sentence))
-            else:
+            target = self._target(found.reference, found, file)
+            if target is not None:
                 del found.holder[found.key]
                 found.holder.update(schema_content(target, self.settings))
+
+    def _target(self, name: str, found: FileReference, file: Path) -> Path | None:
+        """The file that a reference names; None, and a snag, when it is not there or outside of the folder."""
+        target = self._inside(name, file)
+        if target is None:
+            sentence = f"{found.reference} leads out of the folder; it is not read."
+            self.tell(Snag(file, pointer(found.steps), "file_outside", sentence))
+        elif not target.is_file():
+            sentence = f"{found.reference} leads to a file that is not there."
+            self.tell(Snag(file, pointer(found.steps), "file_missing", sentence))
+            return None
+        return target
 
     def _include(self, target: Path, xid: str) -> None:
         """Take the group of another file into the catalog, unless that file belongs to it anyway."""
