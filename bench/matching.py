@@ -17,6 +17,12 @@ from postroom.protocols.records import parse_record, render_record
 
 COUNT = 3000
 ROUNDS = 5
+WAYS = (
+    *((protocol, mode) for protocol in ("KAFKA", "HTTP") for mode in ("binary", "structured")),
+    *((protocol, "binary") for protocol in ("MQTT/5.0", "AMQP/1.0", "NATS")),
+    ("", "structured"),
+)
+"""Protocols and modes; without a protocol an event stands alone."""
 
 
 def catalog_of(size: int, schema_format: str | None = "JsonSchema/draft-07") -> Catalog:
@@ -95,7 +101,7 @@ def measure() -> Iterator[Ratio]:
         ROUNDS,
     )
     yield Ratio("seconds to compile 10,000 definitions", cpu_of(lambda: catalog_of(10_000).engine), 5)
-    yield _making(catalog)
+    yield from (_making(catalog, *way) for way in WAYS)
 
 
 def _sorted_in_bulk(catalog: Catalog, lines: list[bytes]) -> None:
@@ -108,17 +114,18 @@ def _sorted_in_bulk(catalog: Catalog, lines: list[bytes]) -> None:
         catalog.engine.sort_exactly(lines[row])
 
 
-def _making(catalog: Catalog) -> Ratio:
+def _making(catalog: Catalog, protocol: str, mode: str) -> Ratio:
     maker = catalog.message(catalog.definitions[0].xid).maker
     data = {"sensor": "sensor-1", "value": 12.5, "unit": "C", "note": "n" * 40}
-    made = render_record(maker.make({"plant": "oslo", "machine": "m7"}, data, protocol="KAFKA"))
+    made = render_record(maker.make({"plant": "oslo", "machine": "m7"}, data, protocol=protocol, mode=mode))
 
     def make() -> None:
         for _ in range(COUNT):
-            maker.make({"plant": "oslo", "machine": "m7"}, data, protocol="KAFKA")
+            maker.make({"plant": "oslo", "machine": "m7"}, data, protocol=protocol, mode=mode)
 
     def serialise() -> None:
         for _ in range(COUNT):
             msgspec.json.encode(made)
 
-    return ratio("make / serialise the same record", lambda: cpu_of(make), lambda: cpu_of(serialise), 10, ROUNDS)
+    name = f"a {mode} record for {protocol}" if protocol else "an event alone"
+    return ratio(f"make {name} / serialise it", lambda: cpu_of(make), lambda: cpu_of(serialise), 10, ROUNDS)
