@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog import Catalog
+from postroom.formats.many import read_all
 from postroom.messages.bundles import bundle_of, joined
 from postroom.messages.piling import RecordColumns
-from postroom.messages.readers import LineReader, read_all
+from postroom.messages.readers import LineReader
 from postroom.settings import Settings
 from tests.messages.test_express import PLAIN, agreed, attributes, data, without_nulls
 

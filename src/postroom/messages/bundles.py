@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from itertools import compress
 from typing import Any
 
 import msgspec
@@ -100,17 +99,27 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     extensions = _extensions(pile)
     left: list[int] = []
     if bad:
-        left = [rows[place] for place in sorted(bad)]
-        keep = [place not in bad for place in range(len(rows))]
-        rows, data = list(compress(rows, keep)), list(compress(data, keep))
-        columns, variables, metadata = (
-            {name: list(compress(column, keep)) for name, column in some.items()}
-            for some in (columns, variables, metadata)
-        )
+        out = sorted(bad)
+        left = [rows[place] for place in out]
         if extensions:
-            kept = enumerate(place for place, stays in enumerate(keep) if stays)
+            kept = enumerate(_without(list(range(len(rows))), out))
             extensions = {new: extensions[place] for new, place in kept if place in extensions}
+        rows, data = _without(rows, out), _without(data, out)
+        columns, variables, metadata = (
+            {name: _without(column, out) for name, column in some.items()} for some in (columns, variables, metadata)
+        )
     return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps), left
+
+
+def _without(column: Column, places: list[int]) -> Column:
+    """A column without some places, which are few and in order."""
+    kept: Column = []
+    start = 0
+    for place in places:
+        kept += column[start:place]
+        start = place + 1
+    kept += column[start:]
+    return kept
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:

@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
+from postroom.formats.many import read_all
 from postroom.messages.bundles import Pile
 from postroom.messages.express import Express
-from postroom.messages.readers import DOUBTS, RECORD, is_structured, read_all
+from postroom.messages.readers import DOUBTS, RECORD, is_structured
 
 MetadataOf = Callable[[int], dict[str, Any]]
 Parts = tuple[list[Pile], list[int]]

@@ -53,20 +53,6 @@ def attributes_of(event: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in found if value is not None}
 
 
-def read_all(read: Callable[[Any], Any], texts: Iterable[Any], doubts: list[int]) -> list[Any]:
-    """Read many texts; the places of those that cannot be read are added to `doubts`, and None stands for them."""
-    found: list[Any] = []
-    rest = iter(texts)
-    while True:
-        try:
-            found.extend(map(read, rest))  # what was read before an exception is kept
-        except DOUBTS:
-            doubts.append(len(found))
-            found.append(None)
-        else:
-            return found
-
-
 def is_structured(contenttype: str | None) -> bool | None:
     """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
     media = media_type(contenttype) if contenttype else ""

@@ -25,6 +25,7 @@ from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler
 from postroom.formats.jsonschema.violations import first_line, too_large, violation
+from postroom.formats.many import read_all
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
 
@@ -91,19 +92,12 @@ class JsonSchema:
         if fast is None:
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
-        values: list[Any] = []
-        append = values.append
-        for place, payload in enumerate(payloads):
-            value = None
-            try:
-                sure = len(payload) <= SHALLOW or not may_be_deep(bytes(payload))
-                if sure:
-                    value = fast(payload)
-            except (ValueError, RecursionError):
-                sure = False
-            if not sure:
-                doubtful.add(place)
-            append(value)
+        if max(map(len, payloads), default=0) > SHALLOW:
+            # Nothing at all is no JSON either: what may be too deep is left to `judge`.
+            payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
+        doubts: list[int] = []
+        values = read_all(fast, payloads, doubts)
+        doubtful.update(doubts)
         return values
 
     def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
