@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ Shape = Literal["value", "named", "section"]
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST_KNOWN = 64
 
 
 class HeaderBroken(ValueError):
@@ -115,14 +116,14 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         return value
 
 
-def pairs(container: Any) -> Iterator[tuple[str, Any]]:
+def pairs(container: Any) -> list[tuple[str, Any]]:
     """The name and value pairs of headers, whether they came as a map or as an array of `{name, value}`."""
     if isinstance(container, dict):
-        yield from ((str(name), value) for name, value in container.items())
-    elif isinstance(container, list):
-        for item in container:
-            if isinstance(item, dict) and "name" in item:
-                yield str(item["name"]), item.get("value")
+        return [(str(name), value) for name, value in container.items()]
+    if isinstance(container, list):
+        named = (item for item in container if isinstance(item, dict) and "name" in item)
+        return [(str(item["name"]), item.get("value")) for item in named]
+    return []
 
 
 def _member(metadata: dict[str, Any], option: Option) -> Any:
@@ -136,11 +137,19 @@ def _member(metadata: dict[str, Any], option: Option) -> Any:
 
 def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
     """The CloudEvents attribute that a header carries; empty for any other header."""
+    return _known_name(header, prefixes) if len(header) <= _LONGEST_KNOWN else _attribute_name(header, prefixes)
+
+
+def _attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
     name = header.lower()
     for prefix in prefixes:
         if prefix and name.startswith(prefix.lower()):
             return name[len(prefix) :]
     return name if "" in prefixes else ""
+
+
+# A stream names the same few headers over and over.
+_known_name = functools.lru_cache(maxsize=2048)(_attribute_name)
 
 
 def timestamp_text(milliseconds: int) -> Any:
