@@ -6,7 +6,7 @@ This runs in Spark's Python workers and therefore loads nothing of the server.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -46,19 +46,27 @@ def _reader(columns: tuple[str, ...]) -> Callable[[dict[str, Any]], bytes]:
     return _record_line if "protocol" in columns else lambda row: _bytes(row["value"])
 
 
-def kafka_metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """The metadata of a row of Kafka's columns."""
-    metadata: dict[str, Any] = {"topic": row["topic"], "partition": row["partition"]}
-    if row.get("key") is not None:
-        metadata |= _text_or_base64("key", row["key"])
-    if row.get("headers"):
-        metadata["headers"] = [{"name": h["key"], "value": header_value(h["value"])} for h in row["headers"]]
+def kafka_metadata(
+    topic: str, partition: int, key: bytes | str | None, headers: Iterable[tuple[str, bytes | str | None]]
+) -> dict[str, Any]:
+    """The metadata of a record of Kafka's columns."""
+    metadata: dict[str, Any] = {"topic": topic, "partition": partition}
+    if key is not None:
+        metadata |= _text_or_base64("key", key)
+    pairs = [{"name": name, "value": header_value(value)} for name, value in headers]
+    if pairs:
+        metadata["headers"] = pairs
     return metadata
 
 
+def kafka_line(metadata: dict[str, Any], value: bytes | str | None) -> bytes:
+    """A record of Kafka's columns as a line of JSON."""
+    return _encode({"protocol": "KAFKA", "metadata": metadata, **_text_or_base64("payload", value)})
+
+
 def _kafka_line(row: dict[str, Any]) -> bytes:
-    payload = _text_or_base64("payload", row["value"])
-    return _encode({"protocol": "KAFKA", "metadata": kafka_metadata(row), **payload})
+    headers = ((header["key"], header["value"]) for header in row.get("headers") or ())
+    return kafka_line(kafka_metadata(row["topic"], row["partition"], row.get("key"), headers), row["value"])
 
 
 def _record_line(row: dict[str, Any]) -> bytes:

@@ -25,10 +25,17 @@ from postroom.pipeline.parquet import is_parquet, read_rows
 
 
 class Haul(Protocol):
-    """Records in memory; `sources` and `positions` say where each came from."""
+    """Records in memory, and where each came from."""
 
-    sources: list[str]
-    positions: list[int]
+    @property
+    def sources(self) -> list[str]:
+        """The files or streams."""
+        ...
+
+    @property
+    def positions(self) -> list[int]:
+        """The places there."""
+        ...
 
     def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""

@@ -1,11 +1,14 @@
-"""Rows of Kafka's columns: events whose attributes are headers, read by column."""
+"""Rows of Kafka's columns: events whose attributes are headers, read by column.
+
+The headers of all rows lie one after the other in memory. Rows whose headers have the same names are taken together, so
+that an attribute is every so many-th of those values; no row is ever looked at by itself.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,9 +17,14 @@ import pyarrow.compute as pc
 from postroom.messages.bundles import Pile, joined
 from postroom.messages.engine import Engine
 from postroom.messages.piling import RecordColumns
-from postroom.pipeline.columns import KAFKA, header_value, kafka_metadata, record_lines
+from postroom.pipeline.columns import KAFKA, header_value, kafka_line, kafka_metadata
+from postroom.pipeline.parquet import numbers
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.wire import attribute_name
+
+# Rows with more headers, or with headers that hardly any others have, are cheaper one by one.
+_MOST_HEADERS = 64
+_MOST_SHAPES = 256
 
 
 def is_kafka(schema: pa.Schema) -> bool:
@@ -29,162 +37,223 @@ def is_kafka(schema: pa.Schema) -> bool:
     return {field.name for field in kind.value_type} >= {"key", "value"} and schema.field("value").type == pa.binary()
 
 
-_TYPE = WIRE.prefixes[0] + "type"
-
-
 class Shape(NamedTuple):
     """Which header carries what, for rows whose headers have the same names in the same order."""
 
     attributes: dict[str, int]
     contenttype: int | None
-    length: int
+
+    @property
+    def numbers(self) -> list[int]:
+        """The headers that carry something."""
+        return [*self.attributes.values(), *([] if self.contenttype is None else [self.contenttype])]
 
 
 class KafkaRows:
-    """A haul of Kafka's rows, those that seem to have one type side by side."""
+    """A haul of Kafka's rows."""
 
     def __init__(self, batches: list[pa.RecordBatch]) -> None:
-        whole = _one_batch(pa.Table.from_batches(batches))
-        kinds = _seeming_types(whole.column("headers"))
-        self._ends: list[int] = [whole.num_rows]
-        if kinds is not None:
-            # What a row seems to be decides nothing: it brings rows together whose tables are the same.
-            numbers = kinds.dictionary_encode().indices  # which sort far quicker than texts
-            whole = _one_batch(pa.Table.from_batches([whole]).take(pc.array_sort_indices(numbers)))
-            self._ends = list(accumulate(sorted_counts(numbers)))
-        self._batch = whole
-        self.sources: list[str] = whole.column("source").to_pylist()
-        self.positions: list[int] = whole.column("position").to_pylist()
+        self._batch = _one_batch(pa.Table.from_batches(batches))
+
+    @functools.cached_property
+    def sources(self) -> list[str]:
+        """Where each record came from."""
+        found: list[str] = self._batch.column("source").to_pylist()
+        return found
+
+    @functools.cached_property
+    def positions(self) -> list[int]:
+        """At which place there."""
+        found: list[int] = self._batch.column("position").to_pylist()
+        return found
 
     def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
-        start = 0
-        for end in self._ends:
-            piles, left = Headers(self._batch.slice(start, end - start)).piles(engine)
-            for pile in piles:
-                pile.rows = [start + row for row in pile.rows]
-            yield piles, [start + row for row in left]
-            start = end
-
-    def lines(self, rows: list[int]) -> list[bytes]:
-        """Records as lines of JSON."""
-        return record_lines(_one_batch(pa.Table.from_batches([self._batch]).take(pa.array(rows, pa.int64()))))
-
-
-class Headers:
-    """Rows whose headers are read."""
-
-    def __init__(self, batch: pa.RecordBatch) -> None:
-        self._batch = batch
-
-    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
-        """The records that the express lane may take, by definition, and the rows of the others."""
-        piles: list[Pile] = []
+        headers = _Headers(self._batch.column("headers"))
+        parts: dict[str | None, list[Alike]] = {}
         left: list[int] = []
-        bodies = [body or b"" for body in self._batch.column("value").to_pylist()]
-        for shape, rows in self._shapes():
+        alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
+        for number, (names, rows) in enumerate(alike):
+            shape = _shape(names) if number < _MOST_SHAPES else None
             if shape is None or not engine.express.knows(shape.attributes):
-                left += rows
+                left += rows.to_pylist()
                 continue
-            found, others = engine.piles_of_columns(WIRE.name, self._columns(shape, rows, bodies))
-            for pile in found:
-                pile.rows = [rows[place] for place in pile.rows]
-            piles += found
-            left += [rows[place] for place in others]
-        return joined(piles), left
+            for kind, some in Alike(self, headers, shape, rows).by_type():
+                parts.setdefault(kind, []).append(some)
+        for kind, several in parts.items():
+            if kind is not None and engine.express.planned(WIRE.name, kind) is None:
+                left += itertools.chain.from_iterable(some.rows.to_pylist() for some in several)
+                continue
+            found = [some.piles(engine) for some in several]
+            yield joined(itertools.chain.from_iterable(piles for piles, _ in found)), [r for _, o in found for r in o]
+        yield [], left
 
-    def _columns(self, shape: Shape, rows: list[int], bodies: list[bytes]) -> RecordColumns:
-        """The columns of rows whose headers have one shape."""
-        values, each = self._values(rows), shape.length
-        attributes: dict[str, list[Any]] = {name: values[number::each] for name, number in shape.attributes.items()}
-        stated = [""] * len(rows) if shape.contenttype is None else values[shape.contenttype :: each]
-        if len(rows) < len(bodies):
-            bodies = [bodies[row] for row in rows]
-        return RecordColumns(attributes, stated, bodies, lambda place: self.metadata(rows[place]))
+    def bodies(self, rows: pa.Array) -> list[bytes]:
+        """The bodies of records."""
+        values = self._batch.column("value").take(rows)
+        return [body or b"" for body in values.to_pylist()] if values.null_count else values.to_pylist()
 
     def metadata(self, row: int) -> dict[str, Any]:
         """The metadata of a record."""
-        return kafka_metadata(self._metadata_rows[row])
+        return self._listed.metadata(row)
+
+    def lines(self, rows: list[int]) -> list[bytes]:
+        """Records as lines of JSON."""
+        chosen = _Listed(_one_batch(pa.Table.from_batches([self._batch]).take(pa.array(rows, pa.int64()))))
+        return [kafka_line(chosen.metadata(place), body) for place, body in enumerate(chosen.bodies)]
 
     @functools.cached_property
-    def _metadata_rows(self) -> list[dict[str, Any]]:
-        names = [name for name in ("topic", "partition", "key", "headers") if name in self._batch.schema.names]
-        rows: list[dict[str, Any]] = self._batch.select(names).to_pylist()
-        return rows
+    def _listed(self) -> _Listed:
+        return _Listed(self._batch)
 
-    @functools.cached_property
-    def _flat(self) -> tuple[list[int], pa.Array, list[str]]:
-        """Where the headers of each row begin, their names, and their values."""
-        headers = self._batch.column("headers")
-        lengths = pc.fill_null(pc.list_value_length(headers), 0).to_pylist()
-        pairs = headers.flatten()
-        members = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
-        names = pc.fill_null(members["key"].cast(pa.string()), "")
-        return list(accumulate(lengths, initial=0)), names, _texts(members["value"])
 
-    def _values(self, rows: list[int]) -> list[str]:
-        """The values of all headers of these rows, one after the other."""
-        starts, _, values = self._flat
-        count = self._batch.num_rows
-        if len(rows) == count:
-            return values
-        found: list[str] = []
-        if len(rows) < count // 2:
-            for row in rows:
-                found += values[starts[row] : starts[row + 1]]
-            return found
-        begin = 0
-        for row in sorted(set(range(count)).difference(rows)):  # all but a few
-            found += values[starts[begin] : starts[row]]
-            begin = row + 1
-        return found + values[starts[begin] :]
+class Alike:
+    """Rows whose headers have one shape; `known` are the headers that are the same in all of them."""
 
-    def _shapes(self) -> list[tuple[Shape | None, list[int]]]:
-        """The rows by the names of their headers."""
-        starts, names, _ = self._flat
-        encoded = names.dictionary_encode()
-        known = encoded.dictionary.to_pylist()
-        numbers = encoded.indices.cast(pa.int32()).buffers()[1].to_pybytes() if len(names) else b""
-        rows: dict[bytes, list[int]] = {}
-        places = [4 * start for start in starts]
-        for row, (start, end) in enumerate(itertools.pairwise(places)):
-            key = numbers[start:end]
-            same = rows.get(key)
-            if same is None:
-                rows[key] = [row]
-            else:
-                same.append(row)
-        return [(_shape([known[i] for i in memoryview(key).cast("i")]), found) for key, found in rows.items()]
+    def __init__(
+        self, whole: KafkaRows, headers: _Headers, shape: Shape, rows: pa.Array, known: dict[int, str] | None = None
+    ) -> None:
+        self.rows = rows
+        self._whole = whole
+        self._headers = headers
+        self._shape = shape
+        self._known = headers.constants(rows, shape.numbers) if known is None else known
+
+    def by_type(self) -> Iterator[tuple[str | None, Alike]]:
+        """Those of one type each; all together where headers tell none."""
+        number = self._shape.attributes.get("type")
+        if number is None or number in self._known:
+            yield None if number is None else self._known[number], self
+            return
+        kinds = self._headers.values(self.rows, number).dictionary_encode()
+        rows = self.rows.take(pc.array_sort_indices(kinds.indices))  # numbers sort far quicker than texts
+        start = 0
+        for place, count in _counts(kinds.indices):
+            kind = kinds.dictionary[place].as_py()
+            some = rows.slice(start, count)
+            yield kind, Alike(self._whole, self._headers, self._shape, some, self._known | {number: kind})
+            start += count
+
+    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
+        """The records that the express lane may take, by definition, and the rows of the others."""
+        rows: list[int] = self.rows.to_pylist()
+        attributes: dict[str, list[Any]] = {name: self._texts(n) for name, n in self._shape.attributes.items()}
+        stated = [""] * len(rows) if self._shape.contenttype is None else self._texts(self._shape.contenttype)
+        bodies = self._whole.bodies(self.rows)
+        records = RecordColumns(attributes, stated, bodies, lambda place: self._whole.metadata(rows[place]))
+        piles, left = engine.piles_of_columns(WIRE.name, records)
+        for pile in piles:
+            pile.rows = rows if len(pile.rows) == len(rows) else [rows[place] for place in pile.rows]
+        return piles, [rows[place] for place in left]
+
+    def _texts(self, number: int) -> list[str]:
+        if number in self._known:
+            return [self._known[number]] * len(self.rows)
+        found: list[str] = self._headers.values(self.rows, number).to_pylist()
+        return found
+
+
+class _Headers:
+    """The headers of all rows, one after the other."""
+
+    def __init__(self, headers: pa.ListArray) -> None:
+        self._lengths = pc.fill_null(pc.list_value_length(headers), 0)
+        self._starts = headers.offsets.slice(0, len(headers)).cast(pa.int64())
+        names, values = _members(headers.values)
+        self._names = names.dictionary_encode()
+        self._values = _texts(values)
+
+    def values(self, rows: pa.Array, number: int) -> pa.Array:
+        """The values of one header of rows that have as many."""
+        return self._values.take(pc.add(self._starts.take(rows), number))
+
+    def constants(self, rows: pa.Array, numbers: list[int]) -> dict[int, str]:
+        """Those headers that have the same value in all of some rows, by their numbers."""
+        found: dict[int, str] = {}
+        for number in numbers:
+            values = self.values(rows, number)
+            if pc.all(pc.equal(values, values[0])).as_py():
+                found[number] = values[0].as_py()
+        return found
+
+    def alike(self) -> Iterator[tuple[list[str] | None, pa.Array]]:
+        """Rows whose headers have the same names in the same order, with those names; None for those with too many."""
+        for length, rows in _by_value(self._lengths, numbers(0, len(self._lengths))):
+            yield from self._by_names(rows, length) if length <= _MOST_HEADERS else [(None, rows)]
+
+    def _by_names(self, rows: pa.Array, length: int) -> Iterator[tuple[list[str], pa.Array]]:
+        starts = self._starts.take(rows)
+        kinds = None  # as many numbers as there are sequences of names so far
+        for number in range(length):
+            names = self._names.indices.take(pc.add(starts, number)).cast(pa.int64())
+            range_of = pc.min_max(names)
+            if range_of["min"] != range_of["max"]:
+                told = names if kinds is None else pc.add(pc.multiply(kinds, len(self._names.dictionary)), names)
+                kinds = told.dictionary_encode().indices.cast(pa.int64())
+        for some in [rows] if kinds is None else [found for _, found in _by_value(kinds, rows)]:
+            first = self._starts[some[0].as_py()].as_py()
+            yield self._names.slice(first, length).to_pylist(), some
+
+
+class _Listed:
+    """Rows of Kafka's columns as lists, for those that are looked at one by one."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        headers = batch.column("headers")
+        self.bodies: list[bytes | None] = batch.column("value").to_pylist()
+        self._topics = batch.column("topic").to_pylist()
+        self._partitions = batch.column("partition").to_pylist()
+        self._keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
+        self._starts: list[int] = headers.offsets.to_pylist()
+        self._lengths: list[int] = pc.fill_null(pc.list_value_length(headers), 0).to_pylist()
+        names, values = _members(headers.values)
+        self._names, self._values = names.to_pylist(), _texts(values).to_pylist()
+
+    def metadata(self, row: int) -> dict[str, Any]:
+        """The metadata of a record."""
+        start = self._starts[row]
+        end = start + self._lengths[row]
+        headers = zip(self._names[start:end], self._values[start:end], strict=True)
+        return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers)
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
     return table.combine_chunks().to_batches(max_chunksize=max(table.num_rows, 1))[0]
 
 
-def _seeming_types(headers: pa.ListArray) -> pa.Array | None:
-    """A type for every row, where every row has one; None otherwise."""
-    pairs = headers.flatten()
+def _by_value(values: pa.Array, rows: pa.Array) -> Iterator[tuple[int, pa.Array]]:
+    """Rows by a number each, in order."""
+    counts = list(_counts(values))
+    if len(counts) > 1:
+        rows = rows.take(pc.array_sort_indices(values))
+    start = 0
+    for value, count in counts:
+        yield value, rows.slice(start, count)
+        start += count
+
+
+def _counts(values: pa.Array) -> Iterator[tuple[int, int]]:
+    """How often each number occurs, in their order."""
+    return iter(sorted((found["values"], found["counts"]) for found in pc.value_counts(values).to_pylist()))
+
+
+def _members(pairs: pa.StructArray) -> tuple[pa.Array, pa.Array]:
+    """The names and the values of headers."""
     members = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
-    kinds = members["value"].filter(pc.equal(members["key"], _TYPE))
-    return kinds if len(kinds) == len(headers) else None
+    return pc.fill_null(members["key"].cast(pa.string()), ""), members["value"]
 
 
-def sorted_counts(values: pa.Array) -> list[int]:
-    """How often each value occurs, in the order of the values."""
-    counts = pa.table({"value": values}).group_by("value").aggregate([([], "count_all")]).sort_by("value")
-    found: list[int] = counts.column("count_all").to_pylist()
-    return found
-
-
-def _texts(values: pa.Array) -> list[str]:
+def _texts(values: pa.Array) -> pa.Array:
     try:
-        found: list[str] = pc.fill_null(values.cast(pa.string()), "").to_pylist()
+        return pc.fill_null(values.cast(pa.string()), "")
     except pa.ArrowInvalid:  # some are no UTF-8
-        return [header_value(value) for value in values.to_pylist()]
-    return found
+        return pa.array([header_value(value) for value in values.to_pylist()], pa.string())
 
 
-def _shape(names: list[str]) -> Shape | None:
+def _shape(names: list[str] | None) -> Shape | None:
+    """What the names of headers say; None where one attribute has several."""
+    if names is None:
+        return None
     attributes: dict[str, int] = {}
     contenttypes = []
     for number, name in enumerate(names):
@@ -197,4 +266,4 @@ def _shape(names: list[str]) -> Shape | None:
             contenttypes.append(number)
     if len(contenttypes) > 1:
         return None
-    return Shape(attributes, contenttypes[0] if contenttypes else None, len(names))
+    return Shape(attributes, contenttypes[0] if contenttypes else None)
