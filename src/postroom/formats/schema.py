@@ -50,7 +50,11 @@ class PayloadSchema(Protocol):
 
 @runtime_checkable
 class QuickSchema(Protocol):
-    """A payload schema that has a short way from JSON to columns."""
+    """A payload schema that has a short way from payloads to columns."""
+
+    def reads_quickly(self, contenttype: str) -> bool:
+        """Whether that way is for payloads of this content type."""
+        ...
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
         """A valid payload in the shape of its columns, absent members left out, and True; (None, False) when only
@@ -60,6 +64,16 @@ class QuickSchema(Protocol):
     def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
         """The same for many payloads, bytes or msgspec's Raw; the places of those that only `judge` can tell about are
         added to `doubtful`."""
+        ...
+
+
+@runtime_checkable
+class CheckingSchema(Protocol):
+    """A payload schema that can check payloads without decoding them, for those who need no values."""
+
+    def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
+        """Add the places of payloads to `doubtful` that only `judge` can tell about. The others fit, and the columns of
+        the schema can hold them."""
         ...
 
 

@@ -169,8 +169,6 @@ def test_violations_have_a_code_and_a_pointer(order: Any, payload: bytes, at: st
     violations = order.judge(payload)[1]
     assert (violations[0].at, violations[0].code) == (at, code)
     assert words in violations[0].found
-    if at.count("/") < 2 and code != "payload_range":
-        assert order.accepts(payload) == violations
 
 
 @pytest.mark.parametrize(
@@ -188,7 +186,6 @@ def test_violations_have_a_code_and_a_pointer(order: Any, payload: bytes, at: st
 def test_proto2_is_held_to_what_it_requires(oven: Any, payload: bytes, at: str, code: str, expected: str) -> None:
     (violation,) = oven.judge(payload)[1]
     assert (violation.at, violation.code, violation.expected) == (at, code, expected)
-    assert oven.accepts(payload) == [violation]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +202,7 @@ def test_proto2_is_held_to_what_it_requires(oven: Any, payload: bytes, at: str, 
 )
 def test_headers_and_unknown_fields_are_taken(order: Any, payload: bytes) -> None:
     value, violations = order.judge(payload)
-    assert (value["id"], violations, order.accepts(payload)) == ("x", [], [])
+    assert (value["id"], violations) == ("x", [])
 
 
 @pytest.mark.parametrize(
@@ -339,7 +336,6 @@ def test_names_of_the_runtime_are_good_names_of_fields() -> None:
     )
     value = {**{name: number for number, name in enumerate(names)}, "SetInParent": {"SetInParent": 5}}
     assert parsed.judge(parsed.encode(value)) == (value, [])
-    assert parsed.accepts(parsed.encode(value)) == []
 
 
 @settings(max_examples=300, deadline=None)
@@ -350,7 +346,6 @@ def test_no_bytes_make_it_raise(payload: bytes, contenttype: str, prefix: bytes)
     for text, name in ((ORDER, "Order"), (OVEN, "Oven")):
         parsed = schema(text, name)
         value, violations = parsed.judge(prefix + payload, contenttype)
-        assert violations or parsed.accepts(prefix + payload, contenttype) == []
         if not violations:
             filler(parsed.columns())(value)
 

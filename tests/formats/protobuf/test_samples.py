@@ -26,7 +26,6 @@ def test_invented_values_fit_and_fill_their_columns(seed: int, which: tuple[str,
     payload = parsed.encode(parsed.sample(random.Random(seed)))
     value, violations = parsed.judge(payload)
     assert violations == []
-    assert parsed.accepts(payload) == []
     assert parsed.judge(parsed.encode(value)) == (value, [])
     filler(parsed.columns())(value)
 

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import protoc, texts
+from postroom.formats.protobuf.merging import make_mergeable
 from postroom.formats.protobuf.verifying import verified
 from postroom.formats.schema import SchemaDocument
 
@@ -25,12 +26,25 @@ class Compiled:
         self._serialised = serialised
         self.pool = descriptor_pool.DescriptorPool()
         try:
-            for file in _files(serialised):
-                file.ClearField("source_code_info")
-                self.pool.AddSerializedFile(verified(file).SerializeToString())
+            for file in self._verified():
+                self.pool.AddSerializedFile(file.SerializeToString())
             self.file: FileDescriptor = self.pool.FindFileByName(texts.ROOT)
         except (TypeError, KeyError) as error:
             raise SchemaRefused(f"the schema cannot be used: {str(error).splitlines()[0]}.") from None
+
+    def _verified(self) -> Iterator[descriptor_pb2.FileDescriptorProto]:
+        for file in _files(self._serialised):
+            file.ClearField("source_code_info")
+            yield verified(file)
+
+    @functools.cached_property
+    def mergeable(self) -> descriptor_pool.DescriptorPool:
+        """The same messages in a form that can be merged; TypeError where they have none."""
+        pool = descriptor_pool.DescriptorPool()
+        for file in self._verified():
+            make_mergeable(file)
+            pool.AddSerializedFile(file.SerializeToString())
+        return pool
 
     def members(self, message: Descriptor) -> list[FieldDescriptor]:
         """The fields of a message, and the extensions that the schema declares for it."""

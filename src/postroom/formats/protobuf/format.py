@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.json_format import MessageToJson, SerializeToJsonError
 from google.protobuf.message import DecodeError
-from google.protobuf.unknown_fields import UnknownFieldSet
 
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.protobuf import columns, comparing, samples, wellknown, wire
+from postroom.formats.protobuf.checking import Checker, checker_of
 from postroom.formats.protobuf.compiled import Compiled, compiled
 from postroom.formats.protobuf.members import message_class
 from postroom.formats.protobuf.reading import Read, Reader, Suspicious
@@ -54,26 +54,12 @@ class Protobuf:
         violations = self._wrong_header(header)
         return (None, violations) if violations else self._judge_slowly(payload[header.length :])
 
-    @functools.cached_property
-    def accepts(self) -> Callable[..., list[Violation]]:
-        """`accepts(payload, contenttype="")`: what does not fit, without decoding: what every Protobuf parser checks,
-        required members, and fields of the outermost message that the parser sets aside. Only judge looks for those
-        further inside.
-        """
-        parse, is_complete, judge = self._parse, self._is_complete, self.judge
-
-        # A parse takes less than half a microsecond: looking up what is needed for it would cost a third as much.
-        def accepts(payload: bytes, contenttype: str = "") -> list[Violation]:
-            if not contenttype or not _is_json(contenttype):
-                try:
-                    message = parse(payload)
-                    if not UnknownFieldSet(message) and (is_complete is None or is_complete(message)):
-                        return []
-                except DecodeError:
-                    pass
-            return judge(payload, contenttype)[1]
-
-        return accepts
+    def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
+        """Add the places of payloads that do not surely fit; columns can hold whatever fits."""
+        if self._checker is None or _is_json(contenttype):
+            doubtful.update(range(len(payloads)))
+        else:
+            self._checker.accepts_all(payloads, doubtful)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The binary form of a value, or Protobuf's JSON if the content type says JSON.
@@ -123,6 +109,10 @@ class Protobuf:
             return lambda message: has(message, name)
         whole: Callable[[Any], bool] = self._class.IsInitialized
         return whole
+
+    @functools.cached_property
+    def _checker(self) -> Checker | None:
+        return checker_of(self._compiled, self._descriptor)
 
     @functools.cached_property
     def _read(self) -> Read:

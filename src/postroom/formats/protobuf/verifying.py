@@ -6,6 +6,7 @@ as an edition keeps its meaning and has text verified, at the parser's own speed
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from google.protobuf import descriptor_pb2
@@ -33,21 +34,28 @@ def verified(file: descriptor_pb2.FileDescriptorProto) -> descriptor_pb2.FileDes
                 json_format=_Features.LEGACY_BEST_EFFORT,
             )
         )
-        _each_field(made, _as_edition)
+        each_field(made, _as_edition)
     made.options.features.utf8_validation = _Features.VERIFY
-    _each_field(made, _verify)
+    each_field(made, _verify)
     return made
 
 
-def _each_field(file: Any, change: Any) -> None:
+def each_message(file: Any) -> Iterator[Any]:
+    """All messages that a file describes, those inside of others included."""
     waiting = [*file.message_type]
-    for field in file.extension:
-        change(field)
     while waiting:
         message = waiting.pop()
+        yield message
+        waiting += message.nested_type
+
+
+def each_field(file: Any, change: Callable[[Any], None]) -> None:
+    """Change all fields that a file describes, extensions included."""
+    for field in file.extension:
+        change(field)
+    for message in each_message(file):
         for field in (*message.field, *message.extension):
             change(field)
-        waiting += message.nested_type
 
 
 def _as_edition(field: Any) -> None:

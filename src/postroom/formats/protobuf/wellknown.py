@@ -17,9 +17,9 @@ FREE_FORM = frozenset((STRUCT, VALUE, LIST_VALUE, ANY))
 NAMES = WRAPPERS | FREE_FORM | {TIMESTAMP, DURATION, FIELD_MASK}
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST, _LAST = -62_135_596_800, 253_402_300_799
-_LONGEST = 315_576_000_000
-_NANOS = 1_000_000_000
+SECONDS = _FIRST, _LAST = -62_135_596_800, 253_402_300_799
+LONGEST = 315_576_000_000
+NANOS = 1_000_000_000
 _DURATION = re.compile(r"(?P<sign>-?)(?P<seconds>\d{1,12})(?:\.(?P<fraction>\d{1,9}))?s\Z", re.ASCII)
 _MOMENT = re.compile(
     r"(?P<whole>\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(?P<fraction>\d{1,9}))?(?P<zone>[Zz]|[+-]\d\d:\d\d)\Z", re.ASCII
@@ -33,7 +33,7 @@ class OutOfRange(ValueError):
 def timestamp_text(message: Any) -> str:
     """A Timestamp in RFC 3339, with as many digits as it needs: none, 3, 6 or 9."""
     seconds, nanos = message.seconds, message.nanos
-    if not (_FIRST <= seconds <= _LAST and 0 <= nanos < _NANOS):
+    if not (_FIRST <= seconds <= _LAST and 0 <= nanos < NANOS):
         raise OutOfRange(f"{seconds} s and {nanos} ns since 1970")
     moment = _EPOCH + timedelta(seconds=seconds)
     return f"{moment.isoformat()[:19]}{_fraction(nanos)}Z"
@@ -60,7 +60,7 @@ def timestamp_parts(value: Any) -> tuple[int, int]:
 def duration_text(message: Any) -> str:
     """A Duration as its JSON text, such as 1.5s."""
     seconds, nanos = message.seconds, message.nanos
-    if abs(seconds) > _LONGEST or abs(nanos) >= _NANOS or (seconds < 0 < nanos) or (nanos < 0 < seconds):
+    if abs(seconds) > LONGEST or abs(nanos) >= NANOS or (seconds < 0 < nanos) or (nanos < 0 < seconds):
         raise OutOfRange(f"{seconds} s and {nanos} ns")
     sign = "-" if seconds < 0 or nanos < 0 else ""
     return f"{sign}{abs(seconds)}{_fraction(abs(nanos))}s"
@@ -69,7 +69,7 @@ def duration_text(message: Any) -> str:
 def duration_parts(value: Any) -> tuple[int, int]:
     """The seconds and nanoseconds of a Duration's JSON text."""
     found = _DURATION.match(value) if isinstance(value, str) else None
-    if found is None or int(found["seconds"]) > _LONGEST:
+    if found is None or int(found["seconds"]) > LONGEST:
         raise OutOfRange(str(value))
     sign = -1 if found["sign"] else 1
     return sign * int(found["seconds"]), sign * int((found["fraction"] or "").ljust(9, "0"))
