@@ -9,14 +9,19 @@ UNREADABLE = (ValueError, RecursionError)
 """What decoders raise: those of JSON and of UTF-8 are ValueErrors."""
 
 
-def read_all(read: Callable[[Any], Any], texts: Iterable[Any], doubts: list[int]) -> list[Any]:
+def read_all(
+    read: Callable[[Any], Any],
+    texts: Iterable[Any],
+    doubts: list[int],
+    errors: tuple[type[Exception], ...] = UNREADABLE,
+) -> list[Any]:
     """Read many texts; the places of those that cannot be read are added to `doubts`, and None stands for them."""
     found: list[Any] = []
     rest = iter(texts)
     while True:
         try:
             found.extend(map(read, rest))  # what was read before an exception is kept
-        except UNREADABLE:
+        except errors:
             doubts.append(len(found))
             found.append(None)
         else:

@@ -10,7 +10,6 @@ from typing import Any
 
 from postroom.formats.filling import ColumnMismatch, Filler
 from postroom.formats.schema import PayloadSchema, QuickSchema
-from postroom.protocols.cloudevents import JSON_DATA, is_json
 
 
 class ExactDecoder:
@@ -50,23 +49,24 @@ class ExactDecoder:
 
 
 class QuickDecoder:
-    """Takes the short way that a schema has for JSON, and only that."""
+    """Takes the short way that a schema has, for payloads that it is for."""
 
     def __init__(self, schema: QuickSchema, exact: ExactDecoder) -> None:
+        self._is_quick = schema.reads_quickly
         self._fill = schema.fill
         self._fill_all = schema.fill_all
         self._exact = exact
 
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The value of a payload and True; None when it is not surely valid."""
-        if not (contenttype == JSON_DATA or is_json(contenttype)):
+        if not self._is_quick(contenttype):
             return self._exact.one(body, contenttype)
         found = self._fill(_bytes(body))
         return found if found[1] else None
 
     def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
-        if contenttypes.count(JSON_DATA) != len(contenttypes) and not all(map(is_json, set(contenttypes))):
+        if not all(map(self._is_quick, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)
         if bodies and type(bodies[0]) is str:
             bodies = list(map(_bytes, bodies))

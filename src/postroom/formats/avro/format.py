@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from postroom.errors import FormatUnknown, SchemaRefused
@@ -12,6 +13,7 @@ from postroom.formats.avro import (
     canonical,
     columns,
     comparing,
+    fast,
     framing,
     json_reading,
     json_writing,
@@ -25,6 +27,7 @@ from postroom.formats.avro.neighbours import Neighbours
 from postroom.formats.avro.parsing import Parser
 from postroom.formats.avro.types import AvroType, simple_name
 from postroom.formats.columns import ColumnType
+from postroom.formats.many import read_all
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.texts import json_of
 
@@ -57,6 +60,33 @@ class Avro:
         if contenttype and _is_json(contenttype):
             return json_reading.read_json(self.type, payload)
         return framing.judge_binary(self._read, lambda: self._fingerprint, payload)
+
+    def reads_quickly(self, contenttype: str) -> bool:
+        """Whether `fill` is for payloads of this content type: those in binary."""
+        return not (contenttype and _is_json(contenttype))
+
+    def fill(self, payload: bytes) -> tuple[Any, bool]:
+        """A binary payload in the shape of its columns and True; (None, False) when `judge` has to decide."""
+        if self._fast is None:
+            return None, False
+        try:
+            return self._fast(payload), True
+        except fast.UNSURE:
+            return None, False
+
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+        """The same for many; the places of those that `judge` has to decide are added to `doubtful`."""
+        if self._fast is None:
+            doubtful.update(range(len(payloads)))
+            return [None] * len(payloads)
+        doubts: list[int] = []
+        values = read_all(self._fast, payloads, doubts, fast.UNSURE)
+        doubtful.update(doubts)
+        return values
+
+    @functools.cached_property
+    def _fast(self) -> fast.FastRead | None:
+        return fast.fast_reader(self.type, self._columns)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value in the plain binary encoding, or in Avro's JSON if the content type is one of JSON.

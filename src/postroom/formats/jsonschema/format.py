@@ -74,6 +74,10 @@ class JsonSchema:
                 raise
             return None, [Violation("", "payload_too_complex", "a value that can be judged", first_line(error))]
 
+    def reads_quickly(self, contenttype: str) -> bool:
+        """Whether `fill` is for payloads of this content type: all are JSON."""
+        return True
+
     def fill(self, payload: bytes) -> tuple[Any, bool]:
         """A valid payload in the shape of its columns, in one pass, and True; (None, False) when `judge` has to decide.
 

@@ -60,6 +60,10 @@ class JsonStructure:
             return None, [Violation("", "payload_not_json", "JSON", str(error).splitlines()[0])]
         return self.judge_value(value, len(payload))
 
+    def reads_quickly(self, contenttype: str) -> bool:
+        """Whether `fill` is for payloads of this content type: all are JSON."""
+        return True
+
     def fill(self, payload: bytes) -> tuple[Any, bool]:
         """A valid payload in the shape of its columns, and True; (None, False) when `judge` has to decide.
 
