@@ -24,6 +24,7 @@ READING = {
     "required": ["sensor"],
     "properties": {"sensor": {"type": "string"}, "value": {"type": "integer"}, "tags": {"type": "array"}},
 }
+PACKED = {"type": "record", "name": "Reading", "fields": [{"name": "sensor", "type": "string"}]}
 EVENT = "CloudEvents/1.0"
 BATCH = "application/cloudevents-batch+json"
 
@@ -54,6 +55,7 @@ MESSAGES = {
     "optional": message("optional", metadata={"subject": {"value": "fixed", "required": False}}),
     "numbered": message("numbered", metadata={"level": {"value": "1", "required": False}}),
     "free": {"envelope": EVENT, "envelopemetadata": {"type": {"value": "free"}}},
+    "packed": message("packed", dataschemaformat="Avro/1.11", dataschema=PACKED, datacontenttype="application/avro"),
 }
 CATALOG = Catalog({"messagegroups": {"g": {"messages": MESSAGES}}})
 # Without the definition that takes events of any type, each type means one definition.
@@ -86,6 +88,10 @@ attributes = st.fixed_dictionaries(
 data = st.one_of(
     st.fixed_dictionaries({"sensor": st.just("a")}, optional={"value": odd, "tags": odd, "more": odd}), odd
 )
+
+
+# In turn: an empty object, a reading, a reading in Avro, no JSON, none of base64 in three ways.
+encoded = st.sampled_from(["e30=", "eyJzZW5zb3IiOiJhIn0=", "AmE=", "eyJ", "e30", "ä", "e3 0=", None])
 
 
 def comparable(result: Sorted) -> Sorted:
@@ -137,10 +143,30 @@ def agreed_alone(line: bytes) -> None:
 
 
 @settings(deadline=None)  # the first events of a type compile its schema
-@given(st.lists(st.tuples(attributes, data, st.booleans()), min_size=1, max_size=5))
-def test_bare_events(events: list[tuple[dict[str, Any], Any, bool]]) -> None:
-    bodies = [{"data_base64": "e30="} if encoded else {"data": value} for _, value, encoded in events]
-    agreed(*(json.dumps({**event, **body}).encode() for (event, _, _), body in zip(events, bodies, strict=True)))
+@given(
+    st.lists(
+        st.tuples(
+            attributes,
+            st.fixed_dictionaries({}, optional={"data": data}) | st.fixed_dictionaries({"data_base64": encoded}),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.booleans(),
+)
+def test_bare_events(events: list[tuple[dict[str, Any], dict[str, Any]]], both: bool) -> None:
+    more = {"data": None} if both else {}
+    agreed(*(json.dumps({**event, **more, **body}).encode() for event, body in events))
+
+
+@pytest.mark.parametrize("more", [{}, {"datacontenttype": "application/avro"}])
+def test_packed_data_is_taken(more: dict[str, Any]) -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/x", "type": "packed", **more}
+    good, bad = ({**event, "data_base64": text} for text in ("AmE=", "AmE"))
+    lines = [json.dumps(one).encode() for one in (good, bad, good)]
+    assert list(bundled(PLAIN, lines)) == [0, 2]
+    assert PLAIN.engine.express.take(lines[0]) is not None
+    agreed(*lines)
 
 
 @settings(deadline=None)

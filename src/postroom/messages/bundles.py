@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
+from postroom.formats.many import read_all
 from postroom.messages.constraints import Check
 from postroom.messages.definition import Definition
 from postroom.messages.plans import Plan, surely_timestamp
 from postroom.messages.templates import Template
-from postroom.protocols.cloudevents import JSON_DATA, is_json
+from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 
 Column = list[Any]
 # Shapes bodies for their columns; adds the places of those that are in doubt to the set.
@@ -87,13 +88,12 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     plan, rows = pile.plan, pile.rows
     bad: set[int] = set()
     columns = _columns(pile)
-    bodies = _sift_structured(plan, columns, bad) if pile.structured else pile.bodies
+    if pile.structured:
+        bodies, types = _structured_bodies(plan, columns, bad)
+    else:
+        bodies, types = pile.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
-    types = _content_types(columns["datacontenttype"], JSON_DATA if pile.structured else plan.definition.contenttype)
-    if pile.structured and types.count(JSON_DATA) != len(types):
-        odd = {kind for kind in set(types) if not is_json(kind)}
-        bad.update(place for place, kind in enumerate(types) if kind in odd)
     data = pile.decode(bodies, types, bad)
     metadata = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(pile)
@@ -163,14 +163,27 @@ def _takes_24() -> bool:
 _TAKES_24 = _takes_24()
 
 
-def _sift_structured(plan: Plan, columns: dict[str, Column], bad: set[int]) -> Column:
-    """Look at what structured mode asks for; the data of the events comes back."""
+def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) -> tuple[Column, list[str]]:
+    """The data of events in structured mode with its content types; what is not plain is in doubt."""
     versions, encoded, data = columns["specversion"], columns.pop("data_base64"), columns.pop("data")
     if not plan.asks_version and versions.count("1.0") != len(versions):
         bad.update(place for place, version in enumerate(versions) if version != "1.0")
+    if None not in encoded and not any(data):
+        return _unpacked(encoded, bad), _content_types(columns["datacontenttype"], plan.definition.contenttype)
     if set(encoded) != _NOTHING:
         bad.update(place for place, text in enumerate(encoded) if text is not None)
-    return data
+    types = _content_types(columns["datacontenttype"], JSON_DATA)
+    if types.count(JSON_DATA) != len(types):
+        odd = {kind for kind in set(types) if not is_json(kind)}
+        bad.update(place for place, kind in enumerate(types) if kind in odd)
+    return data, types
+
+
+def _unpacked(texts: list[str], bad: set[int]) -> Column:
+    doubts: list[int] = []
+    found = read_all(unpack, texts, doubts)
+    bad.update(doubts)
+    return [body or b"" for body in found] if doubts else found
 
 
 _NOTHING = {None}

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import msgspec
 
+from postroom.formats.many import UNREADABLE
 from postroom.messages.definition import Definition
 from postroom.messages.matching import Filter, Index
 from postroom.messages.plans import Landed, Plan
 from postroom.messages.readers import (
     BODY_MEMBERS,
-    DOUBTS,
     MOST_NAMES,
     RECORD,
     HeaderReader,
@@ -25,7 +25,7 @@ from postroom.messages.readers import (
     event_type,
     is_structured,
 )
-from postroom.protocols.cloudevents import JSON_DATA, is_json
+from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 from postroom.protocols.table import canonical_protocol
 
 DecoderOf = Callable[[Definition], "Decoder | None"]
@@ -71,13 +71,13 @@ class Express:
                 return self._take_record(line)
             event = self.read_event(line)
             return self._structured(self.planned("", event.type), event, {})
-        except DOUBTS:
+        except UNREADABLE:
             return None
 
     def _take_record(self, line: bytes) -> Landed | None:
         try:
             record = self.lines.read(line)
-        except DOUBTS:
+        except UNREADABLE:
             return self._take_any(self.lines.read_any(line))
         kind = type(record)
         protocol = self.lines.protocols[kind]
@@ -155,9 +155,11 @@ class Express:
             return None
 
     def _structured(self, found: Planned, event: Any, metadata: dict[str, Any]) -> Landed | None:
-        if event.specversion != "1.0" or event.data_base64 is not None:
+        if event.specversion != "1.0":
             return None
         stated = event.datacontenttype
+        if event.data_base64 is not None:
+            return None if event.data else self._land(found, event, metadata, unpack(event.data_base64), stated or "")
         if not (self._json_types.get(stated) or self.is_json(stated)):
             return None
         return self._land(found, event, metadata, event.data, stated or JSON_DATA)

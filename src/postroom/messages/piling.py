@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.many import read_all
+from postroom.formats.many import UNREADABLE, read_all
 from postroom.messages.bundles import Pile
 from postroom.messages.express import Express
-from postroom.messages.readers import DOUBTS, RECORD, is_structured
+from postroom.messages.readers import RECORD, is_structured
 
 MetadataOf = Callable[[int], dict[str, Any]]
 Parts = tuple[list[Pile], list[int]]
@@ -158,7 +158,7 @@ class _Heap:
         try:
             record = self._express.lines.read_any(line)
             opened = self._express.opened(record)
-        except DOUBTS:
+        except UNREADABLE:
             opened = None
         if opened is None:
             self.left.append(row)

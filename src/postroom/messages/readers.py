@@ -18,7 +18,6 @@ from postroom.protocols.records import JSON_EVENT
 from postroom.protocols.table import PROTOCOLS, wire_named
 from postroom.protocols.wire import Wire, attribute_name
 
-DOUBTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_NAMES = 512
 RECORD = b'{"protocol"'
 BODY_MEMBERS = ("data", "data_base64")

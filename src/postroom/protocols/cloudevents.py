@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -154,7 +155,7 @@ def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]
     """The bytes of the data, and their content type."""
     stated = str(attributes.get("datacontenttype", ""))
     if _has(members, "data_base64"):
-        return base64.b64decode(msgspec.json.decode(members["data_base64"], type=str), validate=True), stated
+        return unpack(msgspec.json.decode(members["data_base64"], type=str)), stated
     raw = bytes(members.get("data", b""))
     # JSON data stays as it came; a JSON string is the text of any other content type (CloudEvents JSON format 3.1).
     if is_json(stated):
@@ -163,6 +164,10 @@ def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]
         text: str = msgspec.json.decode(raw)
         return text.encode(), stated
     return raw, JSON_DATA if raw else stated
+
+
+unpack: Callable[[str], bytes] = functools.partial(binascii.a2b_base64, strict_mode=True)
+"""The bytes of `data_base64`; binascii.Error, or another ValueError, for what is no base64."""
 
 
 def is_json(content_type: str) -> bool:
