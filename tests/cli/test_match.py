@@ -1,9 +1,11 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from postroom.cli.main import execute
+from postroom.cli.match import lines_of
 
 SAMPLE = ["match", "--catalog", "demo/catalog", "--input", "demo/sample.jsonl"]
 
@@ -38,3 +40,22 @@ def test_the_endpoint_narrows_the_catalog(capsys: pytest.CaptureFixture[str]) ->
     landed = [line for line in capsys.readouterr().out.splitlines() if '"landed"' in line]
     assert len(landed) == 2
     assert execute([*SAMPLE, "--endpoint", "none"]) == 2
+
+
+def test_lines_are_taken_as_they_come() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as sender:
+        lines = lines_of(source)
+        sender.write(b"one\ntwo\n\nthr")
+        assert next(lines) == [b"one", b"two"]
+        sender.write(b"e")
+        sender.write(b"e\r\n \nfour")
+        sender.close()
+        assert [line for some in lines for line in some] == [b"three\r", b"four"]
+
+
+def test_a_line_may_be_longer_than_what_is_read_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "long"
+    file.write_bytes(b"x" * 3_000_000 + b"\n" + b"y" * 1_200_000)
+    with file.open("rb") as source:
+        assert [len(line) for some in lines_of(source) for line in some] == [3_000_000, 1_200_000]

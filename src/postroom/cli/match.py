@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from collections.abc import Iterator
+from io import BufferedReader
+from itertools import chain
 
 import click
 
 from postroom.cli.command import postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table
+
+_MOST_BYTES = 2**20
 
 
 @postroom_command(example="postroom match --catalog demo/catalog --input demo/sample.jsonl")
@@ -18,22 +22,21 @@ from postroom.cli.output import print_json, print_table
 @click.option("--summary", is_flag=True, help="Only count: a table of outcomes and messages.")
 @setting("nulls", "strict|absent")
 def command(
-    catalog: str, endpoint: str | None, source: BinaryIO, explain: bool, summary: bool, nulls: str | None
+    catalog: str, endpoint: str | None, source: BufferedReader, explain: bool, summary: bool, nulls: str | None
 ) -> int:
     """Say for each record which message definition it fits: one line of JSON per message.
 
     The exit code is 1 when not every message landed.
     """
     from postroom.catalog import open_catalog
+    from postroom.messages.lines import match_lines
 
     settings = settings_from(nulls=nulls)
     opened = open_catalog(catalog, settings=settings)
     chosen = opened.for_endpoint(endpoint) if endpoint else opened
     counts: dict[tuple[str, str], int] = {}
-    for line in source:
-        if not line.strip():
-            continue
-        for match in chosen.engine.match_line(line):
+    for lines in lines_of(source):
+        for match in chain.from_iterable(match_lines(chosen.engine, lines)):
             key = (match.outcome, match.message or "-")
             counts[key] = counts.get(key, 0) + 1
             if explain:
@@ -44,3 +47,16 @@ def command(
         rows = [(outcome, message, count) for (outcome, message), count in sorted(counts.items())]
         print_table("Outcomes", ("outcome", "message", "messages"), rows)
     return 0 if all(outcome == "landed" for outcome, _ in counts) else 1
+
+
+def lines_of(source: BufferedReader) -> Iterator[list[bytes]]:
+    """Lines that are not blank, as many at a time as have come: nobody who sends one waits for the next."""
+    begun: list[bytes] = []
+    while data := source.read1(_MOST_BYTES):
+        first, *others = data.split(b"\n")
+        begun.append(first)
+        if others:
+            lines = [b"".join(begun), *others]
+            begun = [lines.pop()]
+            yield [line for line in lines if line.strip()]
+    yield [line for line in [b"".join(begun)] if line.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.messages.breaking import make_invalid
 from postroom.messages.explaining import explain_reason
+from postroom.messages.lines import match_lines
 from postroom.messages.making import AUTO
 from postroom.messages.outcome import Match
 from postroom.protocols.records import render_record
@@ -48,7 +50,8 @@ def answer_match(call: Call, store: Store, settings: Settings) -> Answer:
     chosen = _chosen(catalog, call.path)
     explain = "explain" in query
     if _media_type(call) in NDJSON:
-        matches = (match for line in call.body.splitlines() if line.strip() for match in chosen.engine.match_line(line))
+        given = [line for line in call.body.splitlines() if line.strip()]
+        matches = itertools.chain.from_iterable(match_lines(chosen.engine, given))
         lines = [msgspec.json.encode(_shown(chosen, match, explain)) for match in matches]
         return Answer(headers={"Content-Type": NDJSON[0]}, content=b"".join(line + b"\n" for line in lines))
     if not call.body.strip():

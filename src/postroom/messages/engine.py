@@ -83,14 +83,17 @@ class Engine:
 
     def sort_exactly(self, line: bytes) -> list[Sorted]:
         """The same without the express lane."""
+        return [self.judged(message) for message in self.opened(line)]
+
+    def opened(self, line: bytes) -> list[Message | Malformed]:
+        """The messages of one line, or why it has none."""
         if len(line) > self._max_record_mb * 1_000_000:
             limit, size = f"at most {self._max_record_mb} MB", f"{len(line) / 1_000_000:.1f} MB"
-            return [_malformed(Malformed("", "record_too_large", limit, size))]
+            return [Malformed("", "record_too_large", limit, size)]
         try:
-            record = parse_record(line)
+            return unwrap(parse_record(line))
         except RecordRefused as error:
-            return [_malformed(Malformed("", "record_broken", "a record or a CloudEvent", error.sentence))]
-        return self.sort(record)
+            return [Malformed("", "record_broken", "a record or a CloudEvent", error.sentence)]
 
     def sort(self, record: Record) -> list[Sorted]:
         """Sort the messages of one record: one, or those of a CloudEvents batch."""
@@ -103,11 +106,14 @@ class Engine:
     def payload(self, definition: Definition, message: Message) -> Any:
         """The payload of a message that landed, as its schema reads it; its bytes where there is no schema."""
         schema = self.schema(definition)
-        return message.body if schema is None else schema.judge(message.body, _type_of(definition, message))[0]
+        return message.body if schema is None else schema.judge(message.body, type_of(definition, message))[0]
 
     def sort_message(self, message: Message) -> Sorted:
         """Find the definition of a message, then judge its payload."""
-        fits = self.index.fits(message)
+        return self.sort_fitting(message, self.index.fits(message))
+
+    def sort_fitting(self, message: Message, fits: list[Fit]) -> Sorted:
+        """The same, where it is known which definitions fit."""
         if not fits:
             return self._not_fitting(message)
         candidates = tuple(fit.definition.xid for fit in fits)
@@ -204,9 +210,9 @@ class Engine:
             return None, [Violation("", "check_failed", "a payload that can be checked", found)]
 
     def _checked(self, definition: Definition, schema: PayloadSchema, message: Message) -> tuple[Any, list[Violation]]:
-        value, violations = schema.judge(message.body, _type_of(definition, message))
+        value, violations = schema.judge(message.body, type_of(definition, message))
         if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
-            value, violations = _judge_without_nulls(schema, value, _type_of(definition, message), violations)
+            value, violations = _judge_without_nulls(schema, value, type_of(definition, message), violations)
         if violations:
             return None, violations
         try:
@@ -220,7 +226,8 @@ def _match(landed: Landed) -> Match:
     return Match("landed", xid, landed.variables, (xid,))
 
 
-def _type_of(definition: Definition, message: Message) -> str:
+def type_of(definition: Definition, message: Message) -> str:
+    """The content type of a message's payload."""
     return message.contenttype or definition.contenttype
 
 
