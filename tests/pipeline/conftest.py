@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from postroom.catalog import Catalog, open_catalog
 from postroom.errors import MissingSystem
@@ -17,7 +18,7 @@ from postroom.messages.definition import CompiledCatalog
 from postroom.pipeline.commit import commit_batch
 from postroom.pipeline.jars import Libraries, find_jars
 from postroom.pipeline.job import Job
-from postroom.pipeline.lake import Lake, create_lake
+from postroom.pipeline.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
 from postroom.pipeline.sources import WHOLE_FILE
 from postroom.pipeline.worker import Written, write_batch
 
@@ -204,6 +205,13 @@ class Fleet:
     @staticmethod
     def job(lake: Lake, catalog: CompiledCatalog, run: str = "run1", batch: int = 0) -> Job:
         return Job(str(lake.root), lake.keep_catalog(catalog), "strict", run, batch, datetime.now(UTC))
+
+    @staticmethod
+    def unknown_files(lake: Lake) -> set[str]:
+        """Parquet files in a lake that no table has."""
+        folders = [*(place.folder for place in lake.places()), DEAD_LETTERS, LEDGER]
+        known = {uri for folder in folders if lake.has(folder) for uri in DeltaTable(lake.path(folder)).file_uris()}
+        return {str(path) for path in lake.root.rglob("*.parquet") if path.parent.name != "_delta_log"} - known
 
     @staticmethod
     def task(job: Job, *files: Path) -> Written:

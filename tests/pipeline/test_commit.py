@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
-from postroom.pipeline.commit import commit_batch, sweep
+from postroom.pipeline.commit import commit_batch
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest, unfinished
@@ -180,21 +180,3 @@ def test_a_table_made_again_in_the_same_place_is_another_one(
         commit_batch(lake, job, "", [fleet.task(job, records)])
         assert position_rows(lake) == 11
         shutil.rmtree(lake.path("fleet/vehicle.position"))
-
-
-def test_files_that_were_swept_away_stop_a_late_commit(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:
-    job = fleet.job(lake, catalog.compiled)
-    written = fleet.task(job, records)
-    assert sweep(lake, job.run, job.batch) == len(written.files)
-    with pytest.raises(LakeRefused, match="another process is sorting it"):
-        commit_batch(lake, job, "", [written])
-    assert list(lake.places()) == []
-
-
-def test_nothing_of_a_promised_batch_is_swept_away(fleet: Any, lake: Lake, catalog: Catalog, records: Path) -> None:
-    job = fleet.job(lake, catalog.compiled)
-    put_manifest(lake, plan_manifest(lake, job, "", [fleet.task(job, records)]))
-    assert sweep(lake, job.run, job.batch) == 0
-    finish_commits(lake)
-    assert sweep(lake, job.run, job.batch) == 0
-    assert total_rows(lake) == 24

@@ -24,6 +24,7 @@ from postroom.pipeline.balance import differences
 from postroom.pipeline.lake import DEAD_LETTERS, Lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import unfinished
+from postroom.pipeline.sorting import sort
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -86,11 +87,11 @@ def plant_events(count: int) -> Iterator[dict[str, Any]]:
 class Run:
     """A sort in a process of its own, and its children."""
 
-    def __init__(self, folder: Path, size: int) -> None:
+    def __init__(self, folder: Path, size: int, *more: str) -> None:
         self.ready = folder / "ready"
         self.ready.unlink(missing_ok=True)
-        options = ["--catalog", "catalog.json", "--source", "in", "--lake", "lake", "--checkpoint", "checkpoint"]
-        command = [sys.executable, "-c", DRIVER, str(self.ready), str(size), "sort", *options, "--master", "local[2]"]
+        options = ["--catalog", "catalog.json", "--source", "in", "--lake", "lake", "--master", "local[2]", *more]
+        command = [sys.executable, "-c", DRIVER, str(self.ready), str(size), "sort", *options]
         with (folder / "said").open("ab") as said:
             self.process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said)
 
@@ -101,6 +102,13 @@ class Run:
     def kill_driver(self) -> None:
         self.process.kill()
         self.process.wait()
+
+    def kill_driver_and_wait(self) -> None:
+        """Until its children are gone too, which takes them a moment."""
+        children = _descendants(self.process.pid)
+        self.kill_driver()
+        while any(_is_running(pid) for pid in children):
+            time.sleep(0.05)
 
     def kill_java(self) -> bool:
         return self._kill("java")
@@ -135,6 +143,13 @@ def _descendants(root: int) -> list[int]:
     return found
 
 
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def _command_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
@@ -157,24 +172,25 @@ def write_inbox(folder: Path) -> int:
 def crash(folder: Path, size: int, rng: random.Random) -> Counter[str]:
     """Kill what is running again and again; counts what was killed."""
     killed: Counter[str] = Counter()
-    run = Run(folder, size)
+    checkpoint = ("--checkpoint", "checkpoint")
+    run = Run(folder, size, *checkpoint)
     while sum(killed.values()) < CRASHES:
         run.until_ready()
         time.sleep(rng.uniform(0, PAUSE))
         if run.process.poll() is not None:
             if run.process.returncode == 0:
                 break  # all is sorted: there is nothing left to disturb
-            run = Run(folder, size)
+            run = Run(folder, size, *checkpoint)
             continue
         victim = ("driver", "worker", "java")[sum(killed.values()) % 3]
         if victim == "driver":
             run.kill_driver()
             killed[victim] += 1
-            run = Run(folder, size)
+            run = Run(folder, size, *checkpoint)
         elif run.kill_worker() if victim == "worker" else run.kill_java():
             killed[victim] += 1
     run.process.wait(1200)
-    assert Run(folder, size).process.wait(1200) == 0
+    assert Run(folder, size, *checkpoint).process.wait(1200) == 0
     return killed
 
 
@@ -189,7 +205,7 @@ def ids(lake: Lake) -> Counter[str]:
     return found
 
 
-def test_every_record_is_there_once_whatever_was_killed(tmp_path: Path) -> None:
+def test_every_record_is_there_once_whatever_was_killed(fleet: Any, tmp_path: Path) -> None:
     size = write_inbox(tmp_path)
     began = time.monotonic()
     killed = crash(tmp_path, size, random.Random(SEED))
@@ -208,3 +224,20 @@ def test_every_record_is_there_once_whatever_was_killed(tmp_path: Path) -> None:
     assert set(found.values()) == {1}
     assert list(differences(lake)) == []
     assert unfinished(lake) == []
+    assert fleet.unknown_files(lake) == set()
+
+
+def test_a_run_without_a_checkpoint_that_was_killed_costs_no_disk(spark: Any, fleet: Any, tmp_path: Path) -> None:
+    size = write_inbox(tmp_path)
+    run = Run(tmp_path, size)
+    while not list((tmp_path / "lake" / "plant").glob("*/part-*.parquet")):
+        assert run.process.poll() is None, (tmp_path / "said").read_text()
+        time.sleep(0.01)
+    run.kill_driver_and_wait()
+    lake = open_lake(tmp_path / "lake")
+    left = fleet.unknown_files(lake)
+    sort(spark, tmp_path / "in" / "000.jsonl", tmp_path / "catalog.json", lake.root)
+    assert len(list(lake.places())) == TABLES
+    assert fleet.unknown_files(lake) == set()
+    # The driver may have died during the commit as well: then the next run finished that.
+    assert left or len(read_ledger(lake)) == 2

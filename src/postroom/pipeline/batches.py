@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from postroom.errors import LakeRefused, PostroomError
-from postroom.pipeline.commit import apply_manifest, commit_batch, sweep
+from postroom.pipeline.claims import announce, claim
+from postroom.pipeline.commit import apply_manifest, commit_batch, finish_locked
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.ledger import LedgerEntry, find_entry
 from postroom.pipeline.manifest import read_manifest, unfinished
 from postroom.pipeline.sources import frame_of_records
 from postroom.pipeline.spark_errors import told_by_spark
+from postroom.pipeline.sweeping import Sweeper, sweep
 from postroom.pipeline.watching import Catalogs
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class Sorter:
         self._partition_by_date = partition_by_date
         self.read = read
         self._report = report
-        self._swept = False
+        self._sweep = Sweeper(lake)
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Sort one batch, unless it is in the lake already."""
@@ -79,15 +81,18 @@ class Sorter:
             return apply_manifest(self.lake, manifest)
         if find_entry(self.lake, run, batch) is not None:
             return None
-        if not self._swept:
-            # Only the first batch after a start can have a forerunner that died and left files behind.
-            sweep(self.lake, run, batch)
-            self._swept = True
         records = self.read(frame)
-        return run_batch(self.lake, self.job(run, batch), self.source, records)
+        entry = run_batch(self.lake, self.job(run, batch), self.source, records)
+        self._sweep()
+        return entry
 
     def job(self, run: str, batch: int) -> Job:
-        """A batch by the catalog of this moment, which the lake keeps."""
+        """A batch by the catalog of this moment, which the lake keeps, with a claim on the files that it will write."""
+        announce(self.lake, run, batch)
+        return self.plan(run, batch)
+
+    def plan(self, run: str, batch: int) -> Job:
+        """A batch by the catalog of this moment."""
         catalog = self._catalogs()
         digest = self.lake.keep_catalog(catalog.compiled)
         nulls, limit = self._nulls or catalog.settings.nulls, catalog.settings.max_record_mb
@@ -111,7 +116,8 @@ def run_batch(lake: Lake, job: Job, source: str, records: DataFrame | None) -> L
     if records is None:
         return commit_batch(lake, job, source, [])
     try:
-        write_to_sink(records, job, source)
+        with claim(lake, job.run, job.batch):
+            write_to_sink(records, job, source)
     except PySparkException as error:
         raise told_by_spark(str(error), job.lake) from error
     entry = find_entry(lake, job.run, job.batch)
@@ -121,6 +127,10 @@ def run_batch(lake: Lake, job: Job, source: str, records: DataFrame | None) -> L
 
 
 def finish_commits(lake: Lake) -> list[LedgerEntry]:
-    """Finish batches whose process died between the manifest and the ledger."""
-    found = [read_manifest(lake, run, batch) for run, batch in unfinished(lake)]
-    return [apply_manifest(lake, manifest) for manifest in found if manifest is not None]
+    """Finish batches whose process died after the manifest, and remove what is left of those that died before it."""
+    finished: list[LedgerEntry] = []
+    if unfinished(lake):
+        with lake.lock():
+            finished = finish_locked(lake)
+    sweep(lake)
+    return finished

@@ -13,6 +13,7 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from postroom.errors import LakeRefused
+from postroom.pipeline.claims import put_by
 from postroom.pipeline.creation import create_table
 from postroom.pipeline.evolution import new_columns
 from postroom.pipeline.job import Job
@@ -22,13 +23,15 @@ from postroom.pipeline.manifest import (
     AddedFile,
     Manifest,
     TableCommit,
+    manifest_path,
     put_manifest,
     read_manifest,
-    remove_manifest,
+    unfinished,
 )
 from postroom.pipeline.opening import has_batch, open_table
 from postroom.pipeline.planning import plan_manifest
 from postroom.pipeline.properties import renew_properties
+from postroom.pipeline.sweeping import sweep_ledger
 from postroom.pipeline.worker import Written
 
 PARALLEL_COMMITS = 8
@@ -56,13 +59,24 @@ def apply_manifest(lake: Lake, manifest: Manifest) -> LedgerEntry:
         return apply_locked(lake, manifest)
 
 
+def finish_locked(lake: Lake) -> list[LedgerEntry]:
+    """Finish all batches that have a manifest; who holds the lake's lock sees only those of processes that died."""
+    entries: list[LedgerEntry] = []
+    for run, batch in unfinished(lake):
+        manifest = read_manifest(lake, run, batch)
+        if manifest is not None:
+            sweep_ledger(lake, manifest_path(lake, run, batch).stat().st_mtime)
+            entries.append(apply_locked(lake, manifest))
+    return entries
+
+
 def apply_locked(lake: Lake, manifest: Manifest) -> LedgerEntry:
-    """The same for who holds the lake's lock already."""
+    """Apply a manifest; for who holds the lake's lock already."""
     with ThreadPoolExecutor(PARALLEL_COMMITS) as pool:
         # list() brings an error of any table here, before the ledger says that all is well.
         list(pool.map(lambda table: commit_table(lake, manifest, table), manifest.tables))
     entry = record_batch(lake, manifest)
-    remove_manifest(lake, manifest)
+    put_by(lake, manifest)
     return entry
 
 
@@ -109,22 +123,11 @@ def _statistics(file: AddedFile) -> str:
 
 
 def check_files(lake: Lake, written: Iterable[Written]) -> None:
-    """Raise when a file of the batch is gone: then a restarted run swept it away, and that run does the batch."""
+    """Raise when a file of the batch is gone: then it was swept away, because its driver seemed dead."""
     for task in written:
         for file in task.files:
             if not (lake.path(file.folder) / file.path).exists():
-                raise LakeRefused("a file of this batch is gone; another process is sorting it.", place=file.folder)
-
-
-def sweep(lake: Lake, run: str, batch: int) -> int:
-    """Remove what a batch that died before its manifest left behind; says how many files that were."""
-    with lake.lock():
-        if read_manifest(lake, run, batch) is not None or find_entry(lake, run, batch) is not None:
-            return 0
-        orphans = list(lake.root.glob(f"**/part-{run}-{batch}-*.parquet"))
-        for orphan in orphans:
-            orphan.unlink(missing_ok=True)
-    return len(orphans)
+                raise LakeRefused("a file of this batch is gone: the batch was given up.", place=file.folder)
 
 
 def discard(lake: Lake, written: Iterable[Written]) -> None:

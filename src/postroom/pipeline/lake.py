@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import msgspec
 
@@ -16,6 +17,7 @@ from postroom.pipeline.layout import DEAD_LETTERS, LEDGER
 from postroom.pipeline.names import id_of
 
 CATALOGS = "_catalogs"
+CLAIMS = "_claims"
 MANIFESTS = "_manifests"
 ENDPOINTS = "_endpoints"
 
@@ -42,6 +44,11 @@ class Lake(msgspec.Struct, frozen=True):
     def manifests(self) -> Path:
         """Commits in flight."""
         return self.root / MANIFESTS
+
+    @property
+    def claims(self) -> Path:
+        """Batches that are being sorted."""
+        return self.root / CLAIMS
 
     def path(self, folder: str) -> Path:
         """The folder of a table."""
@@ -78,7 +85,7 @@ class Lake(msgspec.Struct, frozen=True):
         """Keep a compiled catalog for workers and for later, under its digest."""
         target = self.catalogs / catalog.digest
         if not target.exists():
-            partial = target.with_name(f".{target.name}.{os.getpid()}")
+            partial = target.with_name(f".{target.name}.{uuid4().hex}")
             partial.write_bytes(catalog.encode())
             partial.replace(target)
         return catalog.digest

@@ -102,11 +102,6 @@ def unfinished(lake: Lake) -> list[tuple[str, int]]:
     return sorted((run, int(batch)) for run, _, batch in names)
 
 
-def remove_manifest(lake: Lake, manifest: Manifest) -> None:
-    """Forget a manifest whose batch is in the ledger."""
-    manifest_path(lake, manifest.run, manifest.batch).unlink(missing_ok=True)
-
-
 def check_balance(job: Job, read: int, landed: dict[str, int], dead: dict[str, int]) -> None:
     """Stop a batch that would lose or invent a record."""
     there = sum(landed.values()) + sum(dead.values())

@@ -9,18 +9,11 @@ import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
-from postroom.pipeline.commit import apply_locked, discard
+from postroom.pipeline.commit import apply_locked, discard, finish_locked
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import DEAD_LETTERS, Lake
 from postroom.pipeline.ledger import LedgerEntry
-from postroom.pipeline.manifest import (
-    Manifest,
-    TableCommit,
-    check_balance,
-    put_manifest,
-    read_manifest,
-    unfinished,
-)
+from postroom.pipeline.manifest import Manifest, TableCommit, check_balance, put_manifest
 from postroom.pipeline.planning import plan_manifest
 from postroom.pipeline.replay_task import Replayed
 
@@ -31,26 +24,12 @@ class Overtaken(Exception):
     """Another replay has taken some of the same letters in the meantime."""
 
 
-def finish_all(lake: Lake) -> None:
-    """Finish commits whose process died: only then is it known which letters are left."""
-    if unfinished(lake):
-        with lake.lock():
-            _finish_locked(lake)
-
-
-def _finish_locked(lake: Lake) -> None:
-    for run, batch in unfinished(lake):
-        manifest = read_manifest(lake, run, batch)
-        if manifest is not None:
-            apply_locked(lake, manifest)
-
-
 def commit_replay(lake: Lake, job: Job, done: list[Replayed]) -> LedgerEntry | None:
     """Exchange the files of letters and bring in what landed, exactly once; None when nothing has changed."""
     with lake.lock():
         try:
-            # Who holds the lock sees manifests only of processes that died; they may have taken the same letters.
-            _finish_locked(lake)
+            # Processes that died may have taken the same letters.
+            finish_locked(lake)
             if not done:
                 return None
             _check_present(lake, done)

@@ -14,15 +14,18 @@ import msgspec
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.messages.definition import CompiledCatalog
+from postroom.pipeline.batches import finish_commits
 from postroom.pipeline.checkpoint import new_run
+from postroom.pipeline.claims import claim
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import DEAD_LETTERS, Lake, create_lake, open_lake
 from postroom.pipeline.ledger import LedgerEntry
 from postroom.pipeline.letters import LetterFile, letter_files
 from postroom.pipeline.manifest import AddedFile
-from postroom.pipeline.replay_commit import Overtaken, commit_replay, finish_all
+from postroom.pipeline.replay_commit import Overtaken, commit_replay
 from postroom.pipeline.replay_task import Replayed, ReplayTask, replay_files
 from postroom.pipeline.spark_errors import told_by_spark
+from postroom.pipeline.sweeping import sweep
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,13 +70,17 @@ def replay(
             done = _run(spark, target, _job(create_lake(Path(scratch) / "lake"), compiled, options), where)
             return _told(done, None)
     for _ in range(MOST_TRIES):
-        finish_all(target)
+        # Only when the commits of processes that died are finished is it known which letters are left.
+        finish_commits(target)
         job = _job(target, compiled, options)
-        done = _run(spark, target, job, where)
         try:
-            return _told(done, commit_replay(target, job, done))
+            with claim(target, job.run, job.batch):
+                done = _run(spark, target, job, where)
+                return _told(done, commit_replay(target, job, done))
         except Overtaken:
             continue
+        finally:
+            sweep(target)
     raise LakeRefused("other replays are at work here.", place=str(lake), remedy="Try again when they are done.")
 
 

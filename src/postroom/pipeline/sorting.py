@@ -17,6 +17,7 @@ from postroom.pipeline.lake import create_lake
 from postroom.pipeline.ledger import LedgerEntry
 from postroom.pipeline.sources import Source, frame_of_records, open_source
 from postroom.pipeline.streaming import run_stream
+from postroom.pipeline.sweeping import sweep
 from postroom.pipeline.watching import CatalogWatch, watch_catalog
 
 if TYPE_CHECKING:
@@ -49,19 +50,22 @@ def sort(
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
     made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
-    if not isinstance(records, str | Path):
-        return _sort_frame(made, records, source, checkpoint)
-    opened = open_source(records)
-    opened.check(follow=every is not None)
-    made.source = source or opened.name
-    if checkpoint is None and every is None:
-        return _sort_once(spark, made, opened)
-    folder = Path(checkpoint) if checkpoint is not None else default_checkpoint(target, opened.name)
-    named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
-    with open_checkpoint(folder, target, opened.name, named) as kept:
-        made.run, made.read = kept.run, opened.batch
-        run_stream(spark, opened, made, kept.stream, every=every, stop=stop)
-    return total(made)
+    try:
+        if not isinstance(records, str | Path):
+            return _sort_frame(made, records, source, checkpoint)
+        opened = open_source(records)
+        opened.check(follow=every is not None)
+        made.source = source or opened.name
+        if checkpoint is None and every is None:
+            return _sort_once(spark, made, opened)
+        folder = Path(checkpoint) if checkpoint is not None else default_checkpoint(target, opened.name)
+        named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
+        with open_checkpoint(folder, target, opened.name, named) as kept:
+            made.run, made.read = kept.run, opened.batch
+            run_stream(spark, opened, made, kept.stream, every=every, stop=stop)
+        return total(made)
+    finally:
+        sweep(target)
 
 
 def sorter(
@@ -86,17 +90,19 @@ def _sort_frame(made: Sorter, records: DataFrame, source: str, checkpoint: str |
     if records.isStreaming:
         raise LakeRefused("this DataFrame is a stream.", remedy="Give it `.writeStream.foreachBatch(sorter(…))`.")
     made.source = source or "dataframe"
-    return run_batch(made.lake, made.job(new_run(), 0), made.source, frame_of_records(records))
+    frame = frame_of_records(records)
+    return run_batch(made.lake, made.job(new_run(), 0), made.source, frame)
 
 
 def _sort_once(spark: SparkSession, made: Sorter, opened: Source) -> LedgerEntry:
-    return run_batch(made.lake, made.job(new_run(), 0), made.source, opened.records(spark))
+    frame = opened.records(spark)
+    return run_batch(made.lake, made.job(new_run(), 0), made.source, frame)
 
 
 def total(made: Sorter) -> LedgerEntry:
     """All batches that a sorter has sorted, as one entry; it is not in the ledger itself."""
     if not made.entries:
-        now = made.job(made.run, -1)
+        now = made.plan(made.run, -1)
         return LedgerEntry(
             run=now.run,
             batch=-1,
