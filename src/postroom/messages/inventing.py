@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from postroom.messages.definition import Constraint
+from postroom.messages.identities import Chance
 
 Invent = Callable[[random.Random], Any]
 
@@ -29,23 +30,32 @@ def inventor(constraint: Constraint) -> Invent:
 
 def now(_rng: random.Random | None = None) -> str:
     """The present moment, as RFC 3339 writes it; it leaves nothing to chance."""
-    seconds, rest = divmod(time.time_ns() // 1_000_000, 1000)
-    return _second(seconds) + _MILLISECONDS[rest]
+    return _moment(time.time_ns() // 1_000_000)
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
+def _moment(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+@functools.lru_cache(maxsize=1)
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def identity(rng: random.Random) -> str:
     """A random UUID (version 4)."""
+    if type(rng) is Chance:
+        try:
+            return rng.store.pop()
+        except IndexError:
+            return rng.identity()
     # As uuid.UUID(int=…, version=4) would say it, in a fraction of the time.
     bits = rng.getrandbits(128) & _NEITHER | _VERSION_4
     return "-".join(_UUID_PARTS("%032x" % bits))  # noqa: UP031 - a third of the time of a format
 
 
-_MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
 _NEITHER = ~(0xC000 << 48 | 0xF000 << 64)
 _VERSION_4 = 0x8000 << 48 | 4 << 76
 _UUID_PARTS = itemgetter(slice(0, 8), slice(8, 12), slice(12, 16), slice(16, 20), slice(20, 32))

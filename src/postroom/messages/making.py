@@ -16,6 +16,7 @@ from postroom.messages.engine import Engine
 from postroom.messages.explaining import explain_reason
 from postroom.messages.filtering import Filter
 from postroom.messages.giving import Given, Places, is_open
+from postroom.messages.identities import Chance
 from postroom.messages.inventing import inventor
 from postroom.messages.outcome import Reason
 from postroom.messages.placing import placements
@@ -32,7 +33,7 @@ Way = tuple[str, str, tuple[str, ...]]
 
 MODES = ("", "binary", "structured")
 _MOST_ROUTES = 256
-_CHANCE = random.Random()  # noqa: S311 - sample data, no secrets
+_CHANCE = Chance()
 # Two processes never give the same ids.
 os.register_at_fork(after_in_child=_CHANCE.seed)
 
