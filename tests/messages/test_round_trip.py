@@ -44,17 +44,18 @@ def drawn(maker: Maker, data: st.DataObject) -> tuple[dict[str, str], str, str]:
 def test_what_make_makes_match_lands(tree: dict[str, Any], data: st.DataObject, seed: int) -> None:
     maker = opened(tree)
     values, protocol, mode = drawn(maker, data)
-    try:
-        record = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=random.Random(seed))
-    except MakeRefused as error:
-        if "nothing would tell" not in error.sentence:  # values that no encoding keeps apart
-            raise
-        event("refused")
-        return
-    event("made")
-    match = Catalog(tree).match(render_record(record))
-    assert (match.outcome, match.message) == ("landed", XID), match.reasons
-    assert match.variables == values
+    for way in ("exact", "route"):
+        try:
+            record = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=random.Random(seed))
+        except MakeRefused as error:
+            if "nothing would tell" not in error.sentence:  # values that no encoding keeps apart
+                raise
+            event("refused")
+            return
+        event(f"made, {way}")
+        match = Catalog(tree).match(render_record(record))
+        assert (match.outcome, match.message) == ("landed", XID), match.reasons
+        assert match.variables == values
 
 
 @slow

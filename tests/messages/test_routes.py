@@ -70,6 +70,90 @@ def test_there_is_a_route_on_every_protocol(protocol: str, mode: str) -> None:
     assert all(maker._routes.values())
 
 
+TEXTS = (
+    *("oslo", "a-b_c.d~e", "a b", '"', "\\", "\\u0041", "%", "%41", "%s", "{table}", "'", "</p>&", ",}]"),
+    *("\x00\x1f\n\t\x7f", "é", "Å", "\u2028", "\ufeff", "😀", "a" * 5_000),
+)
+DATA = (
+    *(
+        {},
+        {"n": 1},
+        {'"\\\n\x00é😀\u2028': ["%s", None, 1.5e300, -0.0, True]},
+        {"n": 2**63},
+        {"n": 2**64},
+        {"n": -(10**40)},
+    ),
+    *([], [{"n": 1}], 7, True, None, "text", '"quoted"', b"", b' {"n" : 1 } ', b"text", b"\xff", AUTO),
+    *({"n": "\ud800"}, {"n": object()}, {"n": float("nan")}),
+)
+
+
+def odd_maker(**more: Any) -> Maker:
+    """Constants, templates, open places and invented values, all of them with characters that some protocol writes
+    differently."""
+    metadata = {
+        "type": {"value": 'com.example."odd"\\ é 100%'},
+        "source": {"type": "uritemplate", "value": '/tables/é "x"/{table}'},
+        "subject": {"type": "string", "value": 'Table "{table}" at 100%\\é {guest}'},
+        "guest": {"type": "string", "value": "{guest}"},
+        "level": {"type": "integer", "required": True},
+        "share": {"type": "number", "required": True},
+        "paid": {"type": "boolean"},
+        "note": {"type": "string"},
+    }
+    return opened({"envelope": "CloudEvents/1.0", "envelopemetadata": metadata} | more)
+
+
+def assert_same(maker: Maker, values: dict[str, Any], data: Any, protocol: str, mode: str) -> None:
+    with patch("postroom.messages.inventing.time.time_ns", return_value=NOON_NS):
+        made, exact = (
+            outcome(lambda make=make: make(values, data, protocol=protocol, mode=mode, rng=random.Random(1)))
+            for make in (maker.make, lambda *given, **options: maker.draft(*given, **options).record())
+        )
+    assert made == exact
+
+
+@pytest.mark.parametrize("mode", ["binary", "structured"])
+@pytest.mark.parametrize("protocol", ["", *WIRES])
+def test_every_character_goes_the_same_way(protocol: str, mode: str) -> None:
+    maker = odd_maker()
+    maker.make({"table": "7", "guest": "ann"}, {"n": 1}, protocol=protocol, mode=mode)
+    maker.make({"table": "7", "guest": "ann", "note": "x", "paid": True, "level": 1}, {}, protocol=protocol, mode=mode)
+    assert len(maker._routes) == 2
+    assert all(maker._routes.values())
+    for text in TEXTS:
+        assert_same(maker, {"table": text, "guest": "ann"}, {"n": 1}, protocol, mode)
+        assert_same(maker, {"table": "7", "guest": text}, {"n": 1}, protocol, mode)
+        others = {"note": text, "paid": False, "level": -(2**31)}
+        assert_same(maker, {"table": text, "guest": text} | others, {"n": 1}, protocol, mode)
+
+
+@pytest.mark.parametrize("mode", ["binary", "structured"])
+@pytest.mark.parametrize("protocol", ["", *WIRES])
+@pytest.mark.parametrize("contenttype", ["", "application/json", "text/plain", "application/x-odd"])
+def test_all_data_goes_the_same_way(contenttype: str, protocol: str, mode: str) -> None:
+    stated = {"datacontenttype": contenttype} if contenttype else {}
+    schema = {"dataschemaformat": "JsonSchema/draft-07", "dataschema": {"type": ["object", "array"]}}
+    for more in (stated, stated | schema):
+        maker = odd_maker(**more)
+        maker.make({"table": "7", "guest": "ann"}, {"n": 1}, protocol=protocol, mode=mode)
+        assert all(maker._routes.values())
+        for data in DATA:
+            assert_same(maker, {"table": "7", "guest": "ann"}, data, protocol, mode)
+
+
+@pytest.mark.parametrize("schema", [{}, {"dataschemaformat": "JsonSchema/draft-07", "dataschema": {"type": "object"}}])
+def test_data_that_no_json_can_hold_is_refused(schema: dict[str, Any]) -> None:
+    endless: dict[str, Any] = {}
+    endless["endless"] = endless
+    maker = odd_maker(**schema)
+    for _ in range(2):  # the exact way, and the route
+        for data in ({"n": "\ud800"}, {"n": object()}, {(1, 2): 3}, endless):
+            with pytest.raises(MakeRefused, match="the data cannot be written"):
+                maker.make({"table": "7", "guest": "ann"}, data, protocol="KAFKA")
+        maker.make({"table": "7", "guest": "ann"}, {"n": 1}, protocol="KAFKA")
+
+
 def test_a_content_type_that_is_not_settled_has_no_route() -> None:
     declared = {"type": {"value": "t"}, "datacontenttype": {"required": True}}
     maker = opened({"envelope": "CloudEvents/1.0", "envelopemetadata": declared})

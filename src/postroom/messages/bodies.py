@@ -16,7 +16,7 @@ from postroom.messages.constraints import shorten
 from postroom.messages.definition import Definition
 from postroom.messages.engine import Engine, payload_reason
 from postroom.messages.explaining import explain_reason
-from postroom.protocols.cloudevents import is_json
+from postroom.protocols.cloudevents import JSON_DATA, is_json
 
 MOST_NAMED = 5
 
@@ -26,7 +26,10 @@ class Auto:
 
 
 AUTO = Auto()
-MakeBody = Callable[[Any, random.Random], bytes]
+Shortcut = Callable[[Any], bytes | None]
+"""It gives None where only `make` can tell."""
+
+UNWRITABLE = (SchemaRefused, TypeError, ValueError, OverflowError, RecursionError)
 
 
 class BodyMaker:
@@ -47,23 +50,26 @@ class BodyMaker:
 
     @cached_property
     def _quick(self) -> QuickSchema | None:
-        return self.schema if isinstance(self.schema, QuickSchema) else None
+        schema: Any = self.schema
+        return schema if isinstance(schema, QuickSchema) and schema.reads_quickly(JSON_DATA) else None
 
-    def shortcut(self, contenttype: str) -> MakeBody:
-        """The same as `make` for one content type, by the shortest way."""
+    def shortcut(self, contenttype: str) -> Shortcut:
+        """What writes an object as JSON, as `make` does for one content type, by the shortest way."""
         schema, quick = self.schema, self._quick
-        if schema is None or quick is None or not is_json(contenttype):
-            return lambda data, rng: self.make(data, contenttype, rng)
+        if not is_json(contenttype) or (schema is not None and quick is None):
+            return lambda _data: None
+        if schema is None or quick is None:
+            return _written
         encode, fill = schema.encode, quick.fill
 
-        def make(data: Any, rng: random.Random) -> bytes:
-            if type(data) is dict:
+        def shortcut(data: Any) -> bytes | None:
+            try:
                 body = encode(data, contenttype)
-                if fill(body)[1]:
-                    return body
-            return self.make(data, contenttype, rng)
+            except UNWRITABLE:
+                return None
+            return body if fill(body)[1] else None
 
-        return make
+        return shortcut
 
     def make(self, data: Any, contenttype: str, rng: random.Random) -> bytes:
         """The bytes of a payload; MakeRefused says what does not fit."""
@@ -97,7 +103,10 @@ class BodyMaker:
         if isinstance(data, bytes) or (isinstance(data, str) and not (contenttype and is_json(contenttype))):
             body = data if isinstance(data, bytes) else _text(data)
         else:
-            body = msgspec.json.encode(data)
+            try:
+                return msgspec.json.encode(data)
+            except UNWRITABLE as error:
+                raise self._unwritable(error) from None
         if body and contenttype and is_json(contenttype) and not is_json_text(body):
             raise self._refused(f"the data is not JSON, as {contenttype} demands: {shorten(body, 60)!r}.")
         return body
@@ -117,6 +126,11 @@ class BodyMaker:
         except SchemaRefused as error:
             place = f"{self.definition.xid}{error.place}"
             raise MakeRefused(error.sentence, place=place, remedy=error.remedy) from None
+        except UNWRITABLE as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: Exception) -> MakeRefused:
+        return self._refused(f"the data cannot be written: {error}.")
 
     def _invented(self, schema: PayloadSchema, rng: random.Random) -> Any:
         try:
@@ -126,6 +140,13 @@ class BodyMaker:
 
     def _refused(self, sentence: str, remedy: str = "") -> MakeRefused:
         return MakeRefused(sentence, place=self.definition.xid, remedy=remedy)
+
+
+def _written(data: Any) -> bytes | None:
+    try:
+        return msgspec.json.encode(data)
+    except UNWRITABLE:
+        return None
 
 
 def is_json_text(body: bytes) -> bool:

@@ -13,6 +13,7 @@ from postroom.errors import MakeRefused
 from postroom.messages.constraints import Check, shorten
 from postroom.messages.explaining import explain_reason
 from postroom.messages.placing import Placement
+from postroom.messages.templates import is_plain
 from postroom.protocols.cloudevents import header_text
 
 # CloudEvents has these whether a definition names them or not (MSG-056).
@@ -23,12 +24,16 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Given(msgspec.Struct, frozen=True, gc=False):
-    """Values of placeholders, of attributes and of protocol options; `names` are those of the last two."""
+    """Values of placeholders, of attributes and of protocol options.
+
+    `names` are those of the last two; `plain` tells that placeholders have only plain characters (`is_plain`).
+    """
 
     values: Mapping[str, str]
     attributes: Mapping[str, Any] = _NOTHING
     options: Mapping[str, Any] = _NOTHING
     names: tuple[str, ...] = ()
+    plain: bool = False
 
 
 class Places:
@@ -42,7 +47,8 @@ class Places:
         """The placeholders that need a value, in the order they appear."""
         self._is_variable = frozenset(self.variables)
         # It gives a tuple for two names or more.
-        self._texts = itemgetter(*self.variables, *self.variables) if self.variables else lambda _given: ()
+        twice = self.variables * 2 if len(self.variables) == 1 else self.variables
+        self._texts = itemgetter(*twice) if twice else lambda _given: ()
         self._open = _open_places(envelope, placements)
         self._fixed = {c.path[0]: c.constraint.value for c in envelope or () if c.constant is not None}
 
@@ -54,8 +60,9 @@ class Places:
         if len(given) == len(self.variables):
             try:
                 texts = self._texts(given)
-                if "".join(texts).isascii() and all(texts):
-                    return Given(given)  # all placeholders have a plain text, as nearly always
+                together = "".join(texts)
+                if together.isascii() and "" not in texts:
+                    return Given(given, plain=together.isalnum() or is_plain(together))  # as nearly always
             except (KeyError, TypeError):
                 pass  # one is missing, or no text
         values: dict[str, str] = {}

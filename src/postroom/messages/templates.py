@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from urllib.parse import quote, unquote
 
@@ -12,8 +12,12 @@ from postroom.errors import DefinitionRefused, MakeRefused
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 _IN_A_URI = ":/?#[]@!$&'()*+,;=-._~%{}"
 _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
+
+
+Expand = Callable[[Mapping[str, str], bool], str]
 
 
 class Template:
@@ -33,8 +37,8 @@ class Template:
                 f"two placeholders stand side by side in {text!r}, so nothing tells where one ends.",
                 remedy="Put a character between them.",
             )
-        written = map(_uri_text, self.literals) if is_uri else self.literals
-        self._form = "%s".join(literal.replace("%", "%%") for literal in written)
+        self._written = tuple(map(_uri_text, self.literals)) if is_uri else self.literals
+        self._form = self._form_of(self._written)
         self._texts = itemgetter(*self.names) if self.names else _no_texts
         self.alone = self.literals == ("", "")
         # Names that a regular expression can give to its groups, each once, so that a match is the answer.
@@ -124,21 +128,31 @@ class Template:
             remedy="Choose values without the text that separates them.",
         )
 
-    def expander(self) -> Callable[[Mapping[str, str]], str]:
-        """The same as `expand`, with a shorter way for values of letters and digits."""
-        form, texts_of, expand = self._form, self._texts, self.expand
-        if self.alone or self._doubtful:
-            return expand
+    def expander(self, write: Callable[[str], str] = str) -> Expand:
+        """What gives the text that `expand` fills, as `write` writes it; it is told whether all values are plain.
 
-        def expand_shortly(values: Mapping[str, str]) -> str:
-            texts = texts_of(values)
-            plain = "".join(texts)
-            return form % texts if plain.isascii() and plain.isalnum() else expand(values)
+        `write` goes character by character, and leaves plain ones as they are.
+        """
+        form, texts_of, expand = self._form_of(map(write, self._written)), self._texts, self.expand
+        if self._doubtful:
+            return lambda values, _plain: write(expand(values))
+
+        def expand_shortly(values: Mapping[str, str], plain: bool) -> str:
+            return form % texts_of(values) if plain else write(expand(values))
 
         return expand_shortly
 
+    @staticmethod
+    def _form_of(literals: Iterable[str]) -> str:
+        return "%s".join(literal.replace("%", "%%") for literal in literals)
+
     def _reads(self, filled: str, values: Mapping[str, str]) -> bool:
         return self.extract(filled) == {name: values[name] for name in self.names}
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text has only characters that are the same in URIs, headers and JSON: those that URIs reserve not."""
+    return text.isascii() and (text.isalnum() or _PLAIN.fullmatch(text) is not None)
 
 
 def _no_texts(_values: Mapping[str, str]) -> tuple[str, ...]:
