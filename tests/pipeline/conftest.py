@@ -19,7 +19,7 @@ from postroom.pipeline.commit import commit_batch
 from postroom.pipeline.jars import Libraries, find_jars
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
-from postroom.pipeline.sources import WHOLE_FILE
+from postroom.pipeline.ranges import WHOLE_FILE
 from postroom.pipeline.worker import Written, write_batch
 
 

@@ -40,11 +40,11 @@ DEAD = 23  # one in so many is wrong; no divisor of the number of tables, or som
 DRIVER = """
 import sys
 from pathlib import Path
-import postroom.pipeline.sources as sources
+import postroom.pipeline.file_source as file_source
 import postroom.pipeline.sorting as sorting
 
 ready, size = Path(sys.argv[1]), int(sys.argv[2])
-sources.BYTES_OF_BATCH = size
+file_source.BYTES_OF_BATCH = size
 real = sorting.run_stream
 
 def run_stream(*arguments, **options):

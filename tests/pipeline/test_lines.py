@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.pipeline.lines import Line, lines_of, read_range, record_id
-from postroom.pipeline.sources import WHOLE_FILE
+from postroom.pipeline.ranges import WHOLE_FILE
 
 
 def test_a_line_is_known_by_the_byte_it_begins_at(tmp_path: Path) -> None:

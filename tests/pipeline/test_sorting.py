@@ -16,7 +16,7 @@ from postroom.pipeline.lake import create_lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest
 from postroom.pipeline.planning import plan_manifest
-from postroom.pipeline.sources import cut_ranges
+from postroom.pipeline.ranges import cut_ranges
 from postroom.pipeline.spark_errors import told_by_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -42,7 +42,7 @@ def test_mixed_records_land_in_their_tables(
 def test_many_tasks_make_one_batch(
     spark: Any, fleet: Any, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroom.pipeline.sources.SMALLEST_RANGE", 1000)
+    monkeypatch.setattr("postroom.pipeline.ranges.SMALLEST_RANGE", 1000)
     for part in range(3):
         fleet.write(tmp_path / "in" / f"{part}.jsonl", [fleet.position(n) for n in range(part * 100, part * 100 + 100)])
     assert len(cut_ranges(sorted((tmp_path / "in").iterdir()), 8)) > 8

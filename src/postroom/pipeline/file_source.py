@@ -1,0 +1,68 @@
+"""Files as a source: a record file, or a folder of them that may grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from postroom.pipeline.ranges import frame_of_files
+from postroom.pipeline.record_files import check_readable, find_files, is_record_file, local_path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# What one batch of a stream reads at most: what is done again when a run dies.
+BYTES_OF_BATCH = 4 * 1024 * 1024 * 1024
+
+
+class FileSource:
+    """A record file, or a folder of them that may grow. Workers read the files; Spark only lists them."""
+
+    configuration: Mapping[str, str] = {}
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+
+    def check(self, *, follow: bool) -> None:
+        """Raise unless there are record files; a folder that is followed may be empty yet."""
+        if not (follow and self.path.is_dir()):
+            find_files(self.path)
+
+    def records(self, spark: SparkSession) -> DataFrame | None:
+        """All lines of all files."""
+        return frame_of_files(spark, find_files(self.path))
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """The names of the files; nobody asks for their content, so Java does not read it."""
+        options = {
+            "recursiveFileLookup": "true",
+            "ignoreMissingFiles": "true",
+            # By default files that are a week older than the newest one are passed over in silence.
+            "maxFileAge": "36500d",
+            "maxBytesPerTrigger": str(BYTES_OF_BATCH),
+        }
+        reader = spark.readStream.format("binaryFile").options(**options)
+        files = reader.schema("path string, modificationTime timestamp, length long, content binary")
+        return files.load(_without_patterns(str(self.path))).select("path", "length")
+
+    def batch(self, frame: DataFrame) -> DataFrame | None:
+        """The lines of the files of one batch."""
+        paths = sorted(Path(local_path(row["path"])) for row in frame.select("path").collect())
+        files = [path for path in paths if path == self.path or is_record_file(path.relative_to(self.path), path)]
+        check_readable(files)
+        return frame_of_files(frame.sparkSession, files)
+
+    def is_outage(self, error: str) -> bool:
+        """Files do not come back by themselves."""
+        return False
+
+    def lag(self, reached: str, latest: str) -> dict[str, int]:
+        """Nothing: Spark numbers the batches of files, and keeps to itself which files wait."""
+        return {}
+
+
+def _without_patterns(path: str) -> str:
+    """A path in which Hadoop sees no pattern."""
+    return "".join(f"\\{letter}" if letter in "[]{}*?\\" else letter for letter in path)
