@@ -114,7 +114,8 @@ def test_lines_that_were_made_land_together(seed: int, mode: str) -> None:
     assert found == [CATALOG.engine.match_line(line) for line in some]
 
 
-def test_payloads_that_surely_fit_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", ["binary", "structured"])
+def test_payloads_that_surely_fit_are_not_decoded(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[bytes] = []
     judge = Protobuf.judge
 
@@ -125,7 +126,7 @@ def test_payloads_that_surely_fit_are_not_decoded(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Protobuf, "judge", noted)
     catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message("m", **schema("Protobuf/3", PROTO))}}}})
     wrong = b"\x12\x03\x0a\x01x"
-    some = [event("m", "/plants/oslo", body, "application/protobuf", "binary") for body in [GOOD] * 20 + [wrong]]
+    some = [event("m", "/plants/oslo", body, "application/protobuf", mode) for body in [GOOD] * 20 + [wrong]]
     outcomes = [match.outcome for (match,) in match_lines(catalog.engine, some)]
     assert outcomes == ["landed"] * 20 + ["invalid"]
     assert judged == [wrong]

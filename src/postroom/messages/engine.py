@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -11,9 +12,10 @@ import msgspec
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.columns import BINARY, STRING, ColumnType
 from postroom.formats.filling import ColumnMismatch, Filler, filler
-from postroom.formats.schema import PayloadSchema, QuickSchema, Violation
+from postroom.formats.schema import CheckingSchema, PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.messages.bundles import Pile
+from postroom.messages.checking import CheckingDecoder
 from postroom.messages.constraints import shorten
 from postroom.messages.decoding import ExactDecoder, PlainDecoder, QuickDecoder
 from postroom.messages.definition import CompiledCatalog, Definition
@@ -69,9 +71,17 @@ class Engine:
         attributes = attributes_of(landed.event, self.express.names)
         return Sorted(_match(landed), landed.definition, attributes, landed.metadata, landed.data, landed.checked)
 
-    def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
-        """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
-        return piles_of_lines(self.express, lines, self._max_record_mb * 1_000_000)
+    def piles(self, lines: list[bytes], *, values: bool = True) -> Iterator[tuple[list[Pile], list[int]]]:
+        """Lines that the express lane may take, put together by definition, and the rows of the others; in parts.
+
+        Payloads need not become values where nobody asks for those.
+        """
+        express = self.express if values else self._valueless
+        return piles_of_lines(express, lines, self._max_record_mb * 1_000_000)
+
+    @cached_property
+    def _valueless(self) -> Express:
+        return Express(self.index, self._checker)
 
     def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
         """The same for records whose headers were read already, by column."""
@@ -156,6 +166,11 @@ class Engine:
             return None
         exact = ExactDecoder(schema, self._filler(definition, schema))
         return QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
+
+    def _checker(self, definition: Definition) -> Decoder | None:
+        """How the express lane checks payloads of a definition that nobody wants to read."""
+        decoder, schema = self._decoder(definition), self.schema(definition)
+        return CheckingDecoder(schema, decoder) if decoder and isinstance(schema, CheckingSchema) else decoder
 
     def _parse(self, definition: Definition) -> PayloadSchema | None:
         source = definition.schema

@@ -46,7 +46,7 @@ class _Lines:
         self._waiting: dict[tuple[str, str], list[_Waiting]] = {}
 
     def matches(self) -> list[list[Match]]:
-        for piles, others in self._engine.piles(self._lines):
+        for piles, others in self._engine.piles(self._lines, values=False):
             left = list(others)
             for pile in piles:
                 left += self._land(pile)
