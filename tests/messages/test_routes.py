@@ -191,3 +191,24 @@ def test_the_same_rules_hold_on_a_route() -> None:
     ):
         with pytest.raises(MakeRefused, match=says):
             maker.make(values, data, protocol="KAFKA")
+
+
+@pytest.mark.parametrize("mode", ["binary", "structured"])
+def test_names_are_never_read_as_code(mode: str) -> None:
+    names = ('"', "}", "{c.0}", "v0", "\\", "\n", "%s", "fill", "__import__('os')")
+    headers = {f"{name}{number}": {"value": f"{name}{{table}}"} for number, name in enumerate(names)}
+    maker = odd_maker(protocol="KAFKA", protocoloptions={"headers": headers, "key": {"value": '"{table}'}})
+    maker.make({"table": "7", "guest": "ann"}, {"n": 1}, mode=mode)
+    assert all(maker._routes.values())
+    for text in ("7", *names):
+        assert_same(maker, {"table": text, "guest": "ann"}, {"n": 1}, "KAFKA", mode)
+    sent = maker.make({"table": "7", "guest": "ann"}, {"n": 1}, mode=mode).metadata["headers"]
+    assert headers.keys() <= sent.keys()
+
+
+def test_a_message_with_very_many_headers_goes_the_exact_way() -> None:
+    headers = {f"h{number}": {"value": "x"} for number in range(1_500)}
+    maker = odd_maker(protocol="KAFKA", protocoloptions={"headers": headers})
+    for _ in range(2):
+        assert len(maker.make({"table": "7", "guest": "ann"}, {"n": 1}).metadata["headers"]) > 1_500
+    assert not any(maker._routes.values())

@@ -1,136 +1,106 @@
-"""Forms: what the messages of a route share, with gaps for what differs from one to the next.
+"""Forms: a function that is written for the messages of a route, and fills in what differs from one to the next.
 
-A form is made of something with marks in it, and gives a function that fills in the gaps. The order of gaps is that of
-the marks, in which the exact way asks chance: a seed gives the same message.
+Metadata and events have marks in them. The function names each value in the order of the marks, in which the exact way
+asks chance as well, and then writes everything down at once:
+
+    def fill(given, rng):
+     values, plain = given.values, given.plain
+     v0 = c6 % c7(values) if plain else c8(values)
+     v1 = c9(rng)
+     return {c0: {c1: c2}}, f"{c3}{v0}{c4}{v1}{c5}".encode()
 """
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import msgspec
 
 from postroom.messages.giving import Given
-from postroom.messages.marks import Kind, Mark, Marks, Source, Write
+from postroom.messages.marks import Marks, Source, Write
+from postroom.messages.templates import Expander
+
+Fill = Callable[[Given, random.Random], tuple[dict[str, Any], bytes | None]]
+"""It gives the metadata of a message and, in structured mode, the JSON of its event up to the data."""
 
 DATA = b',"data":'
-Fill = Callable[[Given, random.Random], Any]
+_DEEPEST = 3  # what is deeper is no header, and the same in all messages
+_MOST_NAMES = 2_000
 
 
-class MetadataForm:
-    """The metadata of records: itself and its parts, which are maps in it, or in lists in it."""
+def filler(metadata: dict[str, Any], event: dict[str, Any] | None, marks: Marks, write: Write) -> Fill | None:
+    """The function; None when marks do not come out one by one. `write` says how attributes are written in metadata."""
+    writer = _Writer(marks)
+    result = f"{writer.value(metadata)}, {'None' if event is None else writer.event(event)}"
+    if writer.found != Counter(marks.keys()) or len(writer.names) > _MOST_NAMES:
+        return None
+    steps = writer.steps(write if event is None else None)
+    lines = ("def fill(given, rng):", " values, plain = given.values, given.plain", *steps, f" return {result}")
+    exec(_compiled("\n".join(lines)), writer.names)  # noqa: S102
+    fill: Fill = writer.names["fill"]
+    return fill
 
-    def __init__(self, metadata: dict[str, Any], marks: Marks) -> None:
-        self._metadata = metadata
-        self._maps = [(name, value) for name, value in metadata.items() if isinstance(value, dict)]
-        self._lists = [(name, value) for name, value in metadata.items() if _is_list_of_maps(value)]
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(source: str) -> CodeType:
+    # Only names of our own are in this text; those of the definition are among the values. So definitions share it.
+    return compile(source, "<form>", "exec")
+
+
+class _Writer:
+    """Writes expressions; `names` are what constants are called in them."""
+
+    def __init__(self, marks: Marks) -> None:
+        self.names: dict[str, Any] = {}
+        self.found: Counter[str] = Counter()
         self._marks = marks
+        self._variables = {mark: f"v{number}" for number, mark in enumerate(marks)}
 
-    def _sheets(self) -> Iterator[dict[str, Any]]:
-        yield self._metadata
-        yield from (part for _, part in self._maps)
-        yield from (part for _, parts in self._lists for part in parts)
+    def value(self, value: Any, depth: int = 0) -> str:
+        """What gives a value with marks in it, new every time."""
+        if isinstance(value, str) and value in self._marks:
+            self.found[value] += 1
+            return self._variables[value]
+        if isinstance(value, dict) and depth < _DEEPEST:
+            pairs = (f"{self._named(name)}: {self.value(member, depth + 1)}" for name, member in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        if isinstance(value, list) and depth < _DEEPEST:
+            return f"[{', '.join(self.value(member, depth + 1) for member in value)}]"
+        return self._named(value)
 
-    def _places(self) -> Iterator[tuple[str, int, str]]:
-        """Marks, and the number of the sheet and the member that each one is."""
-        for number, sheet in enumerate(self._sheets()):
-            yield from ((mark, number, name) for name, mark in sheet.items() if _is_in(self._marks, mark))
-
-    def found(self) -> Counter[str]:
-        """How often each mark came out."""
-        return Counter(mark for mark, _, _ in self._places())
-
-    def filler(self, write: Write) -> Fill:
-        """What gives the metadata of a message; `write` says how attributes are written."""
-        places = {mark: (number, name) for mark, number, name in self._places()}
-
-        def gaps(kind: Kind) -> list[tuple[int, str, Source]]:
-            return [(*places[text], mark.written(write)) for text, mark in _of(kind, self._marks, places)]
-
-        templates, inventions, given_ones = gaps("templates"), gaps("inventions"), gaps("given")
-        original, maps, lists = self._metadata, self._maps, self._lists
-
-        def fill(given: Given, rng: random.Random) -> dict[str, Any]:
-            metadata = original.copy()
-            sheets = [metadata]
-            for name, part in maps:
-                metadata[name] = copy = part.copy()
-                sheets.append(copy)
-            for name, parts in lists:
-                metadata[name] = copies = list(map(dict.copy, parts))
-                sheets += copies
-            if not places:
-                return metadata
-            values, plain = given.values, given.plain
-            for sheet, name, expand in templates:
-                sheets[sheet][name] = expand(values, plain)
-            for sheet, name, invent in inventions:
-                sheets[sheet][name] = invent(rng)
-            for sheet, name, take in given_ones:
-                sheets[sheet][name] = take(given)
-            return metadata
-
-        is_settled = not (maps or lists or places)
-        return (lambda _given, _rng: original.copy()) if is_settled else fill
-
-
-class EventForm:
-    """The JSON of events, up to where their data follows."""
-
-    def __init__(self, attributes: dict[str, Any], marks: Marks) -> None:
+    def event(self, attributes: dict[str, Any]) -> str:
+        """What gives the JSON of an event up to its data."""
         text = json_text(attributes).removesuffix("}") + DATA.decode()
-        for mark, meaning in marks.items():
+        for mark, meaning in self._marks.items():
             if not meaning.is_text:  # its quotes are not sure
                 text = text.replace(f'"{mark}"', mark)
-        self._pieces = re.split(f"({'|'.join(marks)})", text) if marks else [text]
-        self._marks = marks
+        pieces = re.split(f"({'|'.join(self._marks)})", text) if self._marks else [text]
+        return f'f"{"".join(f"{{{self.value(piece)}}}" for piece in pieces)}".encode()'
 
-    def found(self) -> Counter[str]:
-        """How often each mark came out."""
-        return Counter(piece for piece in self._pieces if piece in self._marks)
+    def steps(self, write: Write | None) -> Iterator[str]:
+        """The lines that name the values; without `write` attributes are in JSON."""
+        for text, mark in self._marks.items():
+            source = mark.written(write or (inner_json if mark.is_text else json_text))
+            yield f" {self._variables[text]} = {self._call(source, 'rng' if mark.kind == 'inventions' else 'given')}"
 
-    def filler(self) -> Fill:
-        """What gives the text of an event."""
-        places = {piece: place for place, piece in enumerate(self._pieces) if piece in self._marks}
+    def _call(self, source: Expander | Source, argument: str) -> str:
+        if not isinstance(source, Expander):
+            return f"{self._named(source)}({argument})"
+        exactly = f"{self._named(source.exact)}(values)"
+        if source.form is None:
+            return exactly
+        return f"{self._named(source.form)} % {self._named(source.texts)}(values) if plain else {exactly}"
 
-        def gaps(kind: Kind) -> list[tuple[int, Source]]:
-            return [(places[text], _in_json(mark)) for text, mark in _of(kind, self._marks, places)]
-
-        templates, inventions, given_ones = gaps("templates"), gaps("inventions"), gaps("given")
-        original = self._pieces
-
-        def fill(given: Given, rng: random.Random) -> bytes:
-            pieces = original.copy()
-            values, plain = given.values, given.plain
-            for place, expand in templates:
-                pieces[place] = expand(values, plain)
-            for place, invent in inventions:
-                pieces[place] = invent(rng)
-            for place, take in given_ones:
-                pieces[place] = take(given)
-            return "".join(pieces).encode()
-
-        return fill
-
-
-def _of(kind: Kind, marks: Marks, places: Iterable[str]) -> Iterator[tuple[str, Mark]]:
-    return ((text, mark) for text, mark in marks.items() if mark.kind == kind and text in places)
-
-
-def _is_in(marks: Marks, value: Any) -> bool:
-    return isinstance(value, str) and value in marks
-
-
-def _is_list_of_maps(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(part, dict) for part in value)
-
-
-def _in_json(mark: Mark) -> Source:
-    return mark.written(inner_json if mark.is_text else json_text)
+    def _named(self, value: Any) -> str:
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
 
 
 def json_text(value: Any) -> str:

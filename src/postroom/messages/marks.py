@@ -10,13 +10,13 @@ import msgspec
 
 from postroom.messages.inventing import Invent, identity, now
 from postroom.messages.placing import Placement
-from postroom.messages.templates import Template
+from postroom.messages.templates import Expander, Template
 from postroom.protocols.cloudevents import header_text
 from postroom.protocols.wire import Wire
 
 Kind = Literal["templates", "inventions", "given"]
-Source = Callable[..., Any]
-"""What gives a value: of placeholders and whether they are plain, of chance, or of what the caller gave."""
+Source = Callable[[Any], Any]
+"""What makes a value of chance, or takes it from what the caller gave."""
 
 Write = Callable[[Any], Any]
 
@@ -25,7 +25,7 @@ _PLAIN = (identity, now)
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """What gives the value that a mark stands for. Placements say themselves how it is written, attributes do not."""
+    """What a mark stands for: a template, or what gives a value. Placements are written as they are, attributes not."""
 
     kind: Kind
     source: Template | Source
@@ -36,7 +36,7 @@ class Mark(msgspec.Struct, frozen=True):
         """Whether the value is a text whatever happens."""
         return self.kind == "templates" or self.source in _PLAIN
 
-    def written(self, write: Write) -> Source:
+    def written(self, write: Write) -> Expander | Source:
         """What gives the value in writing."""
         source = self.source
         if isinstance(source, Template):

@@ -8,7 +8,6 @@ come out one by one, there is no route, and every message goes the exact way. A 
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ import msgspec
 
 from postroom.messages.bodies import BodyMaker
 from postroom.messages.drafts import Draft
-from postroom.messages.forms import DATA, EventForm, Fill, MetadataForm
+from postroom.messages.forms import DATA, Fill, filler
 from postroom.messages.giving import Given
 from postroom.messages.inventing import Invent
 from postroom.messages.marks import Marks
@@ -32,12 +31,11 @@ _BODY = b"0"
 
 
 class Route:
-    """Fills in forms, message by message; `event` does so in structured mode."""
+    """Fills in a form, message by message."""
 
-    def __init__(self, protocol: str, metadata: Fill, event: Fill | None, contenttype: str, bodies: BodyMaker) -> None:
+    def __init__(self, protocol: str, fill: Fill, contenttype: str, bodies: BodyMaker) -> None:
         self._protocol = protocol
-        self._metadata = metadata
-        self._event = event
+        self._fill = fill
         self._contenttype = contenttype
         self._member = data_member(contenttype)
         self._body_of = bodies.make
@@ -45,8 +43,7 @@ class Route:
 
     def record(self, given: Given, data: Any, rng: random.Random) -> Record:
         """The record of one message."""
-        event = None if self._event is None else self._event(given, rng)
-        metadata = self._metadata(given, rng)
+        metadata, event = self._fill(given, rng)
         body = self._shortcut(data) if type(data) is dict else None
         if event is None:
             payload = self._body_of(data, self._contenttype, rng) if body is None else body
@@ -91,12 +88,9 @@ class RouteMap:
         if contenttype in marks or wire.content_type(metadata) in marks:
             return None  # what the content type is decides where it goes
         record = Draft(draft.protocol, metadata, attributes, _BODY, draft.mode).record()
-        form = MetadataForm(record.metadata, marks)
-        event = EventForm(attributes, marks) if attributes is not None and record.payload != _BODY else None
-        if form.found() + (Counter() if event is None else event.found()) != Counter(marks.keys()):
-            return None
-        fill = form.filler(partial(header_value, wire))
-        return Route(record.protocol, fill, None if event is None else event.filler(), contenttype, self._bodies)
+        event = None if record.payload == _BODY else attributes
+        fill = filler(record.metadata, event, marks, partial(header_value, wire))
+        return None if fill is None else Route(record.protocol, fill, contenttype, self._bodies)
 
     def _marked(self, attributes: dict[str, Any], given: Given, marks: Marks) -> dict[str, Any]:
         marked = dict(attributes)

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from postroom.errors import DefinitionRefused, MakeRefused
@@ -17,7 +18,12 @@ _IN_A_URI = ":/?#[]@!$&'()*+,;=-._~%{}"
 _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
 
-Expand = Callable[[Mapping[str, str], bool], str]
+class Expander(NamedTuple):
+    """Two ways to fill in a template: `form % texts(values)` for plain values, where there is a form, or `exact`."""
+
+    form: str | None
+    texts: Callable[[Mapping[str, str]], Any]
+    exact: Callable[[Mapping[str, str]], str]
 
 
 class Template:
@@ -128,19 +134,14 @@ class Template:
             remedy="Choose values without the text that separates them.",
         )
 
-    def expander(self, write: Callable[[str], str] = str) -> Expand:
-        """What gives the text that `expand` fills, as `write` writes it; it is told whether all values are plain.
+    def expander(self, write: Callable[[str], str] = str) -> Expander:
+        """The ways to what `expand` gives, as `write` writes it.
 
         `write` goes character by character, and leaves plain ones as they are.
         """
-        form, texts_of, expand = self._form_of(map(write, self._written)), self._texts, self.expand
-        if self._doubtful:
-            return lambda values, _plain: write(expand(values))
-
-        def expand_shortly(values: Mapping[str, str], plain: bool) -> str:
-            return form % texts_of(values) if plain else write(expand(values))
-
-        return expand_shortly
+        expand = self.expand
+        form = None if self._doubtful else self._form_of(map(write, self._written))
+        return Expander(form, self._texts, lambda values: write(expand(values)))
 
     @staticmethod
     def _form_of(literals: Iterable[str]) -> str:
