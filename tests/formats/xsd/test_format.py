@@ -200,6 +200,11 @@ WRONG = [
     (b"<a>" * 10_000, "", "payload_not_xml"),
     (b'<!DOCTYPE TurnedOn [<!ENTITY x "y">]>' + GOOD.replace(b"o-7", b"&x;"), "", "payload_not_xml"),
     (b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]>' + GOOD.replace(b"o-7", b"&x;"), "", "payload_not_xml"),
+    (b"\n <!-- none --><!DOCTYPE TurnedOn>" + GOOD, "", "payload_not_xml"),
+    (b"<?note none?><!DOCTYPE TurnedOn>" + GOOD, "", "payload_not_xml"),
+    (b"\xef\xbb\xbf<!DOCTYPE TurnedOn>" + GOOD, "", "payload_not_xml"),
+    (("<!DOCTYPE TurnedOn>" + GOOD.decode()).encode("utf-16"), "", "payload_not_xml"),
+    (b"<?xml version='1.0' encoding='utf-7'?>+ADwAIQ-DOCTYPE TurnedOn+AD4-" + GOOD, "", "payload_not_xml"),
     (b"<TurnedOff/>", "/TurnedOff", "payload_xsd_root"),
     (GOOD.replace(b"180", b"hot"), "/TurnedOn/temperature", "payload_xsd_type"),
     (GOOD.replace(b"Grill", b"Fire"), "/TurnedOn/mode", "payload_xsd_enumeration"),
@@ -229,6 +234,15 @@ def test_expected_and_found_read_as_a_sentence() -> None:
     assert (wrong.expected, wrong.found) == ("one of 'Grill', 'Convection'", "Fire")
     (wrong,) = parse(OVEN).judge(GOOD.replace(b"180", b"hot"))[1]
     assert (wrong.expected, wrong.found) == ("xs:int", "hot")
+
+
+def test_values_may_have_white_space_around(version: str) -> None:
+    members = [item("on", "boolean"), item("n", "long"), item("x", "double"), item("d", "decimal")]
+    payload = b"<order><on> true\n</on><n>\t5 </n><x> 1.5 </x><d> 2.50 </d></order>"
+    assert parse(order(sequence(*members)), version).judge(payload) == (
+        {"on": True, "n": 5, "x": 1.5, "d": "2.50"},
+        [],
+    )
 
 
 def test_a_payload_has_at_most_twenty_violations(version: str) -> None:

@@ -47,11 +47,13 @@ class XmlSchema:
         # Elsewhere a refusal by libxml2 is one.
         self._doubted = version == "1.1" or guards.counts_inside_repeats(parts)
         self.components = self._components(parts)
+        self._is_valid: Callable[[Any], bool] = _never if self.native is None else self.native.validate
         self._has_expressions = expressions.are_in(parts)
         self._parser = reading.parser()
         self._streaming = reading.parser(schema=self.native) if self.native is not None else None
         self.plans = Plans(self.components)
         self.root = _root(self.components, root)
+        self._tag: str = self.root.name
 
     def _native(self, parts: list[documents.Part]) -> Any:
         if self.version == "1.0":
@@ -74,32 +76,25 @@ class XmlSchema:
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
-        return self._judged(payload, self.plan.decode)
-
-    def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
-        """Validate a payload by the shortest way, without its value: no violations, or what does not fit."""
-        return self._judged(payload, _nothing)[1]
-
-    def _judged(self, payload: bytes, decode: Callable[[Any], Any]) -> tuple[Any, list[Violation]]:
         try:
-            root, wrong = self._read(payload)
-            return (None, wrong) if wrong else (decode(root), [])
+            if len(payload) > _LARGE:
+                root, wrong = self._read_large(payload)
+            else:
+                root = reading.read(payload, self._parser)
+                if root.tag == self._tag and self._is_valid(root):
+                    return self.plan.decode(root), []
+                wrong = self.violations(root)
+            return (None, wrong) if wrong else (self.plan.decode(root), [])
         except reading.XmlRefused as error:
             found = f"{error.sentence} ({error.place})" if error.place else error.sentence
             return None, [Violation("", "payload_not_xml", "XML", found)]
         except RecursionError:
             return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
-        except expressions.TooComplex as error:
+        except (expressions.TooComplex, etree.XMLSchemaError) as error:
             return None, [Violation("", _TOO_COMPLEX, "checked in bounded time", str(error))]
         except (etree.LxmlError, ValueError, ArithmeticError) as error:
             # The validator took a text that its type cannot have; the payload is at fault before we are.
             return None, [Violation("", "payload_xsd_value", "of values that can be read", str(error)[:200])]
-
-    def _read(self, payload: bytes) -> tuple[Any, list[Violation]]:
-        if len(payload) > _LARGE:
-            return self._read_large(payload)
-        root = reading.read(payload, self._parser)
-        return root, self.violations(root)
 
     def _read_large(self, payload: bytes) -> tuple[Any, list[Violation]]:
         checked = self._streaming is not None
@@ -119,12 +114,11 @@ class XmlSchema:
 
     def violations(self, root: Any) -> list[Violation]:
         """What does not fit, of a payload that was read; TooComplex when that takes too long to say."""
-        misplaced = self._wrong_root(root)
-        if misplaced:
-            return misplaced
+        if root.tag != self._tag:
+            return self._wrong_root(root)
         if self.native is not None:
             try:
-                if self.native.validate(root):
+                if self._is_valid(root):
                     return []
             except etree.XMLSchemaError as error:
                 return [Violation("", _TOO_COMPLEX, "checked in bounded time", str(error))]
@@ -146,7 +140,7 @@ class XmlSchema:
         return expressions.Budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
 
     def _wrong_root(self, root: Any) -> list[Violation]:
-        if root.tag == self.root.name:
+        if root.tag == self._tag:
             return []
         expected = _with_namespace(f"<{local_name(self.root.name)}>", self.root.name)
         return [Violation(violations.path_of(root), "payload_xsd_root", expected, f"<{root.tag}>")]
@@ -179,8 +173,8 @@ class XmlSchema:
         raise SchemaRefused("no value could be invented that the schema takes.")
 
 
-def _nothing(root: Any) -> None:
-    return None
+def _never(root: Any) -> bool:
+    return False
 
 
 def parse(source: SchemaDocument) -> XmlSchema:

@@ -28,6 +28,7 @@ _IN_XSI = f"{{{XSI}}}"
 _XSI = {"xsi": XSI}
 
 Decode = Callable[[Any], Any]
+DecodeText = Callable[[str], Any]
 
 
 class AttributePlan(msgspec.Struct, frozen=True):
@@ -54,6 +55,9 @@ class ElementPlan:
         self.default: str | None = declaration.default if declaration.default is not None else declaration.fixed
         self.nillable: bool = declaration.nillable
         self.decode = self._decoder()
+        is_plain = self.codec is not None and not self.nillable and not self.default
+        self.decode_text = self.codec.decode if self.codec is not None and is_plain else None
+        """How a value is read where the text is all that counts."""
 
     def _decoder(self) -> Decode:
         if self.is_open:
@@ -93,6 +97,7 @@ class TypePlan:
         self.attributes = self._attributes()
         self.model: Model = models.model_of(kind)
         self._children: dict[str, Child] | None = None
+        self._plain: dict[str, tuple[str, DecodeText]] | None = None
         self._width: float | None = None
         self._defaults = {
             found.key: found.codec.decode(found.default)
@@ -167,15 +172,33 @@ class TypePlan:
                 value.setdefault(ANY_ATTRIBUTES, {})[tag] = text
 
     def _read_children(self, element: Any, value: dict[str, Any]) -> None:
-        children = self.children
+        plain = self._plain
+        if plain is None:
+            plain = self._plain = self._find_plain()
         for child in element:
-            entry = children.get(child.tag)
-            if entry is None:
-                value.setdefault(ANY, []).append(xml_text(child))
-            elif entry.many:
-                value.setdefault(entry.key, []).append(entry.plan.decode(child))
+            found = plain.get(child.tag)
+            if found is None:
+                self._read_child(child, value)
             else:
-                value[entry.key] = entry.plan.decode(child)
+                key, decode_text = found
+                value[key] = decode_text(child.text or "")
+
+    def _find_plain(self) -> dict[str, tuple[str, DecodeText]]:
+        """The key and the type of children that occur once and whose text is all that they have: most of them."""
+        return {
+            tag: (child.key, child.plan.decode_text)
+            for tag, child in self.children.items()
+            if not child.many and child.plan.decode_text is not None
+        }
+
+    def _read_child(self, child: Any, value: dict[str, Any]) -> None:
+        entry = self.children.get(child.tag)
+        if entry is None:
+            value.setdefault(ANY, []).append(xml_text(child))
+        elif entry.many:
+            value.setdefault(entry.key, []).append(entry.plan.decode(child))
+        else:
+            value[entry.key] = entry.plan.decode(child)
 
     def width(self) -> float:
         """How many columns the type has with all types inside it, so that none has exponentially many."""

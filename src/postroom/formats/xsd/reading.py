@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import string
 from typing import Any
 
 from lxml import etree
 
 MOST_BYTES = 16 * 2**20
+# Where nothing stands before the root element there is no document type, and no encoding but UTF-8.
+_ROOTS = frozenset(f"<{letter}".encode() for letter in string.ascii_letters)
 
 
 class XmlRefused(Exception):
@@ -66,7 +69,7 @@ def read(payload: bytes, using: Any, checks: bool = False) -> Any:
         raise XmlRefused(_sentence(error)) from None
     if root is None:
         raise XmlRefused("it holds no element")
-    if root.getroottree().docinfo.doctype:
+    if payload[:2] not in _ROOTS and root.getroottree().docinfo.doctype:
         raise XmlRefused("it has a document type declaration, and these are not read", "1:1")
     return root
 

@@ -231,41 +231,35 @@ def codec(kind: Any) -> Codec:
     decode: Callable[[str], Any]
     encode: Callable[[Any], str] = str
     if isinstance(fits, Decimal):
-        decode, encode = _decimal_of, _decimal_text
+        decode, encode = decimal.Decimal, _decimal_text
     elif fits == INT64:
         decode = int
     elif fits == BOOLEAN:
-        decode, encode = _boolean_of, lambda value: "true" if value else "false"
+        decode, encode = _BOOLEANS.__getitem__, lambda value: "true" if value else "false"
     elif fits == DOUBLE:
-        decode, encode = _float_of, _float_text
+        decode, encode = float, _float_text
     elif fits == BINARY:
         is_hex = of.primitive == "hexBinary"
         decode = _bytes_of_hex if is_hex else _bytes_of_base64
         encode = _hex_text if is_hex else _base64_text
     else:
         space = of.space
-        decode = _as_it_is if space == "preserve" else lambda text: normalise(text, space)
+        decode = str if space == "preserve" else lambda text: normalise(text, space)
     return Codec(fits, decode, encode)
-
-
-def _as_it_is(text: str) -> str:
-    return text
-
-
-def _decimal_of(text: str) -> decimal.Decimal:
-    return decimal.Decimal(text.strip())
 
 
 def _decimal_text(value: Any) -> str:
     return format(value, "f") if isinstance(value, decimal.Decimal) else str(value)
 
 
-def _boolean_of(text: str) -> bool:
-    return text.strip() in ("true", "1")
+class _Booleans(dict[str, bool]):
+    """What texts of a boolean mean; those with white space around are not listed."""
+
+    def __missing__(self, text: str) -> bool:
+        return text.strip() in ("true", "1")
 
 
-def _float_of(text: str) -> float:
-    return float(text.strip())
+_BOOLEANS = _Booleans({"true": True, "1": True, "false": False, "0": False})
 
 
 def _float_text(value: Any) -> str:
