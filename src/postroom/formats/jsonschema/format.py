@@ -104,10 +104,6 @@ class JsonSchema:
         doubtful.update(doubts)
         return values
 
-    def accepts(self, payload: bytes, contenttype: str = "") -> list[Violation]:
-        """Validate a payload by the shortest way, without its value: no violations, or what does not fit."""
-        return [] if self.fill(payload)[1] else self.judge(payload, contenttype)[1]
-
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON."""
         return msgspec.json.encode(value)
