@@ -87,6 +87,16 @@ def test_what_is_wrong_is_said(demo_catalog: Catalog, arguments: dict[str, Any],
         demo_catalog.message(POSITION).make(**arguments)
 
 
+@pytest.mark.parametrize("value", [None, b"oslo", ["oslo"], {"city": "oslo"}, float("nan"), "\ud800"])
+def test_values_that_no_header_can_hold_are_refused(value: Any) -> None:
+    declared = {"source": {"type": "uritemplate", "value": "/plants/{plant}"}, "level": {"type": "any"}}
+    message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "t"}, **declared}}
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+    for name in ("plant", "subject", "level"):
+        with pytest.raises(MakeRefused, match=f"{name} is not text that can be sent"):
+            catalog.message("m").make({"plant": "oslo", name: value}, protocol="KAFKA")
+
+
 def test_an_unknown_protocol_is_refused(demo_catalog: Catalog) -> None:
     with pytest.raises(MakeRefused, match="no protocol 'PIGEON'"):
         demo_catalog.message("order.cancelled").make(country="no", order="1", data={"reason": "why"}, protocol="PIGEON")

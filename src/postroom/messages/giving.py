@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from types import MappingProxyType
@@ -70,7 +71,7 @@ class Places:
         problems: list[str] = []
         for name, value in given.items():
             text = value if type(value) is str else header_text(value)
-            if not (text.isascii() or _is_text(text)):
+            if not (text.isascii() or _is_text(text)) or (self._is_for_text(name) and _is_no_text(value)):
                 problems.append(f"{name} is not text that can be sent")
             elif name in self._is_variable:
                 values[name] = text
@@ -78,12 +79,17 @@ class Places:
                 others[name] = _fitting(self._open[name], value, problems)
             else:
                 problems.append(self._unknown(name))
-        found = self._with_others(values, others) if others else Given(values)
+        plain = is_plain("".join(values.values()))
+        found = self._with_others(values, others, plain) if others else Given(values, plain=plain)
         if problems or not all(map(values.get, self.variables)):
             raise self._refused(problems, values)
         return found
 
-    def _with_others(self, values: dict[str, str], others: dict[str, Any]) -> Given:
+    def _is_for_text(self, name: str) -> bool:
+        """Whether a value becomes a part of a text, or an attribute; protocol options have types of their own."""
+        return not isinstance(self._open.get(name), Placement)
+
+    def _with_others(self, values: dict[str, str], others: dict[str, Any], plain: bool) -> Given:
         attributes: dict[str, Any] = {}
         options: dict[str, Any] = {}
         for name, value in others.items():
@@ -92,7 +98,7 @@ class Places:
                 options[place.name] = value
             else:
                 attributes[name] = value
-        return Given(values, attributes, options, (*attributes, "", *options))
+        return Given(values, attributes, options, (*attributes, "", *options), plain)
 
     def _refused(self, problems: list[str], values: dict[str, str]) -> MakeRefused:
         missing = [name for name in self.variables if not values.get(name)]
@@ -136,6 +142,12 @@ def _fitting(place: Check | Placement | None, value: Any, problems: list[str]) -
     if reason is not None:
         problems.append(explain_reason(reason))
     return value
+
+
+def _is_no_text(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return value is None or isinstance(value, bytes | bytearray | Mapping | list | tuple | set)
 
 
 def _is_text(text: str) -> bool:
