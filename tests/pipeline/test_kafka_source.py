@@ -6,6 +6,7 @@ import pytest
 
 from postroom.errors import ServiceUnreachable, SourceUnknown
 from postroom.pipeline.kafka_source import KafkaSource, answers, parse_kafka
+from postroom.pipeline.lag import Lag, Reached
 from postroom.pipeline.sources import open_source
 
 
@@ -76,4 +77,5 @@ def test_outages_are_told_from_mistakes(text: str, outage: bool) -> None:
     ],
 )
 def test_lag_is_counted_by_topic(reached: str, latest: str, lag: dict[str, int]) -> None:
-    assert parse_kafka("kafka://host/rides").lag(reached, latest) == lag
+    found = parse_kafka("kafka://host/rides").lag(Reached(reached, latest))
+    assert found == {topic: Lag(records=count) for topic, count in lag.items()}

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from postroom.pipeline.lag import Lag
 from postroom.pipeline.ledger import LedgerEntry
 from postroom.pipeline.progress import Progress
 
@@ -33,17 +34,28 @@ def entry(batch: int, landed: int, dead: int) -> LedgerEntry:
 def test_a_terminal_sees_rate_counts_and_lag() -> None:
     terminal, times = Terminal(), iter([0.0, 2.0, 4.0])
     with Progress(terminal, clock=lambda: next(times)) as progress:
-        progress.report(entry(0, 1800, 200), {})
-        progress.report(entry(1, 3000, 0), {"orders[0]": 1200, "inbox": 0})
+        progress.report(entry(0, 1800, 200))
+        progress.behind({"orders[0]": Lag(records=1200), "inbox": Lag(), "in": Lag(files=3, bytes=1_250_000)})
+        progress.report(entry(1, 3000, 0))
     shown = terminal.getvalue()
-    assert "5,000 read, 4,800 landed, 200 dead, 1,500/s, orders[0] 1,200 behind" in shown
-    assert "inbox 0 behind" not in shown
+    assert "5,000 read, 4,800 landed, 200 dead, 1,500/s" in shown
+    assert "orders[0] 1,200 behind, in 3 files (1.2 MB) to do" in shown
+    assert "inbox" not in shown
+
+
+def test_before_the_first_batch_there_is_only_what_is_to_do() -> None:
+    terminal = Terminal()
+    with Progress(terminal) as progress:
+        progress.behind({"inbox": Lag(files=3, bytes=1_250_000)})
+    assert "sorting the first batch" in terminal.getvalue()
+    assert "inbox 3 files (1.2 MB) to do" in terminal.getvalue()
 
 
 @pytest.mark.parametrize(("stream", "quiet"), [(io.StringIO(), False), (Terminal(), True)])
 def test_a_pipe_and_who_asked_for_quiet_see_nothing(stream: io.StringIO, quiet: bool) -> None:
     with Progress(stream, quiet=quiet) as progress:
         progress.say("reading")
-        progress.report(entry(0, 3, 1), {})
+        progress.report(entry(0, 3, 1))
+        progress.behind({"inbox": Lag(files=1)})
     assert stream.getvalue() == ""
     assert (progress.read, progress.landed, progress.dead, progress.batches) == (4, 3, 1, 1)

@@ -20,6 +20,8 @@ from postroom.errors import LakeRefused
 from postroom.pipeline import LedgerEntry, sort, sorter
 from postroom.pipeline.balance import differences
 from postroom.pipeline.checkpoint import open_checkpoint
+from postroom.pipeline.file_source import FileSource
+from postroom.pipeline.lag import Lag, Lags, Reached
 from postroom.pipeline.lake import Lake, create_lake, open_lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest
@@ -46,8 +48,15 @@ class Following:
 
     def __init__(self) -> None:
         self.entries: list[LedgerEntry] = []
+        self.lags: list[Lags] = []
         self.stop = threading.Event()
         self.failure: Exception | None = None
+
+    def report(self, batch: LedgerEntry) -> None:
+        self.entries.append(batch)
+
+    def behind(self, lags: Lags) -> None:
+        self.lags.append(lags)
 
     def until(self, condition: Callable[[], bool]) -> None:
         for _ in range(1200):
@@ -75,7 +84,7 @@ def following(spark: Any, source: Path, catalog: Any, lake: Path, **options: Any
                 lake,
                 every=0.1,
                 stop=stream.stop,
-                report=lambda entry, _: stream.entries.append(entry),
+                watcher=stream,
                 **options,
             )
         except Exception as error:  # noqa: BLE001  (the thread that waits raises it)
@@ -123,6 +132,7 @@ def test_a_folder_that_grows_is_followed_through_five_versions_of_a_schema(
             rewrite(catalog_file, fleet.catalog(**properties))
             fleet.write(inbox / f"{number}.jsonl", [fleet.position(number, data={**data, **members})])
             stream.until(lambda number=number: stream.read() == number + 1)  # type: ignore[misc]
+    assert {name for lags in stream.lags for name in lags} == {"in box [1]"}
     changes = [(change.table, change.kind, change.detail) for entry in stream.entries for change in entry.changes]
     assert changes == [
         ("fleet/vehicle.position", "created", ""),
@@ -257,6 +267,27 @@ def test_all_kinds_of_files_in_one_folder(spark: Any, fleet: Any, catalog: Catal
         "/messagegroups/fleet/messages/vehicle.alarm": 1,
     }
     assert entry.dead == {"malformed": 1}
+
+
+def test_what_spark_has_taken_does_not_wait(spark: Any, fleet: Any, catalog: Catalog, tmp_path: Path) -> None:
+    inbox, checkpoint = tmp_path / "in box [1]", tmp_path / "checkpoint"
+    fleet.write(inbox / "a b%20.jsonl", [fleet.order(1)])
+    fleet.write(inbox / "deep" / "ö.jsonl", [fleet.order(2)])
+    assert sort(spark, inbox, catalog, tmp_path / "lake", checkpoint=checkpoint).read == 2
+    size = fleet.write(inbox / "later.jsonl", [fleet.order(3)]).stat().st_size
+    source = FileSource(inbox)
+    frame = spark.createDataFrame([], "path string, length long")
+    assert source.batch(frame) is None
+    assert source.lag(Reached(checkpoint=checkpoint / "stream")) == {"in box [1]": Lag(files=1, bytes=size)}
+
+
+def test_a_run_without_a_checkpoint_is_watched_as_well(
+    spark: Any, catalog: Catalog, records: Path, tmp_path: Path
+) -> None:
+    watcher = Following()
+    entry = sort(spark, records, catalog, tmp_path / "lake", watcher=watcher)
+    assert watcher.entries == [entry]
+    assert set(watcher.lags[0]) == {records.name}
 
 
 def test_a_stream_is_no_batch(spark: Any, catalog: Catalog, records: Path, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def command(
             partition_by_date=partition_by_date,
             every=every if follow else None,
             stop=stop,
-            report=progress.report,
+            watcher=progress if progress.shown else None,
         )
         if stop.is_set() and not follow:
             raise KeyboardInterrupt

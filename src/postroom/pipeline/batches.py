@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,16 @@ from postroom.pipeline.ledger import LedgerEntry, find_entry
 from postroom.pipeline.manifest import read_manifest, unfinished
 from postroom.pipeline.sources import frame_of_records
 from postroom.pipeline.spark_errors import told_by_spark
+from postroom.pipeline.summary import added_up
 from postroom.pipeline.sweeping import Sweeper, sweep
 from postroom.pipeline.watching import Catalogs
+from postroom.pipeline.work import Work
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Reader = Callable[["DataFrame"], "DataFrame | None"]
-Report = Callable[[LedgerEntry, Mapping[str, int]], None]
+Report = Callable[[LedgerEntry], None]
 
 
 class Sorter:
@@ -47,32 +49,42 @@ class Sorter:
         self.lake = lake
         self.run = run
         self.source = source
-        self.entries: list[LedgerEntry] = []
+        self.batches = 0
+        self.total: LedgerEntry | None = None
+        self.report = report
         self.error: PostroomError | None = None
-        self.busy = False
-        self.lag: Mapping[str, int] = {}
+        self.work = Work()
         self._catalogs = catalogs
         self._nulls = nulls
         self._partition_by_date = partition_by_date
         self.read = read
-        self._report = report
         self._sweep = Sweeper(lake)
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Sort one batch, unless it is in the lake already."""
-        self.busy = True
         try:
-            entry = self._sort(frame, batch)
+            with self.work.at_batch():
+                entry = self._sort(frame, batch)
         except PostroomError as error:
             # Spark turns what is raised here into text; the one who waits for the stream wants the error itself.
             self.error = error
             raise
-        finally:
-            self.busy = False
         if entry is not None:
-            self.entries.append(entry)
-            if self._report is not None:
-                self._report(entry, self.lag)
+            self._enter(entry)
+
+    def sort_once(self, run: str, read: Callable[[], DataFrame | None]) -> LedgerEntry:
+        """Sort all records of a run as its only batch."""
+        with self.work.at_batch():
+            records = read()
+            entry = self._run(self.job(run, 0), records)
+        self._enter(entry)
+        return entry
+
+    def _enter(self, entry: LedgerEntry) -> None:
+        self.batches += 1
+        self.total = entry if self.total is None else added_up(self.total, entry)
+        if self.report is not None:
+            self.report(entry)
 
     def _sort(self, frame: DataFrame, batch: int) -> LedgerEntry | None:
         run = self.run or _query_of(frame)
@@ -82,8 +94,20 @@ class Sorter:
         if find_entry(self.lake, run, batch) is not None:
             return None
         records = self.read(frame)
-        entry = run_batch(self.lake, self.job(run, batch), self.source, records)
+        entry = self._run(self.job(run, batch), records)
         self._sweep()
+        return entry
+
+    def _run(self, job: Job, records: DataFrame | None) -> LedgerEntry:
+        """Run a batch over records as the sink takes them; without any it is an entry in the ledger and no more."""
+        if records is None:
+            return commit_batch(self.lake, job, self.source, [])
+        context = records.sparkSession.sparkContext
+        with claim(self.lake, job.run, job.batch), self.work.on_spark(context, job.batch_name):
+            _write(records, job, self.source)
+        entry = find_entry(self.lake, job.run, job.batch)
+        if entry is None:
+            raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=job.lake)
         return entry
 
     def job(self, run: str, batch: int) -> Job:
@@ -107,23 +131,15 @@ def _query_of(frame: DataFrame) -> str:
     return query.replace("-", "")
 
 
-def run_batch(lake: Lake, job: Job, source: str, records: DataFrame | None) -> LedgerEntry:
-    """Run a batch over records as the sink takes them; without any it is an entry in the ledger and no more."""
+def _write(records: DataFrame, job: Job, source: str) -> None:
     from pyspark.errors import PySparkException
 
     from postroom.pipeline.sink import write_to_sink
 
-    if records is None:
-        return commit_batch(lake, job, source, [])
     try:
-        with claim(lake, job.run, job.batch):
-            write_to_sink(records, job, source)
+        write_to_sink(records, job, source)
     except PySparkException as error:
         raise told_by_spark(str(error), job.lake) from error
-    entry = find_entry(lake, job.run, job.batch)
-    if entry is None:
-        raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=str(lake.root))
-    return entry
 
 
 def finish_commits(lake: Lake) -> list[LedgerEntry]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from postroom.pipeline.backlog import Backlog
+from postroom.pipeline.lag import Lag, Lags, Reached
 from postroom.pipeline.ranges import frame_of_files
 from postroom.pipeline.record_files import check_readable, find_files, is_record_file, local_path
 
@@ -24,6 +27,8 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = str(path)
+        self._backlog = Backlog(path)
+        self._at_work = Lag()
 
     def check(self, *, follow: bool) -> None:
         """Raise unless there are record files; a folder that is followed may be empty yet."""
@@ -32,7 +37,7 @@ class FileSource:
 
     def records(self, spark: SparkSession) -> DataFrame | None:
         """All lines of all files."""
-        return frame_of_files(spark, find_files(self.path))
+        return self._frame(spark, find_files(self.path))
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The names of the files; nobody asks for their content, so Java does not read it."""
@@ -52,15 +57,25 @@ class FileSource:
         paths = sorted(Path(local_path(row["path"])) for row in frame.select("path").collect())
         files = [path for path in paths if path == self.path or is_record_file(path.relative_to(self.path), path)]
         check_readable(files)
-        return frame_of_files(frame.sparkSession, files)
+        self._backlog.take(files)
+        return self._frame(frame.sparkSession, files)
+
+    def _frame(self, spark: SparkSession, files: list[Path]) -> DataFrame | None:
+        self._at_work = Lag(files=len(files), bytes=sum(file.stat().st_size for file in files))
+        return frame_of_files(spark, files)
 
     def is_outage(self, error: str) -> bool:
         """Files do not come back by themselves."""
         return False
 
-    def lag(self, reached: str, latest: str) -> dict[str, int]:
-        """Nothing: Spark numbers the batches of files, and keeps to itself which files wait."""
-        return {}
+    def lag(self, reached: Reached) -> Lags:
+        """Files that no batch has taken yet, and what is left of the batch at work."""
+        if reached.checkpoint is not None:
+            self._backlog.look(reached.checkpoint)
+        left = 1 - reached.share
+        files = self._backlog.files + math.ceil(self._at_work.files * left)
+        size = self._backlog.bytes + math.ceil(self._at_work.bytes * left)
+        return {self.path.name: Lag(files=files, bytes=size)}
 
 
 def _without_patterns(path: str) -> str:

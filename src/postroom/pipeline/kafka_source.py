@@ -10,6 +10,7 @@ import msgspec
 
 from postroom.errors import ServiceUnreachable, SourceUnknown
 from postroom.pipeline.jars import Libraries, find_jars
+from postroom.pipeline.lag import Lag, Lags, Reached
 from postroom.pipeline.sources import frame_of_records
 
 if TYPE_CHECKING:
@@ -120,15 +121,10 @@ class KafkaSource(msgspec.Struct, frozen=True):
         """Whether a broker is away for a while."""
         return any(sign in error for sign in OUTAGES)
 
-    def lag(self, reached: str, latest: str) -> dict[str, int]:
+    def lag(self, reached: Reached) -> Lags:
         """Records behind the newest ones, by topic."""
-        newest, ours = _offsets(latest), _offsets(reached)
-        return {
-            topic: sum(
-                max(offset - ours.get(topic, {}).get(partition, 0), 0) for partition, offset in partitions.items()
-            )
-            for topic, partitions in newest.items()
-        }
+        newest, ours = _offsets(reached.latest), _offsets(reached.end)
+        return {topic: Lag(records=_behind(ours.get(topic, {}), offsets)) for topic, offsets in newest.items()}
 
     def _options(self, unwanted: frozenset[str]) -> dict[str, str]:
         fixed = {
@@ -166,6 +162,10 @@ def _offsets(text: str) -> dict[str, dict[str, int]]:
         return msgspec.json.decode(text or "{}", type=dict[str, dict[str, int]])
     except msgspec.DecodeError:
         return {}
+
+
+def _behind(ours: dict[str, int], newest: dict[str, int]) -> int:
+    return sum(max(offset - ours.get(partition, 0), 0) for partition, offset in newest.items())
 
 
 def _with_port(server: str) -> str:

@@ -1,32 +1,46 @@
-"""Progress of a run for whoever watches: one line on a terminal, nothing on a pipe."""
+"""Progress of a run for whoever watches: a line or two on a terminal, nothing on a pipe."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
+    from postroom.pipeline.lag import Lags
     from postroom.pipeline.ledger import LedgerEntry
 
 STARTING = "starting Spark, which takes some seconds"
+SORTING = "sorting the first batch"
+
+
+class Watcher(Protocol):
+    """Somebody who wants to know how a run goes on; called from threads of Spark's and of our own."""
+
+    def report(self, batch: LedgerEntry) -> None:
+        """A batch is in the lake."""
+
+    def behind(self, lags: Lags) -> None:
+        """This much of the sources is still to do."""
 
 
 class Progress:
-    """Tells after each batch how far a run is: messages per second, landed, dead, and how far each source is behind.
+    """Tells how far a run is: messages read, landed, dead, per second, and what of each source is still to do.
 
-    Use it as a context and call `report` with the ledger entry of each batch. Where nobody watches it only counts.
+    Use it as a context. Where nobody watches it only counts.
     """
 
     def __init__(
         self, stream: TextIO | None = None, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._stream = stream or sys.stderr
-        self._shown = not quiet and self._stream.isatty()
+        self.shown = not quiet and self._stream.isatty()
         self._clock = clock
         self._began = self._last = clock()
+        self._rate = 0.0
+        self._lags: Lags = {}
         self._bar: Any = None
         self._task: Any = None
         self.read = 0
@@ -35,7 +49,7 @@ class Progress:
         self.batches = 0
 
     def __enter__(self) -> Progress:
-        if self._shown:
+        if self.shown:
             self._show()
         return self
 
@@ -48,26 +62,34 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, description=text)
 
-    def report(self, batch: LedgerEntry, lag: Mapping[str, int]) -> None:
-        """Take in a batch that is in the lake; `lag` has for each source how many records wait."""
+    def report(self, batch: LedgerEntry) -> None:
+        """Take in a batch that is in the lake."""
         now = self._clock()
-        rate = batch.read / max(now - self._last, 0.001)
+        self._rate = batch.read / max(now - self._last, 0.001)
         self._last = now
         self.read += batch.read
         self.landed += sum(batch.landed.values())
         self.dead += sum(batch.dead.values())
         self.batches += 1
-        self.say(self._line(rate, lag))
+        self.say(self._line())
+
+    def behind(self, lags: Lags) -> None:
+        """Take in what is still to do."""
+        self._lags = lags
+        self.say(self._line())
 
     @property
     def elapsed(self) -> float:
         """Seconds since the beginning."""
         return self._clock() - self._began
 
-    def _line(self, rate: float, lag: Mapping[str, int]) -> str:
-        counts = f"{self.read:,} read, {self.landed:,} landed, {self.dead:,} dead, {rate:,.0f}/s"
-        behind = ", ".join(f"{source} {count:,} behind" for source, count in lag.items() if count)
-        return f"{counts}, {behind}" if behind else counts
+    def _line(self) -> str:
+        counts = f"{self.read:,} read, {self.landed:,} landed, {self.dead:,} dead, {self._rate:,.0f}/s"
+        if not self.batches:
+            counts = SORTING
+        behind = ", ".join(f"{source} {lag}" for source, lag in self._lags.items() if lag)
+        # On a line of its own: one of 80 letters has no room for both.
+        return f"{counts}\n{behind}" if behind else counts
 
     def _show(self) -> None:
         from rich.console import Console

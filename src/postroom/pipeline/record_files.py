@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from postroom.errors import FileMissing
@@ -11,6 +11,7 @@ from postroom.pipeline.packing import PACKED
 
 LINES = (".jsonl", ".ndjson", ".json")
 SUFFIXES = (*LINES, *(line + packed for line in LINES for packed in PACKED), ".parquet")
+HIDDEN = ("_", ".")
 
 
 def local_path(uri: str) -> str:
@@ -24,13 +25,40 @@ def find_files(source: str | Path) -> list[Path]:
     if not path.exists():
         raise FileMissing("there is no such file or folder.", place=str(source))
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if is_record_file(file.relative_to(path), file))
+        files = sorted(record_files(path))
         if not files:
             raise FileMissing("no record files in this folder.", place=str(source), remedy=_suffix_hint())
     else:
         files = [path]
     check_readable(files)
     return files
+
+
+def record_files(path: Path) -> Iterator[Path]:
+    """All record files under a folder, in no order; for a file that file."""
+    if not path.is_dir():
+        yield path
+        return
+    folders = [str(path)]
+    while folders:
+        for entry in _entries(folders.pop()):
+            if entry.name.startswith(HIDDEN):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif _has_suffix(entry.name) and entry.is_file():
+                yield Path(entry.path)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        # Somebody tidies up while we look.
+        return []
+    except PermissionError:
+        raise FileMissing("this folder cannot be read.", place=folder) from None
 
 
 def check_readable(files: Iterable[Path]) -> None:
@@ -42,8 +70,12 @@ def check_readable(files: Iterable[Path]) -> None:
 
 def is_record_file(relative: Path, file: Path) -> bool:
     """Whether a file of a folder is one: by its name, and by no hidden folder on the way to it."""
-    hidden = any(part.startswith(("_", ".")) for part in relative.parts)
-    return not hidden and file.name.lower().endswith(SUFFIXES) and file.is_file()
+    hidden = any(part.startswith(HIDDEN) for part in relative.parts)
+    return not hidden and _has_suffix(file.name) and file.is_file()
+
+
+def _has_suffix(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
 
 
 def _suffix_hint() -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.messages.definition import CompiledCatalog
-from postroom.pipeline.batches import Report, Sorter, finish_commits, run_batch
+from postroom.pipeline.batches import Report, Sorter, finish_commits
 from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_checkpoint
+from postroom.pipeline.lag import Reached
 from postroom.pipeline.lake import create_lake
 from postroom.pipeline.ledger import LedgerEntry
+from postroom.pipeline.progress import Watcher
 from postroom.pipeline.sources import Source, frame_of_records, open_source
 from postroom.pipeline.streaming import run_stream
 from postroom.pipeline.sweeping import sweep
 from postroom.pipeline.watching import CatalogWatch, watch_catalog
+from postroom.pipeline.work import ticking
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,18 +40,21 @@ def sort(
     partition_by_date: bool = False,
     every: float | None = None,
     stop: Event | None = None,
-    report: Report | None = None,
+    watcher: Watcher | None = None,
 ) -> LedgerEntry:
     """Sort records (files, a folder, `kafka://…`, or a DataFrame) into one Delta table per message definition.
 
     Without a checkpoint every call is a new run and sorts all records again. With one, what earlier calls sorted is
     passed over, and a call that died is finished first. With `every`, the source is followed: looked at again after so
-    many seconds, until `stop` is set. The answer adds up all batches of this call.
+    many seconds, until `stop` is set. A watcher hears of every batch, and from time to time of what is still to do. The
+    answer adds up all batches of this call.
     """
     target = create_lake(lake)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
-    made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
+    made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date)
+    if watcher is not None:
+        made.report = watcher.report
     try:
         if not isinstance(records, str | Path):
             return _sort_frame(made, records, source, checkpoint)
@@ -57,13 +62,13 @@ def sort(
         opened.check(follow=every is not None)
         made.source = source or opened.name
         if checkpoint is None and every is None:
-            return _sort_once(spark, made, opened)
+            return _sort_once(spark, made, opened, watcher)
         folder = Path(checkpoint) if checkpoint is not None else default_checkpoint(target, opened.name)
         named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
         with open_checkpoint(folder, target, opened.name, named) as kept:
             made.run, made.read = kept.run, opened.batch
-            run_stream(spark, opened, made, kept.stream, every=every, stop=stop)
-        return total(made)
+            run_stream(spark, opened, made, kept.stream, every=every, stop=stop, watcher=watcher)
+        return made.total or _nothing(made)
     finally:
         sweep(target)
 
@@ -90,47 +95,29 @@ def _sort_frame(made: Sorter, records: DataFrame, source: str, checkpoint: str |
     if records.isStreaming:
         raise LakeRefused("this DataFrame is a stream.", remedy="Give it `.writeStream.foreachBatch(sorter(…))`.")
     made.source = source or "dataframe"
-    frame = frame_of_records(records)
-    return run_batch(made.lake, made.job(new_run(), 0), made.source, frame)
+    return made.sort_once(new_run(), lambda: frame_of_records(records))
 
 
-def _sort_once(spark: SparkSession, made: Sorter, opened: Source) -> LedgerEntry:
-    frame = opened.records(spark)
-    return run_batch(made.lake, made.job(new_run(), 0), made.source, frame)
+def _sort_once(spark: SparkSession, made: Sorter, opened: Source, watcher: Watcher | None) -> LedgerEntry:
+    def tell(watcher: Watcher) -> None:
+        watcher.behind(opened.lag(Reached(share=made.work.share)))
+
+    with ticking(partial(tell, watcher) if watcher is not None else None):
+        return made.sort_once(new_run(), lambda: opened.records(spark))
 
 
-def total(made: Sorter) -> LedgerEntry:
-    """All batches that a sorter has sorted, as one entry; it is not in the ledger itself."""
-    if not made.entries:
-        now = made.plan(made.run, -1)
-        return LedgerEntry(
-            run=now.run,
-            batch=-1,
-            source=made.source,
-            catalog=now.catalog,
-            read=0,
-            landed={},
-            dead={},
-            changes=(),
-            started=now.started,
-            committed=now.started,
-        )
-    first, *others = made.entries
-    for entry in others:
-        first = _plus(first, entry)
-    return first
-
-
-def _plus(one: LedgerEntry, other: LedgerEntry) -> LedgerEntry:
-    return replace(
-        other,
-        read=one.read + other.read,
-        landed=_sums(one.landed, other.landed),
-        dead=_sums(one.dead, other.dead),
-        changes=(*one.changes, *other.changes),
-        started=one.started,
+def _nothing(made: Sorter) -> LedgerEntry:
+    """The answer of a call that found nothing to sort; it is not in the ledger."""
+    job = made.plan(made.run, -1)
+    return LedgerEntry(
+        run=job.run,
+        batch=job.batch,
+        source=made.source,
+        catalog=job.catalog,
+        read=0,
+        landed={},
+        dead={},
+        changes=(),
+        started=job.started,
+        committed=job.started,
     )
-
-
-def _sums(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

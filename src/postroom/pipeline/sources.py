@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from postroom.errors import LakeRefused, SourceUnknown
 from postroom.pipeline.columns import KAFKA, holds_records, record_columns
+from postroom.pipeline.lag import Lags, Reached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,10 +40,8 @@ class Source(Protocol):
     def is_outage(self, error: str) -> bool:
         """Whether an error of the stream passes by itself, so that it is worth trying again."""
 
-    def lag(self, reached: str, latest: str) -> dict[str, int]:
-        """How many records wait, by what people call the parts of a source, when Spark says how far it has come and
-        what there is, in the source's own terms; empty where these do not tell.
-        """
+    def lag(self, reached: Reached) -> Lags:
+        """What is still to do, by what people call the parts of a source; empty where nobody knows."""
 
 
 def open_source(source: str | Path) -> Source:

@@ -6,14 +6,19 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from postroom.errors import ServiceUnreachable
 from postroom.pipeline.batches import Sorter
+from postroom.pipeline.lag import Reached
+from postroom.pipeline.progress import Watcher
 from postroom.pipeline.sources import Source
 from postroom.pipeline.spark_errors import told_by_spark
+from postroom.pipeline.work import ticking
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -39,16 +44,18 @@ def run_stream(
     *,
     every: float | None = None,
     stop: Event | None = None,
+    watcher: Watcher | None = None,
 ) -> None:
     """Sort what is there and return; with `every`, go on and look again after so many seconds, until `stop` is set."""
     stopping = stop or Event()
+    stream = _Stream(spark, source, sorter, checkpoint, every, stopping, watcher)
     tries = int(PATIENCE_S / PAUSE_S)
     while not stopping.is_set():
-        sorted_before = len(sorter.entries)
+        sorted_before = sorter.batches
         try:
-            _run_query(spark, source, sorter, checkpoint, every, stopping)
+            stream.run()
         except _Outage as outage:
-            tries = tries - 1 if len(sorter.entries) == sorted_before else int(PATIENCE_S / PAUSE_S)
+            tries = tries - 1 if sorter.batches == sorted_before else int(PATIENCE_S / PAUSE_S)
             if every is None and tries <= 0:
                 raise ServiceUnreachable(f"the source is away: {outage}", place=source.name) from None
             log.warning("%s is away; trying again in %.0f s", source.name, PAUSE_S)
@@ -61,38 +68,55 @@ class _Outage(Exception):
     """The source is away."""
 
 
-def _run_query(
-    spark: SparkSession, source: Source, sorter: Sorter, checkpoint: Path, every: float | None, stop: Event
-) -> None:
-    from pyspark.errors import PySparkException
+@dataclass(frozen=True)
+class _Stream:
+    """What is sorted, by whom, how long, and who watches."""
 
-    trigger: dict[str, Any] = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
-    sorter.error = None
-    try:
-        writer = source.stream(spark).writeStream.foreachBatch(sorter).trigger(**trigger)
-        query = writer.option("checkpointLocation", str(checkpoint)).start()
-        _wait(query, source, sorter, stop)
-    except PySparkException as error:
-        if sorter.error is not None:
-            raise sorter.error from error
-        told = str(error)
-        if source.is_outage(told):
-            raise _Outage(told_by_spark(told).sentence) from error
-        raise told_by_spark(told, source.name) from error
+    spark: SparkSession
+    source: Source
+    sorter: Sorter
+    checkpoint: Path
+    every: float | None
+    stop: Event
+    watcher: Watcher | None
 
+    def run(self) -> None:
+        """Run until all is sorted, somebody says stop, or the source goes away."""
+        from pyspark.errors import PySparkException
 
-def _wait(query: StreamingQuery, source: Source, sorter: Sorter, stop: Event) -> None:
-    while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second
+        every = self.every
+        trigger: dict[str, Any] = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
+        self.sorter.error = None
+        try:
+            writer = self.source.stream(self.spark).writeStream.foreachBatch(self.sorter).trigger(**trigger)
+            query = writer.option("checkpointLocation", str(self.checkpoint)).start()
+            with ticking(partial(self._tell, self.watcher, query) if self.watcher is not None else None):
+                self._wait(query)
+        except PySparkException as error:
+            if self.sorter.error is not None:
+                raise self.sorter.error from error
+            told = str(error)
+            if self.source.is_outage(told):
+                raise _Outage(told_by_spark(told).sentence) from error
+            raise told_by_spark(told, self.source.name) from error
+
+    def _wait(self, query: StreamingQuery) -> None:
+        while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second
+            if self.stop.is_set():
+                left = GRACE_S
+                while self.sorter.work.busy and left > 0 and query.isActive:
+                    Event().wait(LOOK_S)
+                    left -= LOOK_S
+                query.stop()
+                return
+
+    def _tell(self, watcher: Watcher, query: StreamingQuery) -> None:
+        """Tell a watcher what is still to do."""
+        end = latest = ""
         if progress := query.lastProgress:
             (reached,) = progress["sources"]
-            sorter.lag = source.lag(reached["endOffset"] or "", reached["latestOffset"] or "")
-        if stop.is_set():
-            left = GRACE_S
-            while sorter.busy and left > 0 and query.isActive:
-                Event().wait(LOOK_S)
-                left -= LOOK_S
-            query.stop()
-            return
+            end, latest = reached["endOffset"] or "", reached["latestOffset"] or ""
+        watcher.behind(self.source.lag(Reached(end, latest, self.checkpoint, self.sorter.work.share)))
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from postroom.pipeline.ledger import LedgerEntry
 
 _CHANGES = {"created": "made", "columns_added": "widened", "replaced": "replaced by a new one"}
@@ -29,6 +31,18 @@ def summarise(entries: Iterable[LedgerEntry], lake: str = "") -> str:
     if dead:
         sentences.append(f"`postroom dead --lake {lake or 'LAKE'}` explains the dead letters.")
     return " ".join(sentences)
+
+
+def added_up(one: LedgerEntry, other: LedgerEntry) -> LedgerEntry:
+    """Two batches of a run, the earlier one first, as if they were one; such an entry is not in the ledger."""
+    return replace(
+        other,
+        read=one.read + other.read,
+        landed=dict(Counter(one.landed) + Counter(other.landed)),
+        dead=dict(Counter(one.dead) + Counter(other.dead)),
+        changes=(*one.changes, *other.changes),
+        started=one.started,
+    )
 
 
 def counted(number: int, noun: str) -> str:
