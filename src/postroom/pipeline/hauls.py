@@ -12,7 +12,7 @@ Parquet files hold the columns of one of the last three, without source and posi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +22,8 @@ from postroom.messages.engine import Engine
 from postroom.pipeline.kafka_rows import KafkaRows, is_kafka
 from postroom.pipeline.lines import Chunk, chunks_of, range_chunks
 from postroom.pipeline.parquet import is_parquet, read_rows
+
+Part = TypeVar("Part")
 
 
 class Haul(Protocol):
@@ -76,18 +78,25 @@ def hauls_of(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterato
         else:
             columns.append(part)
             held_rows += part.num_rows
-            held_bytes += part.nbytes
+            held_bytes += part.nbytes // 2  # columns are read where they lie, lines are taken apart
         if held_rows >= rows or held_bytes >= size:
             yield from _filled(chunks, columns)
-            chunks, columns, held_rows, held_bytes = [], [], 0, 0
+            held_rows = held_bytes = 0
     yield from _filled(chunks, columns)
 
 
 def _filled(chunks: list[Chunk], columns: list[pa.RecordBatch]) -> Iterator[Haul]:
+    """The records held; none is held here any more while a worker is busy with them."""
     if chunks:
-        yield Lines(chunks)
+        yield Lines(_taken(chunks))
     if columns:
-        yield KafkaRows(columns)
+        yield KafkaRows(_taken(columns))
+
+
+def _taken(parts: list[Part]) -> list[Part]:
+    taken = parts.copy()
+    parts.clear()
+    return taken
 
 
 def _parts(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[Chunk | pa.RecordBatch]:

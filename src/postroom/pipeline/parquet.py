@@ -62,7 +62,8 @@ def _rows_at_once(metadata: pq.FileMetaData, wanted: list[int]) -> int:
 
 def _placed(batch: pa.RecordBatch, path: str, position: int) -> pa.RecordBatch:
     count = batch.num_rows
-    places = {"source": pa.repeat(path, count), "position": numbers(position, count)}
+    source = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), count), [path])
+    places = {"source": source, "position": numbers(position, count)}
     columns = places | {name: batch.column(name) for name in batch.schema.names}
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 

@@ -59,6 +59,7 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
         with no_garbage_collection():
             for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
                 tables.add(haul)
+                del haul  # before the next one is read
     except BaseException:
         tables.remove()
         raise
