@@ -72,8 +72,14 @@ class Pipeline:
         )
         shutil.rmtree(lines)
 
-        yield from self._records(few, "application/json", msgspec.json.encode, "binary records from Parquet", 3.0)
         avro = stream.catalog_of(FEW, AVRO)
+        lines = stream.write_avro_lines(self.place / "avro", RECORDS, FEW)
+        scan = self._warm(lambda: self._scan(lines))
+        yield Ratio("match and validate Avro payloads / scan", self._warm(lambda: self._match(lines, avro)) / scan)
+        yield Ratio("land Avro payloads / scan", self._warm(lambda: self._land(lines, avro)) / scan, 5.0)
+        shutil.rmtree(lines)
+
+        yield from self._records(few, "application/json", msgspec.json.encode, "binary records from Parquet", 3.0)
         yield from self._records(avro, "application/avro", stream.avro_encoder(), "Avro payloads from Parquet", None)
         yield from self._first_result(few)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import io
 import itertools
@@ -132,13 +133,26 @@ def _spoil(way: int, envelope: dict[str, Any], data: dict[str, Any]) -> None:
 
 
 def write_lines(folder: Path, count: int, definitions: int, size: int = SMALL, files: int = 4) -> Path:
-    """Structured events, one a line."""
-    encode = msgspec.json.encode
-    made = (encode({**envelope, "data": data}) for envelope, data in events(count, definitions, size))
+    """Structured events with JSON in them, one a line."""
+    return _write_lines(folder, count, files, ({**e, "data": data} for e, data in events(count, definitions, size)))
+
+
+def write_avro_lines(folder: Path, count: int, definitions: int, files: int = 4) -> Path:
+    """Structured events with payloads in Avro, one a line."""
+    encode = avro_encoder()
+    packed = (
+        {**envelope, "datacontenttype": "application/avro", "data_base64": base64.b64encode(encode(data)).decode()}
+        for envelope, data in events(count, definitions)
+    )
+    return _write_lines(folder, count, files, packed)
+
+
+def _write_lines(folder: Path, count: int, files: int, made: Iterator[dict[str, Any]]) -> Path:
+    lines = map(msgspec.json.encode, made)
     folder.mkdir(parents=True)
     for part in range(files):
         with (folder / f"part-{part}.jsonl").open("wb") as file:
-            for line in itertools.islice(made, count // files):
+            for line in itertools.islice(lines, count // files):
                 file.write(line + b"\n")
     return folder
 
