@@ -6,7 +6,7 @@ without being written out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 import msgspec
@@ -29,7 +29,7 @@ class Leaf(msgspec.Struct, frozen=True, eq=False):
         return isinstance(other, Leaf) and other.tag == self.tag and other.declaration is self.declaration
 
     def __hash__(self) -> int:
-        return hash((self.tag, id(self.declaration)))
+        return hash(self.tag)
 
 
 class Wildcard(msgspec.Struct, frozen=True, eq=False):
@@ -45,25 +45,25 @@ class Wildcard(msgspec.Struct, frozen=True, eq=False):
         return id(self.rule)
 
 
-class Sequence(msgspec.Struct, frozen=True):
+class Sequence(msgspec.Struct, frozen=True, cache_hash=True):
     """Parts in this order; without parts, no children."""
 
     parts: tuple[Model, ...]
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Choice(msgspec.Struct, frozen=True, cache_hash=True):
     """One of the parts."""
 
     parts: tuple[Model, ...]
 
 
-class All(msgspec.Struct, frozen=True):
+class All(msgspec.Struct, frozen=True, cache_hash=True):
     """All parts in any order."""
 
     parts: tuple[Model, ...]
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class Repeat(msgspec.Struct, frozen=True, cache_hash=True):
     """A part several times; without `most`, without end."""
 
     part: Model
@@ -131,18 +131,60 @@ def step(model: Model, tag: str) -> Model:
     if isinstance(model, Sequence):
         ways: list[Model] = []
         for index, part in enumerate(model.parts):
-            ways.append(sequence([step(part, tag), *model.parts[index + 1 :]]))
+            after = step(part, tag)
+            if after is not NOTHING:
+                ways.append(sequence([after, *model.parts[index + 1 :]]))
             if not nullable(part):
                 break
         return choice(ways)
     if isinstance(model, All):
+        found = ((index, step(part, tag)) for index, part in enumerate(model.parts))
         return choice(
             [
-                sequence([step(part, tag), All(model.parts[:index] + model.parts[index + 1 :])])
-                for index, part in enumerate(model.parts)
+                sequence([after, All(model.parts[:index] + model.parts[index + 1 :])])
+                for index, after in found
+                if after is not NOTHING
             ]
         )
     return NOTHING
+
+
+def successors(model: Model) -> dict[str, Model]:
+    """What `step` says of every element that may come first, all at once; wildcards are left out."""
+    if isinstance(model, Leaf):
+        return {model.tag: EMPTY}
+    if isinstance(model, Repeat):
+        most = None if model.most is None else model.most - 1
+        rest = repeat(model.part, max(model.least - 1, 0), most)
+        return {tag: sequence([after, rest]) for tag, after in successors(model.part).items()}
+    ways: dict[str, list[Model]] = {}
+    if isinstance(model, Sequence | Choice | All):
+        for index, part in enumerate(model.parts):
+            for tag, after in successors(part).items():
+                ways.setdefault(tag, []).append(_followed(after, model, index))
+            if isinstance(model, Sequence) and not nullable(part):
+                break
+    return {tag: choice(found) for tag, found in ways.items()}
+
+
+def _followed(after: Model, model: Sequence | Choice | All, index: int) -> Model:
+    """What is left of a part, and what of a model comes after that part."""
+    if isinstance(model, Choice):
+        return after
+    rest = model.parts[index + 1 :]
+    if isinstance(model, All):
+        rest = (All(model.parts[:index] + rest),)
+    parts = (*(after.parts if isinstance(after, Sequence) else (after,)), *rest)
+    return parts[0] if len(parts) == 1 else Sequence(parts)
+
+
+def allows(model: Model, tags: Iterable[str]) -> bool:
+    """Whether a model allows exactly these children."""
+    for tag in tags:
+        model = step(model, tag)
+        if model is NOTHING:
+            return False
+    return nullable(model)
 
 
 def firsts(model: Model) -> Iterator[Leaf | Wildcard]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -16,15 +17,19 @@ from postroom.formats.xsd.content import (
     Repeat,
     Sequence,
     Wildcard,
+    allows,
     cheapest,
     firsts,
+    having,
     leaves,
     nullable,
     step,
+    successors,
 )
 from postroom.formats.xsd.models import strangers
 
 MOST_PAIRS = 3_000
+MOST_STEPS = 60_000
 MOST_LEAVES = 300
 _STRICTNESS = {"skip": 0, "lax": 1, "strict": 2}
 
@@ -41,27 +46,57 @@ def included(writer: Model, reader: Model) -> Inclusion:
     """Whether a reader's model allows all children that the writer's does."""
     if covers(reader, writer):
         return Inclusion(holds=True)
-    wild = any(isinstance(leaf, Wildcard) for leaf in leaves(writer))
     if sum(1 for _ in leaves(writer)) > MOST_LEAVES:
         return Inclusion(reason="the content models are too large to be compared child by child")
+    if isinstance(writer, All):
+        # There are as many states as sets of parts; a few words show most differences.
+        for word in _words(writer):
+            if not allows(reader, (leaf.tag for leaf in word)):
+                return Inclusion(word=word)
+    return _walked(writer, reader)
+
+
+def _walked(writer: Model, reader: Model) -> Inclusion:
+    """The answer of a walk over the states of both models together."""
+    wild = any(isinstance(leaf, Wildcard) for leaf in leaves(writer))
     start = (writer, reader)
     seen = {start}
     waiting: deque[tuple[Model, Model, tuple[Leaf, ...]]] = deque([(*start, ())])
     tags = [leaf.tag for leaf in leaves(reader) if isinstance(leaf, Leaf)]
+    steps = 0
     while waiting:
         ours, theirs, word = waiting.popleft()
         if nullable(ours) and not nullable(theirs):
             return Inclusion(word=word)
+        next_of_ours, next_of_theirs = _stepper(ours), _stepper(theirs)
         for leaf in _possible(ours, tags):
-            after, then = step(ours, leaf.tag), step(theirs, leaf.tag)
+            after, then = next_of_ours(leaf.tag), next_of_theirs(leaf.tag)
             if then == NOTHING:
                 return _completed(after, (*word, leaf))
+            steps += 1
             if (after, then) not in seen:
                 seen.add((after, then))
                 waiting.append((after, then, (*word, leaf)))
-        if len(seen) > MOST_PAIRS:
+        if len(seen) > MOST_PAIRS or steps > MOST_STEPS:
             return Inclusion(reason="the content models have too many states to be compared child by child")
     return Inclusion(holds=not wild, reason="the writer allows any elements there" if wild else "")
+
+
+def _stepper(model: Model) -> Callable[[str], Model]:
+    """`step` for one model and many names."""
+    if any(isinstance(first, Wildcard) for first in firsts(model)):
+        return lambda tag: step(model, tag)
+    found = successors(model)
+    return lambda tag: found.get(tag, NOTHING)
+
+
+def _words(model: Model) -> Iterator[tuple[Leaf, ...]]:
+    """The shortest children that a model allows, and the shortest with each of its elements."""
+    found = [cheapest(model, lambda _: 1)[1]]
+    found += [having(model, leaf.tag, lambda _: 1) or [] for leaf in leaves(model) if isinstance(leaf, Leaf)]
+    for word in found:
+        if sum(count for _, count in word) <= MOST_LEAVES:
+            yield tuple(leaf for leaf, count in word for _ in range(count))
 
 
 def _completed(rest: Model, word: tuple[Leaf, ...]) -> Inclusion:
@@ -106,8 +141,26 @@ def covers(reader: Model, writer: Model) -> bool:
         return all(any(covers(way, ours) for way in ways) for ours in writer.parts)
     if isinstance(writer, Sequence | All) and type(reader) is type(writer):
         same = len(reader.parts) == len(writer.parts)
-        return same and all(map(covers, reader.parts, writer.parts))
-    return False
+        if same and all(map(covers, reader.parts, writer.parts)):
+            return True
+    return isinstance(writer, All) and isinstance(reader, All) and _covers_in_any_order(reader, writer)
+
+
+def _covers_in_any_order(reader: All, writer: All) -> bool:
+    """Whether each part has one of the reader's own, by its name, and what the reader has besides may be absent."""
+    theirs = {_only_tag(part): part for part in reader.parts}
+    ours = {_only_tag(part): part for part in writer.parts}
+    if "" in theirs or "" in ours or len(theirs) < len(reader.parts) or len(ours) < len(writer.parts):
+        return False
+    return all(tag in theirs and covers(theirs[tag], part) for tag, part in ours.items()) and all(
+        nullable(part) for tag, part in theirs.items() if tag not in ours
+    )
+
+
+def _only_tag(model: Model) -> str:
+    """The name of the one element that a model has; "" where it has more or other things."""
+    part = model.part if isinstance(model, Repeat) else model
+    return part.tag if isinstance(part, Leaf) else ""
 
 
 def _at_most(inner: int | None, outer: int | None) -> bool:
