@@ -18,6 +18,7 @@ from postroom.formats.columns import JSON_TEXT, STRING, ColumnType, Field, ListO
 from postroom.formats.naming import column_names
 from postroom.formats.xsd import models
 from postroom.formats.xsd.content import Leaf, Model, Wildcard, leaves, most_times
+from postroom.formats.xsd.demands import open_content
 from postroom.formats.xsd.names import NIL, XSI, local_name
 from postroom.formats.xsd.simple import Codec, codec
 
@@ -115,11 +116,7 @@ class TypePlan:
     @property
     def has_wildcard(self) -> bool:
         """Whether elements may occur that the type does not name."""
-        return self._is_extensible() or any(isinstance(leaf, Wildcard) for leaf in leaves(self.model))
-
-    def _is_extensible(self) -> bool:
-        opened = getattr(self.kind, "open_content", None)
-        return opened is not None and getattr(opened, "mode", "none") != "none"
+        return open_content(self.kind) or any(isinstance(leaf, Wildcard) for leaf in leaves(self.model))
 
     def _attributes(self) -> dict[str, AttributePlan]:
         found = {}

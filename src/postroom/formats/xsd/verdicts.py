@@ -11,8 +11,9 @@ from lxml import etree
 from postroom.errors import SchemaRefused
 from postroom.formats.schema import Verdict, Violation
 from postroom.formats.xsd import reading
-from postroom.formats.xsd.comparing import Comparison, Path
+from postroom.formats.xsd.comparing import Comparison
 from postroom.formats.xsd.expressions import TooComplex
+from postroom.formats.xsd.findings import Path
 from postroom.formats.xsd.inventing import Inventor, Wish
 from postroom.formats.xsd.names import local_name
 from postroom.formats.xsd.plan import Plans
