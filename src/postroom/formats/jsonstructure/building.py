@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import msgspec
-
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonstructure import cycles
+from postroom.formats.jsonstructure.definitions import Definitions
 from postroom.formats.jsonstructure.document import COMPOSITION, Document
 from postroom.formats.jsonstructure.heirs import Heirs
 from postroom.formats.jsonstructure.matching import matcher
-from postroom.formats.jsonstructure.notes import check_names, check_notes, description
-from postroom.formats.jsonstructure.pointers import follow, steps
+from postroom.formats.jsonstructure.notes import check_notes, description
 from postroom.formats.jsonstructure.primitives import COMPOUNDS, PRIMITIVES
 from postroom.formats.jsonstructure.rules import KEYWORDS, check_rules, rules_of
 from postroom.formats.jsonstructure.shapes import (
@@ -49,33 +47,24 @@ _NARROWING = frozenset((*KEYWORDS, "enum", "const"))
 _RESERVED = frozenset(("$schema", "$uses"))
 
 
-def is_type(value: Any) -> bool:
-    """Whether an object declares a type; other objects below definitions are namespaces."""
-    if not isinstance(value, dict):
-        return False
-    stated = value.get("type")
-    return isinstance(stated, str | list) or (isinstance(stated, dict) and "$ref" in stated)
-
-
 class Builder:
-    """Builds the types of one document; each definition once, however often it is referred to."""
+    """Builds the types of one document."""
 
     def __init__(self, document: Document, addins: tuple[str, ...] = ()) -> None:
         self._document = document
         self._json = document.json
         self._heirs = Heirs(document.json, addins)
-        self._named: dict[tuple[str, bytes], Named] = {}
-        self._pending: list[tuple[Named, dict[str, Any], str]] = []
+        self._definitions = Definitions(document)
         self._count = 0
 
     def root(self, fragment: str = "") -> Shape:
         """The type at a fragment, by default the document's root type."""
         if fragment:
-            named = self.reference("#/" + fragment.lstrip("#/"), "", {})
+            named = self._definitions.reference("#/" + fragment.lstrip("#/"), "", {})
         elif "$root" in self._json:
-            named = self.reference(self._json["$root"], "/$root", {})
-        elif "type" in self._json or self._is_conditional(self._json):
-            named = self.reference("#", "", {})
+            named = self._definitions.reference(self._json["$root"], "/$root", {})
+        elif "type" in self._json or self._definitions.is_conditional(self._json):
+            named = self._definitions.reference("#", "", {})
         else:
             raise SchemaRefused(
                 "the document has no root type.", remedy="Give it $root, or refer to one of its definitions."
@@ -88,62 +77,18 @@ class Builder:
 
     def everything(self) -> None:
         """Build every type of the document, to find what is wrong with any."""
-        if "type" in self._json or "$root" in self._json or self._is_conditional(self._json):
+        if "type" in self._json or "$root" in self._json or self._definitions.is_conditional(self._json):
             self.root()
-        self._namespace(self._json.get("definitions", {}), ("definitions",))
+        self._definitions.everything()
         self._finish()
-
-    def _namespace(self, namespace: dict[str, Any], way: tuple[str, ...]) -> None:
-        if len(way) > _DEEPEST:
-            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(way[:8]))
-        check_names(namespace, pointer(way), "a type")
-        for name, value in namespace.items():
-            at = pointer((*way, name))
-            if not isinstance(value, dict):
-                raise SchemaRefused("definitions hold types and namespaces, which are objects.", place=at)
-            if is_type(value) or self._is_conditional(value):
-                # Abstract types are built as well, although nothing may refer to them.
-                self._name(value, at, {})
-            else:
-                if "type" in value and not is_type(value["type"]) and not isinstance(value["type"], dict):
-                    raise SchemaRefused("type is a name, a union or a reference.", place=f"{at}/type")
-                if "properties" in value and not is_type(value["properties"]):
-                    raise SchemaRefused("a type with properties needs the keyword type.", place=at)
-                self._namespace(value, (*way, name))
-
-    def reference(self, reference: Any, place: str, narrowing: dict[str, Any]) -> Named:
-        """The type that a reference means, narrowed by the keywords beside it."""
-        way = steps(reference, place)
-        target = follow(self._json, way, place)
-        at = pointer(way)
-        if way and way[0] != "definitions":
-            raise SchemaRefused(f"{reference} is not below definitions.", place=place)
-        if not is_type(target) and not self._is_conditional(target):
-            raise SchemaRefused(f"{reference} is no type.", place=place)
-        for count in range(1, len(way)):
-            if is_type(follow(self._json, way[:count], place)):
-                raise SchemaRefused(f"{reference} leads into another type.", place=place)
-        if target.get("abstract") is True:
-            raise SchemaRefused(f"{reference} is abstract; only $extends may refer to it.", place=place)
-        return self._name(target, at, narrowing)
-
-    def _name(self, target: dict[str, Any], at: str, narrowing: dict[str, Any]) -> Named:
-        key = (at, msgspec.json.encode(narrowing, order="deterministic"))
-        named = self._named.get(key)
-        if named is None:
-            named = self._named[key] = Named(at=at, description=description(target))
-            self._pending.append((named, {**target, **narrowing}, at))
-        return named
 
     def _finish(self) -> None:
         # A queue, not recursion: a long chain of references is no deep nesting.
-        while self._pending:
-            named, schema, at = self._pending.pop()
+        pending = self._definitions.pending
+        while pending:
+            named, schema, at = pending.pop()
             named.target = self.schema(schema, at, 0)
-        cycles.refuse(self._named.values())
-
-    def _is_conditional(self, schema: dict[str, Any]) -> bool:
-        return self._document.composition and any(name in schema for name in COMPOSITION)
+        cycles.refuse(self._definitions.types)
 
     def _require_composition(self, at: str) -> None:
         if not self._document.composition:
@@ -187,7 +132,7 @@ class Builder:
             if not stated.keys() <= {"$ref", "description"} or "$ref" not in stated:
                 raise SchemaRefused("an object as type holds a $ref and nothing else.", place=f"{at}/type")
             narrowing = {name: schema[name] for name in schema if name in _NARROWING}
-            named = self.reference(stated["$ref"], f"{at}/type/$ref", narrowing)
+            named = self._definitions.reference(stated["$ref"], f"{at}/type/$ref", narrowing)
             return Named(at=at, description=description(schema) or named.description, target=named)
         return self._kind(schema, stated, at, depth)
 

@@ -1,0 +1,90 @@
+"""The definitions of a document: what references mean, and which types are still to be built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroom.errors import SchemaRefused
+from postroom.formats.jsonstructure.document import COMPOSITION, Document
+from postroom.formats.jsonstructure.notes import check_names, description
+from postroom.formats.jsonstructure.pointers import follow, steps
+from postroom.formats.jsonstructure.shapes import Named
+from postroom.model.pointers import pointer
+
+_DEEPEST = 120
+
+
+def is_type(value: Any) -> bool:
+    """Whether an object declares a type; other objects below definitions are namespaces."""
+    if not isinstance(value, dict):
+        return False
+    stated = value.get("type")
+    return isinstance(stated, str | list) or (isinstance(stated, dict) and "$ref" in stated)
+
+
+class Definitions:
+    """The named types of one document; each once, however often it is referred to."""
+
+    def __init__(self, document: Document) -> None:
+        self._json = document.json
+        self._composition = document.composition
+        self._named: dict[tuple[str, bytes], Named] = {}
+        self.pending: list[tuple[Named, dict[str, Any], str]] = []
+        """Types that have a name and no shape yet, with their schemas and places."""
+
+    @property
+    def types(self) -> list[Named]:
+        """All that were referred to so far."""
+        return list(self._named.values())
+
+    def everything(self) -> None:
+        """Name every type below definitions, although nothing may refer to it."""
+        self._namespace(self._json.get("definitions", {}), ("definitions",))
+
+    def _namespace(self, namespace: dict[str, Any], way: tuple[str, ...]) -> None:
+        if len(way) > _DEEPEST:
+            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(way[:8]))
+        check_names(namespace, pointer(way), "a type")
+        for name, value in namespace.items():
+            at = pointer((*way, name))
+            if not isinstance(value, dict):
+                raise SchemaRefused("definitions hold types and namespaces, which are objects.", place=at)
+            if is_type(value) or self.is_conditional(value):
+                # Abstract types are built as well, although nothing may refer to them.
+                self._name(value, at, {})
+            else:
+                if "type" in value and not is_type(value["type"]) and not isinstance(value["type"], dict):
+                    raise SchemaRefused("type is a name, a union or a reference.", place=f"{at}/type")
+                if "properties" in value and not is_type(value["properties"]):
+                    raise SchemaRefused("a type with properties needs the keyword type.", place=at)
+                self._namespace(value, (*way, name))
+
+    def reference(self, reference: Any, place: str, narrowing: dict[str, Any]) -> Named:
+        """The type that a reference means, narrowed by the keywords beside it."""
+        way = steps(reference, place)
+        target = follow(self._json, way, place)
+        at = pointer(way)
+        if way and way[0] != "definitions":
+            raise SchemaRefused(f"{reference} is not below definitions.", place=place)
+        if not is_type(target) and not self.is_conditional(target):
+            raise SchemaRefused(f"{reference} is no type.", place=place)
+        for count in range(1, len(way)):
+            if is_type(follow(self._json, way[:count], place)):
+                raise SchemaRefused(f"{reference} leads into another type.", place=place)
+        if target.get("abstract") is True:
+            raise SchemaRefused(f"{reference} is abstract; only $extends may refer to it.", place=place)
+        return self._name(target, at, narrowing)
+
+    def _name(self, target: dict[str, Any], at: str, narrowing: dict[str, Any]) -> Named:
+        key = (at, msgspec.json.encode(narrowing, order="deterministic"))
+        named = self._named.get(key)
+        if named is None:
+            named = self._named[key] = Named(at=at, description=description(target))
+            self.pending.append((named, {**target, **narrowing}, at))
+        return named
+
+    def is_conditional(self, schema: dict[str, Any]) -> bool:
+        """Whether a schema is put together from others, in a document that allows that."""
+        return self._composition and any(name in schema for name in COMPOSITION)
