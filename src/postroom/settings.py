@@ -120,6 +120,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Hosts that the service's own links may reach; `*` means any. None by default."),
     ] = ()
     master: Annotated[str, Meta(description="Where Spark runs.")] = "local[*]"
+    jars: Annotated[
+        str,
+        Meta(description="Folder with the Java libraries to read Kafka with. Empty: they are fetched once and kept."),
+    ] = ""
     log_format: Annotated[
         Literal["auto", "text", "json"],
         Meta(description="How log lines look: auto is text on a terminal and JSON lines otherwise."),

@@ -38,26 +38,56 @@ class Libraries(msgspec.Struct, frozen=True):
     excluded: tuple[str, ...] = ()
 
 
-def find_jars(choices: Sequence[Libraries]) -> list[Path]:
-    """The files of the first choice that can be had; asks the network only for what is not kept yet."""
+def find_jars(choices: Sequence[Libraries], needed: Sequence[str] = (), own: str = "") -> list[Path]:
+    """The files of the first choice that can be had; asks the network only for what is not kept yet.
+
+    `needed` are the coordinates that somebody without a network has to bring, in the folder `own`, whatever their
+    versions: then nobody is asked.
+    """
+    if own:
+        return _own_jars(Path(own).absolute(), needed)
+    return sorted(jar_folder(choices, needed).glob("*.jar"))
+
+
+def jar_folder(choices: Sequence[Libraries], needed: Sequence[str] = ()) -> Path:
+    """The folder with the files of the first choice that can be had."""
     cache = cache_folder(os.environ) / "jars"
     cache.mkdir(parents=True, exist_ok=True)
-    said = ""
+    said: list[str] = []
     # Ivy's cache takes one process at a time.
     with (cache / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kept = [folder for folder in (_folder(cache, choice) for choice in choices) if folder.is_dir()]
         if kept:
-            return sorted(kept[0].glob("*.jar"))
+            return kept[0]
         for choice in choices:
-            said = _fetch(choice, _folder(cache, choice))
-            if not said:
-                return sorted(_folder(cache, choice).glob("*.jar"))
+            said.append(_fetch(choice, _folder(cache, choice)))
+            if not said[-1]:
+                return _folder(cache, choice)
     raise MissingSystem(
-        f"a Java library that this source needs cannot be had: {said}",
-        place=choices[0].wanted[0],
-        remedy="Ivy looks for it at Maven Central; is there a network?",
+        f"Java libraries that Spark needs for this cannot be had from Maven Central: {said[0]}.",
+        place=", ".join(choices[0].wanted),
+        remedy=_advice(needed) if needed else "Is there a network?",
     )
+
+
+def _own_jars(folder: Path, needed: Sequence[str]) -> list[Path]:
+    """All libraries in a folder of the user's, which must have those that are needed."""
+    found = sorted(folder.glob("*.jar"))
+    for coordinate in needed:
+        artifact = coordinate.split(":")[1]
+        # What follows is the version; another artifact may have a longer name.
+        if not any(path.name.startswith(f"{artifact}-") and path.name[len(artifact) + 1].isdigit() for path in found):
+            raise MissingSystem(
+                f"there is no {artifact}-….jar in the folder that the setting `jars` names.",
+                place=str(folder),
+                remedy=_advice(needed),
+            )
+    return found
+
+
+def _advice(needed: Sequence[str]) -> str:
+    return f"Without a network, put {', '.join(needed)} into a folder, and name the folder in the setting `jars`."
 
 
 def _folder(cache: Path, choice: Libraries) -> Path:
@@ -78,9 +108,10 @@ def _fetch(choice: Libraries, folder: Path) -> str:
     done = subprocess.run(
         [*command, "-retrieve", pattern, "-types", "jar", "bundle"], capture_output=True, text=True, check=False
     )
-    lines = [line.strip(" :\t") for line in (done.stdout + done.stderr).splitlines()]
+    lines = [text for line in (done.stdout + done.stderr).splitlines() if (text := line.strip(" :\t"))]
     missing = [line for line in lines if line.endswith("not found")]
     if done.returncode or missing:
+        shutil.rmtree(part)
         return missing[0] if missing else lines[-1] if lines else "Ivy ended without a word"
     part.rename(folder)
     return ""

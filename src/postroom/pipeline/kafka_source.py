@@ -12,6 +12,7 @@ from postroom.errors import ServiceUnreachable, SourceUnknown
 from postroom.pipeline.jars import Libraries, find_jars
 from postroom.pipeline.lag import Lag, Lags, Reached
 from postroom.pipeline.sources import frame_of_records
+from postroom.settings import load_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,8 +27,15 @@ _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
 _TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"
 CONNECTOR = (
     Libraries((_CONNECTOR,), _OWN),
-    # Where the connector's own library for delegation tokens is not to be had, the nearest release of it serves.
-    Libraries((_CONNECTOR, f"{_TOKENS}:4.1.0-preview1"), (*_OWN, _TOKENS)),
+    # Where the connector's own library for delegation tokens is not to be had, the nearest one of others serves.
+    *(Libraries((_CONNECTOR, f"{_TOKENS}:{version}"), (*_OWN, _TOKENS)) for version in ("4.1.0-preview1", "4.0.0")),
+)
+# What the connector needs beside that which Spark has; these releases were tried together.
+NEEDED = (
+    _CONNECTOR,
+    f"{_TOKENS}:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
 )
 
 # Options of the connector; names with a dot are Kafka's own and go to its consumer.
@@ -94,8 +102,9 @@ class KafkaSource(msgspec.Struct, frozen=True):
 
     @property
     def configuration(self) -> dict[str, str]:
-        """The connector for Spark 4.2, by coordinates."""
-        return {"spark.jars": ",".join(path.as_uri() for path in find_jars(CONNECTOR))}
+        """The connector for Spark 4.2, by coordinates or from a folder of the user's."""
+        found = find_jars(CONNECTOR, NEEDED, load_settings().jars)
+        return {"spark.jars": ",".join(path.as_uri() for path in found)}
 
     def check(self, *, follow: bool) -> None:
         """Raise when no broker answers at all."""
