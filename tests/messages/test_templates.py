@@ -86,6 +86,20 @@ def test_a_column_says_what_its_values_say(template: str, values: list[str]) -> 
     assert compiled.extract_all(values) == [
         None if one is None else tuple(one[name] for name in names) for one in alone
     ]
+    again = values * 5
+    assert compiled.extract_all(again) == compiled.extract_all(values) * 5
+    columns = compiled.columns(again) if names and values else None
+    if columns is not None:
+        nothing = ("",) * len(names)
+        assert list(zip(*columns, strict=True)) == [
+            nothing if one is None else tuple(one[name] for name in names) for one in alone * 5
+        ]
+
+
+def test_texts_that_come_again_are_read_by_column_whatever_they_are() -> None:
+    template = Template("/é/{a}/{b}")
+    found = template.columns(["/é/1/2", "/%C3%A9/a%20b/2", "/é/1", "/é/x\ny/z"] * 5)
+    assert found == [["1", "a b", "", "x\ny"] * 5, ["2", "2", "", "z"] * 5]
 
 
 def test_a_placeholder_alone_takes_a_column_as_it_is() -> None:
@@ -96,3 +110,6 @@ def test_a_placeholder_alone_takes_a_column_as_it_is() -> None:
 def test_a_column_with_something_else_than_texts_is_refused() -> None:
     with pytest.raises(TypeError):
         Template("/v/{a}/x/{b}").extract_all(["/v/1/x/2", None])
+    for odd in (None, 7, ["/v/1/x/2"]):
+        with pytest.raises(TypeError):
+            Template("/v/{a}/x/{b}").columns(["/v/1/x/2"] * 5 + [odd])  # type: ignore[list-item]  # that is the point

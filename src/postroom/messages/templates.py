@@ -15,6 +15,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 _IN_A_URI = ":/?#[]@!$&'()*+,;=-._~%{}"
+_SAMPLE = 64
 _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
 
@@ -107,15 +108,27 @@ class Template:
 
         None where that is not possible; TypeError tells that something in the column is no text.
         """
-        text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
         if self.alone:
+            "".join(values)  # type: ignore[arg-type]  # hence the TypeError
             return [values]  # type: ignore[list-item]  # texts, as was just seen
-        if self._lines is None:
-            return None
-        if "%" in text or not values or text.count("\n") != len(values) - 1:
+        sample = values[:_SAMPLE]
+        if not self.names or 4 * len(set(sample)) >= len(sample):
+            return self._different(values)
+        # Texts come again and again where they name machines and places: each is looked at once.
+        few = list(set(values))
+        found = self._different(few) or list(zip(*map(self._either_way, few), strict=True))
+        return [list(map(dict(zip(few, column, strict=True)).__getitem__, values)) for column in found]
+
+    def _different(self, values: Sequence[str | None]) -> list[Sequence[str]] | None:
+        text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
+        if self._lines is None or "%" in text or not values or text.count("\n") != len(values) - 1:
             return None
         found = self._lines.findall(text)
         return [found] if len(self.names) == 1 else list(zip(*found, strict=True))
+
+    def _either_way(self, value: str | None) -> tuple[str, ...]:
+        bound = self.extract(value)  # type: ignore[arg-type]  # all are texts
+        return ("",) * len(self.names) if bound is None else tuple(bound[name] for name in self.names)
 
     def expand(self, values: Mapping[str, str]) -> str:
         """The text with its placeholders filled; a placeholder alone is inserted as it is, others percent-encoded."""
