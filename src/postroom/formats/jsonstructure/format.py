@@ -21,11 +21,13 @@ from postroom.formats.jsonstructure.filling import finishing
 from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
 from postroom.formats.jsonstructure.judging import Checks
 from postroom.formats.jsonstructure.shapes import Shape
+from postroom.formats.many import read_all
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.showing import shown
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
+_NOT_FILLED = (ColumnMismatch, *_NOT_QUICK)
 _MOST_VARIANTS = 16
 _TOO_DEEP = Violation("", "payload_too_deep", "less nested", "more than we follow")
 _TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", "too many alternatives")
@@ -74,17 +76,17 @@ class JsonStructure:
             return None, False
         try:
             return fill(payload), True
-        except (ColumnMismatch, *_NOT_QUICK):
+        except _NOT_FILLED:
             return None, False
 
     def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
         """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
-        values: list[Any] = []
-        for place, payload in enumerate(payloads):
-            value, sure = self.fill(payload)
-            values.append(value)
-            if not sure:
-                doubtful.add(place)
+        if self._filled is None:
+            doubtful.update(range(len(payloads)))
+            return [None] * len(payloads)
+        doubts: list[int] = []
+        values = read_all(self._filled, payloads, doubts, _NOT_FILLED)
+        doubtful.update(doubts)
         return values
 
     @functools.cached_property
