@@ -20,7 +20,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_row_groups_are_the_parts_of_a_file(file: Path) -> None:
-    assert row_groups(str(file)) == [(0, 4), (4, 4), (8, 2)]
+    found = row_groups(str(file))
+    assert [(group.number, group.first, group.rows) for group in found] == [(0, 0, 4), (1, 4, 4), (2, 8, 2)]
+    assert all(group.size > 100 for group in found)
 
 
 def test_a_range_gives_its_rows_with_their_numbers(file: Path) -> None:
@@ -47,3 +49,12 @@ def test_files_without_records_and_damaged_ones_are_said_so(file: Path, tmp_path
     whole = pa.RecordBatch.from_pylist([{"path": str(file), "start": 0, "length": 2**62}])
     (line,) = lines_of([whole])
     assert b"damaged" in line.record
+
+
+def test_row_groups_without_rows_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "records.parquet"
+    schema = pa.schema([("value", pa.string())])
+    with pq.ParquetWriter(file, schema) as writer:
+        for values in (["a"], [], ["b", "c"]):
+            writer.write_table(pa.table({"value": values}, schema))
+    assert [value for batch in read_rows(str(file), 1, 2) for value in batch.column("value").to_pylist()] == ["b", "c"]

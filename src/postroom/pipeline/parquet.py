@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,8 +23,17 @@ def is_parquet(path: str | Path) -> bool:
     return str(path).lower().endswith(".parquet")
 
 
-def row_groups(path: str) -> list[tuple[int, int]]:
-    """First row and number of rows of each row group; refuses a file that holds no records."""
+class RowGroup(NamedTuple):
+    """Rows of a file that lie together, and their bytes before they were compressed."""
+
+    number: int
+    first: int
+    rows: int
+    size: int
+
+
+def row_groups(path: str) -> list[RowGroup]:
+    """The row groups of a file; refuses one that holds no records."""
     with _opened(path) as file:
         names = set(file.schema_arrow.names)
         if not holds_records(names):
@@ -32,19 +42,21 @@ def row_groups(path: str) -> list[tuple[int, int]]:
                 place=path,
                 remedy="It needs `protocol`, `metadata` and `payload`, the columns of Kafka, or `value`.",
             )
-        sizes = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
-    starts = [0, *accumulate(sizes)]
-    return [(start, size) for start, size in zip(starts, sizes, strict=False) if size]
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    starts = accumulate((group.num_rows for group in groups), initial=0)
+    found = [RowGroup(n, next(starts), group.num_rows, group.total_byte_size) for n, group in enumerate(groups)]
+    return [group for group in found if group.rows]
 
 
 def read_rows(path: str, start: int, length: int) -> Iterator[pa.RecordBatch]:
     """The record columns of the row groups that begin in a range of rows, with their source and positions."""
-    wanted = [number for number, (first, _) in enumerate(row_groups(path)) if start <= first < start + length]
+    groups = [group for group in row_groups(path) if start <= group.first < start + length]
+    wanted = [group.number for group in groups]
     with _opened(path) as file:
         columns = record_columns(set(file.schema_arrow.names))
         position = start
         try:
-            rows = _rows_at_once(file.metadata, wanted)
+            rows = _rows_at_once(groups)
             # One thread: the other cores have tasks of their own.
             for batch in file.iter_batches(rows, row_groups=wanted, columns=list(columns), use_threads=False):
                 yield _placed(batch, path, position)
@@ -53,10 +65,9 @@ def read_rows(path: str, start: int, length: int) -> Iterator[pa.RecordBatch]:
             raise _broken(path, error) from None
 
 
-def _rows_at_once(metadata: pq.FileMetaData, wanted: list[int]) -> int:
-    """As many rows as fit into memory well, going by the largest row group."""
-    groups = [metadata.row_group(number) for number in wanted]
-    each = max((group.total_byte_size // group.num_rows for group in groups), default=0)
+def _rows_at_once(groups: list[RowGroup]) -> int:
+    """As many rows as fit into memory well, going by the heaviest ones."""
+    each = max((group.size // group.rows for group in groups), default=0)
     return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(each, 1)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import astuple
 
 from postroom.errors import DocumentBroken
 from postroom.pipeline.packing import is_packed
@@ -17,54 +18,69 @@ if TYPE_CHECKING:
 
 SMALLEST_RANGE = 1024 * 1024
 LARGEST_RANGE = 160 * 1024 * 1024
-ROWS_OF_RANGE = 100_000
 # A packed file can only be read from its beginning, and how long it is nobody knows before the end.
 WHOLE_FILE = 2**62
+# About as many times longer as it is packed.
+PACKED_TO = 8
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Part of a file: the lines (in Parquet the row groups) that begin in it belong to one task."""
+    """Part of a file: the lines (in Parquet the row groups) that begin in it belong to one task.
+
+    It starts at a byte and is so many bytes long, in Parquet at a row and so many rows; `weight` is in bytes always.
+    """
 
     path: str
     start: int
     length: int
+    weight: int
 
 
-def cut_ranges(files: Iterable[Path], parallelism: int) -> list[Range]:
-    """Ranges of about equal size, so that all cores have work and no task holds too much."""
-    sizes = {file: file.stat().st_size for file in files}
-    step = _step(sizes.values(), parallelism)
-    ranges: list[Range] = []
-    for file, size in sizes.items():
-        if is_parquet(file):
-            ranges.extend(_row_ranges(str(file)))
-        elif is_packed(str(file)):
-            ranges.append(Range(str(file), 0, WHOLE_FILE))
-        else:
-            ranges.extend(Range(str(file), start, min(step, size - start)) for start in range(0, size, step))
-    return ranges
+def cut_ranges(files: Iterable[Path], parallelism: int) -> tuple[list[Range], int]:
+    """Ranges of about equal weight, so that all cores have work and no task holds too much, and that weight."""
+    whole = [_whole(str(file), file.stat().st_size) for file in files]
+    step = _step((part.weight for parts in whole for part in parts), parallelism)
+    return [part for parts in whole for part in _fitted(parts, step)], step
 
 
-def _step(sizes: Iterable[int], parallelism: int) -> int:
-    share = sum(sizes) // max(parallelism, 1) + 1
+def _whole(path: str, size: int) -> list[Range]:
+    """A file, in the smallest parts that it is written in."""
+    if is_parquet(path):
+        try:
+            return [Range(path, group.first, group.rows, group.size) for group in row_groups(path)]
+        except DocumentBroken:  # the worker finds the same and makes a dead letter of it
+            return [Range(path, 0, WHOLE_FILE, size)]
+    if is_packed(path):
+        return [Range(path, 0, WHOLE_FILE, PACKED_TO * size)]
+    return [Range(path, 0, size, size)] if size else []
+
+
+def _fitted(parts: list[Range], step: int) -> Iterator[Range]:
+    """The parts of a file put together, or cut, to about a weight."""
+    if len(parts) == 1 and parts[0].length == parts[0].weight:  # bytes of lines, which may be cut anywhere
+        path, _, size, _ = astuple(parts[0])
+        for start in range(0, size, step):
+            length = min(step, size - start)
+            yield Range(path, start, length, length)
+    elif parts:
+        yield from _joined(parts, step)
+
+
+def _step(weights: Iterable[int], parallelism: int) -> int:
+    share = sum(weights) // max(parallelism, 1) + 1
     return min(max(share, SMALLEST_RANGE), LARGEST_RANGE)
 
 
-def _row_ranges(path: str) -> Iterator[Range]:
-    try:
-        groups = row_groups(path)
-    except DocumentBroken:
-        # The worker finds the same and makes a dead letter of it.
-        yield Range(path, 0, WHOLE_FILE)
-        return
-    start = end = 0
-    for first, rows in groups:
-        end = first + rows
-        if end - start >= ROWS_OF_RANGE:
-            yield Range(path, start, end - start)
-            start = end
-    if end > start:
-        yield Range(path, start, end - start)
+def _joined(groups: list[Range], step: int) -> Iterator[Range]:
+    """Row groups put together, up to a weight."""
+    whole = groups[0]
+    for group in groups[1:]:
+        if whole.weight + group.weight > step:
+            yield whole
+            whole = group
+        else:
+            whole = Range(whole.path, whole.start, whole.length + group.length, whole.weight + group.weight)
+    yield whole
 
 
 def share_out(ranges: Sequence[Range], step: int) -> list[list[Range]]:
@@ -72,12 +88,11 @@ def share_out(ranges: Sequence[Range], step: int) -> list[list[Range]]:
     tasks: list[list[Range]] = []
     weight = step
     for part in ranges:
-        mine = step if part.length == WHOLE_FILE or is_parquet(part.path) else part.length
-        if weight + mine > step:
+        if weight + part.weight > step:
             tasks.append([])
             weight = 0
         tasks[-1].append(part)
-        weight += mine
+        weight += part.weight
     return tasks
 
 
@@ -94,6 +109,5 @@ def frame_of_ranges(spark: SparkSession, tasks: Sequence[Sequence[Range]]) -> Da
 def frame_of_files(spark: SparkSession, files: Sequence[Path]) -> DataFrame | None:
     """The ranges of some files; None when there is nothing in them."""
     parallelism = spark.sparkContext.defaultParallelism
-    ranges = cut_ranges(files, parallelism)
-    step = _step((file.stat().st_size for file in files), parallelism)
+    ranges, step = cut_ranges(files, parallelism)
     return frame_of_ranges(spark, share_out(ranges, step)) if ranges else None
