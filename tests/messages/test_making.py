@@ -97,6 +97,15 @@ def test_values_that_no_header_can_hold_are_refused(value: Any) -> None:
             catalog.message("m").make({"plant": "oslo", name: value}, protocol="KAFKA")
 
 
+def test_a_protocol_option_is_given_or_not() -> None:
+    message = {"protocol": "KAFKA", "protocoloptions": {"partition": {"type": "integer"}, "topic": {"value": "t"}}}
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+    assert catalog.message("m").make({"partition": 3})["metadata"] == {"topic": "t", "partition": 3}
+    for _ in range(2):
+        with pytest.raises(MakeRefused, match="partition is not text that can be sent"):
+            catalog.message("m").make({"partition": None})
+
+
 def test_an_unknown_protocol_is_refused(demo_catalog: Catalog) -> None:
     with pytest.raises(MakeRefused, match="no protocol 'PIGEON'"):
         demo_catalog.message("order.cancelled").make(country="no", order="1", data={"reason": "why"}, protocol="PIGEON")

@@ -62,43 +62,32 @@ class Places:
             try:
                 texts = self._texts(given)
                 together = "".join(texts)
-                if together.isascii() and "" not in texts:
-                    return Given(given, plain=together.isalnum() or is_plain(together))  # as nearly always
+                is_ascii = together.isascii()
+                if "" not in texts and (is_ascii or _is_text(together)):  # as nearly always
+                    return Given(given, plain=is_ascii and (together.isalnum() or is_plain(together)))
             except (KeyError, TypeError):
                 pass  # one is missing, or no text
         values: dict[str, str] = {}
-        others: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         problems: list[str] = []
         for name, value in given.items():
+            place = self._open.get(name)
             text = value if type(value) is str else header_text(value)
-            if not (text.isascii() or _is_text(text)) or (self._is_for_text(name) and _is_no_text(value)):
+            if not (text.isascii() or _is_text(text)) or (text is not value and _is_no_text(place, value)):
                 problems.append(f"{name} is not text that can be sent")
             elif name in self._is_variable:
                 values[name] = text
+            elif isinstance(place, Placement):
+                options[place.name] = _fitting(place.check, value, problems)
             elif name in self._open:
-                others[name] = _fitting(self._open[name], value, problems)
+                attributes[name] = value if place is None else _fitting(place, value, problems)
             else:
                 problems.append(self._unknown(name))
-        plain = is_plain("".join(values.values()))
-        found = self._with_others(values, others, plain) if others else Given(values, plain=plain)
         if problems or not all(map(values.get, self.variables)):
             raise self._refused(problems, values)
-        return found
-
-    def _is_for_text(self, name: str) -> bool:
-        """Whether a value becomes a part of a text, or an attribute; protocol options have types of their own."""
-        return not isinstance(self._open.get(name), Placement)
-
-    def _with_others(self, values: dict[str, str], others: dict[str, Any], plain: bool) -> Given:
-        attributes: dict[str, Any] = {}
-        options: dict[str, Any] = {}
-        for name, value in others.items():
-            place = self._open[name]
-            if isinstance(place, Placement):
-                options[place.name] = value
-            else:
-                attributes[name] = value
-        return Given(values, attributes, options, (*attributes, "", *options), plain)
+        names = (*attributes, "", *options) if attributes or options else ()
+        return Given(values, attributes, options, names, is_plain("".join(values.values())))
 
     def _refused(self, problems: list[str], values: dict[str, str]) -> MakeRefused:
         missing = [name for name in self.variables if not values.get(name)]
@@ -133,10 +122,7 @@ def _open_places(envelope: list[Check] | None, placements: Iterable[Placement]) 
     return places
 
 
-def _fitting(place: Check | Placement | None, value: Any, problems: list[str]) -> Any:
-    if place is None:
-        return value
-    check = place.check if isinstance(place, Placement) else place
+def _fitting(check: Check, value: Any, problems: list[str]) -> Any:
     value = _typed(check.constraint.type, value)
     reason = check.problem(value, {})
     if reason is not None:
@@ -144,10 +130,13 @@ def _fitting(place: Check | Placement | None, value: Any, problems: list[str]) -
     return value
 
 
-def _is_no_text(value: Any) -> bool:
+def _is_no_text(place: Check | Placement | None, value: Any) -> bool:
+    """Whether a value cannot be a part of a text, or an attribute; protocol options have types of their own."""
+    if value is None or isinstance(place, Placement):
+        return value is None
     if isinstance(value, float):
         return not math.isfinite(value)
-    return value is None or isinstance(value, bytes | bytearray | Mapping | list | tuple | set)
+    return isinstance(value, bytes | bytearray | Mapping | list | tuple | set)
 
 
 def _is_text(text: str) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from postroom.errors import DefinitionRefused, MakeRefused
+from postroom.protocols.headers import percent_encoder
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
@@ -134,7 +136,7 @@ class Template:
         """The text with its placeholders filled; a placeholder alone is inserted as it is, others percent-encoded."""
         if self.alone:
             return values[self.names[0]]
-        filled = self._form % tuple(quote(values[name], safe="") for name in self.names)
+        filled = self._form % tuple([_quoted(values[name]) for name in self.names])
         if not self._doubtful or self._reads(filled, values):
             return filled
         following = self.literals[1:]
@@ -169,13 +171,20 @@ def is_plain(text: str) -> bool:
     return text.isascii() and (text.isalnum() or _PLAIN.fullmatch(text) is not None)
 
 
+_percent_encoded = percent_encoder(string.ascii_letters + string.digits + "_.~-")
+
+
+def _quoted(value: str) -> str:
+    return value if value.isascii() and value.isalnum() else _percent_encoded(value)
+
+
 def _no_texts(_values: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
 def _encoded(value: str, following: str) -> str:
     """A value in which no character of the text that follows it is left as it is."""
-    return "".join(_percent(char) if char in following else quote(char, safe="") for char in value)
+    return "".join(_percent(char) if char in following else _quoted(char) for char in value)
 
 
 def _percent(char: str) -> str:

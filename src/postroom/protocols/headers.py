@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote
+from collections.abc import Callable
+from urllib.parse import unquote
 
 _UNENCODED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
 _AS_IT_IS = re.compile(f"[{re.escape(_UNENCODED)}]*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
+def percent_encoder(unencoded: str) -> Callable[[str], str]:
+    """What percent-encodes all of a text but these characters of ASCII, in less time than `urllib` does."""
+    written = [chr(byte) if chr(byte) in unencoded else f"%{byte:02X}" for byte in range(256)]
+    return lambda text: "".join(map(written.__getitem__, text.encode()))
+
+
+_encode = percent_encoder(_UNENCODED)
+
+
 def encoded(text: str) -> str:
     """The header value of a text: space, double quote, percent and what is beyond printable ASCII are encoded."""
-    return text if _AS_IT_IS.fullmatch(text) else quote(text, safe=_UNENCODED)
+    return text if _AS_IT_IS.fullmatch(text) else _encode(text)
 
 
 def decoded(value: str) -> str:
