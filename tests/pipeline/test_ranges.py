@@ -81,3 +81,11 @@ def test_small_ranges_share_a_task() -> None:
     packed = Range("p.jsonl.gz", 0, WHOLE_FILE, 90)
     assert share_out([*small, packed], 100) == [small[:2], small[2:4], small[4:], [packed]]
     assert share_out([], 100) == []
+
+
+def test_files_of_almost_the_same_size_make_no_task_more_than_there_are_cores(tmp_path: Path) -> None:
+    files = [tmp_path / f"{n}.jsonl" for n in range(4)]
+    for number, file in enumerate(files):
+        with file.open("wb") as sparse:
+            sparse.truncate(8 * SMALLEST_RANGE - 1000 * number)
+    assert [len(task) for task in share_out(*cut_ranges(files, 2))] == [2, 2]

@@ -84,11 +84,15 @@ def _joined(groups: list[Range], step: int) -> Iterator[Range]:
 
 
 def share_out(ranges: Sequence[Range], step: int) -> list[list[Range]]:
-    """Ranges by task: small files together, since a task of its own for each would cost more than its lines."""
+    """Ranges by task: small files together, since a task of its own for each would cost more than its lines.
+
+    Files are never equally long: a task may have a little more, or there would be one task more than there are cores.
+    """
     tasks: list[list[Range]] = []
-    weight = step
+    most = step + step // 8
+    weight = most
     for part in ranges:
-        if weight + part.weight > step:
+        if weight + part.weight > most:
             tasks.append([])
             weight = 0
         tasks[-1].append(part)
