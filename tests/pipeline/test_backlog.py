@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from postroom.pipeline.backlog import PAUSE, Backlog, noted_files
+from postroom.pipeline.lag import Lag
 
 
 @pytest.fixture
@@ -31,7 +32,15 @@ def test_what_no_batch_has_taken_waits(inbox: Path, tmp_path: Path) -> None:
     backlog = Backlog(inbox)
     backlog.take([inbox / "0.jsonl", inbox / "2.jsonl"])
     backlog.look(tmp_path)
-    assert (backlog.files, backlog.bytes) == (2, 1010)
+    assert backlog.lag == Lag(files=2, bytes=1010)
+
+
+def test_what_a_batch_takes_waits_no_longer_even_if_nobody_looks(inbox: Path, tmp_path: Path) -> None:
+    backlog = Backlog(inbox)
+    backlog.take([])
+    backlog.look(tmp_path)
+    backlog.take([inbox / "3.jsonl"])
+    assert backlog.lag == Lag(files=3, bytes=111)
 
 
 def test_what_an_earlier_run_has_taken_does_not_wait(inbox: Path, tmp_path: Path) -> None:
@@ -39,7 +48,7 @@ def test_what_an_earlier_run_has_taken_does_not_wait(inbox: Path, tmp_path: Path
     backlog = Backlog(inbox)
     backlog.take([inbox / "1.jsonl"])
     backlog.look(tmp_path / "checkpoint")
-    assert (backlog.files, backlog.bytes) == (1, 100)
+    assert backlog.lag == Lag(files=1, bytes=100)
 
 
 def test_notes_of_all_before_stand_for_the_older_ones(tmp_path: Path) -> None:
@@ -59,16 +68,17 @@ def test_nobody_looks_without_a_new_batch_nor_too_often(inbox: Path, tmp_path: P
 
     backlog = Backlog(inbox, clock)
     backlog.look(tmp_path)
-    assert backlog.files == 0, "no batch was taken yet"
+    assert backlog.lag.files == 0, "no batch was taken yet"
     backlog.take([inbox / "0.jsonl"])
     backlog.look(tmp_path)
-    assert backlog.files == 3
+    assert backlog.lag.files == 3
+    (inbox / "new.jsonl").touch()
     backlog.take([inbox / "1.jsonl"])
     backlog.look(tmp_path)
-    assert backlog.files == 3, "it is too early"
+    assert backlog.lag.files == 2, "it is too early to see the new one"
     now[0] += PAUSE
     backlog.look(tmp_path)
-    assert backlog.files == 2
+    assert backlog.lag.files == 3
 
 
 def test_files_that_are_gone_are_forgotten(inbox: Path, tmp_path: Path) -> None:
@@ -79,4 +89,4 @@ def test_files_that_are_gone_are_forgotten(inbox: Path, tmp_path: Path) -> None:
     (inbox / "0.jsonl").touch()
     backlog.take([])
     backlog.look(tmp_path)
-    assert backlog.files == 1
+    assert backlog.lag.files == 1

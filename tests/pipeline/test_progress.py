@@ -43,6 +43,15 @@ def test_a_terminal_sees_rate_counts_and_lag() -> None:
     assert "inbox" not in shown
 
 
+def test_the_start_of_spark_does_not_slow_the_first_batch() -> None:
+    terminal, times = Terminal(), iter([0.0, 10.0, 12.0])
+    with Progress(terminal, clock=lambda: next(times)) as progress:
+        progress.behind({"inbox": Lag(files=1)})
+        progress.behind({"inbox": Lag(files=1)})
+        progress.report(entry(0, 2000, 0))
+    assert "1,000/s" in terminal.getvalue()
+
+
 def test_before_the_first_batch_there_is_only_what_is_to_do() -> None:
     terminal = Terminal()
     with Progress(terminal) as progress:

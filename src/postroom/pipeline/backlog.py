@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from threading import Lock
 from urllib.parse import unquote
 
 import msgspec
 
+from postroom.pipeline.lag import Lag
 from postroom.pipeline.record_files import local_path, record_files
 
 # Between two looks this many times as long must pass as a look takes.
@@ -27,19 +29,29 @@ class Backlog:
     """What waits in a folder, as it was when somebody looked last."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self.files = 0
-        self.bytes = 0
         self._path = path
         self._clock = clock
         self._next = clock()
         self._taken: set[str] = set()
+        self._waiting: dict[str, int] = {}
+        # Batches are taken in one thread while another looks.
+        self._lock = Lock()
         self._read_notes = False
         self._changed = False
 
     def take(self, files: Iterable[Path]) -> None:
         """A stream has taken these files as its next batch."""
-        self._taken.update(map(str, files))
-        self._changed = True
+        taken = set(map(str, files))
+        with self._lock:
+            self._taken |= taken
+            self._waiting = {path: size for path, size in self._waiting.items() if path not in taken}
+            self._changed = True
+
+    @property
+    def lag(self) -> Lag:
+        """How many files wait, and how large they are."""
+        waiting = self._waiting
+        return Lag(files=len(waiting), bytes=sum(waiting.values()))
 
     def look(self, checkpoint: Path) -> None:
         """Look again if a batch was taken since, and if the last look is long enough ago."""
@@ -48,14 +60,17 @@ class Backlog:
             return
         self._changed = False
         if not self._read_notes:
-            self._taken.update(noted_files(checkpoint))
+            noted = set(noted_files(checkpoint))
+            with self._lock:
+                self._taken |= noted
             self._read_notes = True
         known = set(self._taken)
         there = {str(file) for file in record_files(self._path)}
-        # What is gone needs no memory. The next batch may be taken at this moment, so nothing else is touched.
-        self._taken -= known - there
-        waiting = there - self._taken
-        self.files, self.bytes = len(waiting), sum(map(_size, waiting))
+        found = {path: _size(path) for path in there - known}
+        with self._lock:
+            # What is gone needs no memory; what was taken in the meantime does not wait.
+            self._taken -= known - there
+            self._waiting = {path: size for path, size in found.items() if path not in self._taken}
         took = self._clock() - began
         self._next = began + took + PAUSE * took
 

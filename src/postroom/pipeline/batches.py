@@ -51,13 +51,13 @@ class Sorter:
         self.source = source
         self.batches = 0
         self.total: LedgerEntry | None = None
-        self.report = report
         self.error: PostroomError | None = None
         self.work = Work()
+        self.read = read
         self._catalogs = catalogs
         self._nulls = nulls
         self._partition_by_date = partition_by_date
-        self.read = read
+        self._report = report
         self._sweep = Sweeper(lake)
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
@@ -83,8 +83,8 @@ class Sorter:
     def _enter(self, entry: LedgerEntry) -> None:
         self.batches += 1
         self.total = entry if self.total is None else added_up(self.total, entry)
-        if self.report is not None:
-            self.report(entry)
+        if self._report is not None:
+            self._report(entry)
 
     def _sort(self, frame: DataFrame, batch: int) -> LedgerEntry | None:
         run = self.run or _query_of(frame)

@@ -72,9 +72,9 @@ class FileSource:
         """Files that no batch has taken yet, and what is left of the batch at work."""
         if reached.checkpoint is not None:
             self._backlog.look(reached.checkpoint)
-        left = 1 - reached.share
-        files = self._backlog.files + math.ceil(self._at_work.files * left)
-        size = self._backlog.bytes + math.ceil(self._at_work.bytes * left)
+        waiting, left = self._backlog.lag, 1 - reached.share
+        files = waiting.files + math.ceil(self._at_work.files * left)
+        size = waiting.bytes + math.ceil(self._at_work.bytes * left)
         return {self.path.name: Lag(files=files, bytes=size)}
 
 

@@ -75,6 +75,9 @@ class Progress:
 
     def behind(self, lags: Lags) -> None:
         """Take in what is still to do."""
+        if not self._lags and not self.batches:
+            # Until now Spark was starting, which says nothing about the speed of the first batch.
+            self._last = self._clock()
         self._lags = lags
         self.say(self._line())
 

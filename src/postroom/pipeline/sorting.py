@@ -52,9 +52,8 @@ def sort(
     target = create_lake(lake)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
-    made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date)
-    if watcher is not None:
-        made.report = watcher.report
+    report = watcher.report if watcher is not None else None
+    made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
     try:
         if not isinstance(records, str | Path):
             return _sort_frame(made, records, source, checkpoint)
