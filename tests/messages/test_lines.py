@@ -16,6 +16,7 @@ from postroom.formats.protobuf.format import Protobuf
 from postroom.messages import lines as lines_module
 from postroom.messages.lines import match_lines
 from postroom.messages.making import AUTO
+from postroom.messages.unread import Unread, Unreader
 from postroom.protocols.records import render_record
 
 READING = {"type": "object", "required": ["sensor"], "properties": {"sensor": {"type": "string"}}}
@@ -139,6 +140,12 @@ def test_a_defect_of_the_check_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Protobuf, "accepts_all", broken)
     some = [event("kafka", "/plants/oslo", GOOD, "", "binary")] * 3
     assert [match.outcome for (match,) in match_lines(CATALOG.engine, some)] == ["landed"] * 3
+
+
+def test_payloads_are_left_as_they_came() -> None:
+    unreader = Unreader()
+    assert unreader.one("ä", "a/b") == (Unread("ä".encode(), "a/b"), True)
+    assert unreader.all([b"x", None], ["a/b", ""], {1}) == [Unread(b"x", "a/b"), None]
 
 
 def test_any_number_of_lines_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:

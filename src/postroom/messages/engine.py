@@ -15,7 +15,6 @@ from postroom.formats.filling import ColumnMismatch, Filler, filler
 from postroom.formats.schema import CheckingSchema, PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.messages.bundles import Pile
-from postroom.messages.checking import CheckingDecoder
 from postroom.messages.constraints import shorten
 from postroom.messages.decoding import ExactDecoder, PlainDecoder, QuickDecoder
 from postroom.messages.definition import CompiledCatalog, Definition
@@ -26,6 +25,7 @@ from postroom.messages.piling import RecordColumns, piles_of_columns, piles_of_l
 from postroom.messages.plans import Landed
 from postroom.messages.readers import attributes_of
 from postroom.messages.schema_documents import Documents
+from postroom.messages.unread import Unreader
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.records import Record, parse_record
 from postroom.protocols.table import wire_named
@@ -51,37 +51,40 @@ class Engine:
 
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
-        landed = self._taken(line)
+        landed = self._taken(line, self.express)
         return self.sort_exactly(line) if landed is None else [self._sorted(landed)]
 
     def match_line(self, line: bytes) -> list[Match]:
         """The matches of one line, for those who need no more of it."""
-        landed = self._taken(line)
-        return [result.match for result in self.sort_exactly(line)] if landed is None else [_match(landed)]
+        landed = self._taken(line, self.express)
+        if landed is None:
+            return [result.match for result in self.sort_exactly(line)]
+        return [match_of(landed.definition, landed.variables)]
 
-    def _taken(self, line: bytes) -> Landed | None:
+    def taken_unread(self, line: bytes) -> Landed | None:
+        """What the express lane makes of a line, its payload `Unread` where that can be checked with others."""
+        return self._taken(line, self._unreading)
+
+    @cached_property
+    def _unreading(self) -> Express:
+        return Express(self.index, self._unreader)
+
+    def _taken(self, line: bytes, express: Express) -> Landed | None:
         if len(line) > self._max_record_mb * 1_000_000:
             return None
         try:
-            return self.express.take(line)
+            return express.take(line)
         except Exception:  # noqa: BLE001 - whatever a library raises, the exact way says what is wrong with the record
             return None
 
     def _sorted(self, landed: Landed) -> Sorted:
         attributes = attributes_of(landed.event, self.express.names)
-        return Sorted(_match(landed), landed.definition, attributes, landed.metadata, landed.data, landed.checked)
+        match = match_of(landed.definition, landed.variables)
+        return Sorted(match, landed.definition, attributes, landed.metadata, landed.data, landed.checked)
 
-    def piles(self, lines: list[bytes], *, values: bool = True) -> Iterator[tuple[list[Pile], list[int]]]:
-        """Lines that the express lane may take, put together by definition, and the rows of the others; in parts.
-
-        Payloads need not become values where nobody asks for those.
-        """
-        express = self.express if values else self._valueless
-        return piles_of_lines(express, lines, self._max_record_mb * 1_000_000)
-
-    @cached_property
-    def _valueless(self) -> Express:
-        return Express(self.index, self._checker)
+    def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
+        """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
+        return piles_of_lines(self.express, lines, self._max_record_mb * 1_000_000)
 
     def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
         """The same for records whose headers were read already, by column."""
@@ -167,10 +170,9 @@ class Engine:
         exact = ExactDecoder(schema, self._filler(definition, schema))
         return QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
 
-    def _checker(self, definition: Definition) -> Decoder | None:
-        """How the express lane checks payloads of a definition that nobody wants to read."""
-        decoder, schema = self._decoder(definition), self.schema(definition)
-        return CheckingDecoder(schema, decoder) if decoder and isinstance(schema, CheckingSchema) else decoder
+    def _unreader(self, definition: Definition) -> Decoder | None:
+        """How the express lane treats payloads of a definition that nobody asks to read."""
+        return Unreader() if isinstance(self.schema(definition), CheckingSchema) else self._decoder(definition)
 
     def _parse(self, definition: Definition) -> PayloadSchema | None:
         source = definition.schema
@@ -236,9 +238,9 @@ class Engine:
             return None, [Violation(error.at, "column_mismatch", error.expected, error.found)]
 
 
-def _match(landed: Landed) -> Match:
-    xid = landed.definition.xid
-    return Match("landed", xid, landed.variables, (xid,))
+def match_of(definition: Definition, variables: dict[str, str]) -> Match:
+    """The match of a message that one definition fits."""
+    return Match("landed", definition.xid, variables, (definition.xid,))
 
 
 def type_of(definition: Definition, message: Message) -> str:
