@@ -65,7 +65,7 @@ class Backlog:
                 self._taken |= noted
             self._read_notes = True
         known = set(self._taken)
-        there = {str(file) for file in record_files(self._path)}
+        there = set(record_files(self._path))
         found = {path: _size(path) for path in there - known}
         with self._lock:
             # What is gone needs no memory; what was taken in the meantime does not wait.

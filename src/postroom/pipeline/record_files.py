@@ -25,7 +25,7 @@ def find_files(source: str | Path) -> list[Path]:
     if not path.exists():
         raise FileMissing("there is no such file or folder.", place=str(source))
     if path.is_dir():
-        files = sorted(record_files(path))
+        files = sorted(map(Path, record_files(path)))
         if not files:
             raise FileMissing("no record files in this folder.", place=str(source), remedy=_suffix_hint())
     else:
@@ -34,10 +34,10 @@ def find_files(source: str | Path) -> list[Path]:
     return files
 
 
-def record_files(path: Path) -> Iterator[Path]:
-    """All record files under a folder, in no order; for a file that file."""
+def record_files(path: Path) -> Iterator[str]:
+    """The paths of all record files under a folder, in no order; for a file that file."""
     if not path.is_dir():
-        yield path
+        yield str(path)
         return
     folders = [str(path)]
     while folders:
@@ -47,7 +47,7 @@ def record_files(path: Path) -> Iterator[Path]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
             elif _has_suffix(entry.name) and entry.is_file():
-                yield Path(entry.path)
+                yield entry.path
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
