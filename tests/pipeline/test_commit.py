@@ -13,12 +13,12 @@ from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog import Catalog
 from postroom.errors import LakeRefused
+from postroom.pipeline.batches import finish_commits
 from postroom.pipeline.commit import commit_batch
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.ledger import read_ledger
 from postroom.pipeline.manifest import put_manifest, unfinished
 from postroom.pipeline.planning import plan_manifest
-from postroom.pipeline.sorting import finish_commits
 
 # Applies the one manifest of a lake and dies without a word after a number of tables (-1: before the ledger's
 # row is written, but after all tables).
