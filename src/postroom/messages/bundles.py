@@ -7,12 +7,11 @@ whatever is in doubt is left to the exact engine, row by row. A test compares th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec.structs import astuple
 
 from postroom.formats.many import read_all
 from postroom.messages.constraints import Check
@@ -21,9 +20,9 @@ from postroom.messages.plans import Plan, surely_timestamp
 from postroom.messages.templates import Template
 from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 
-Column = list[Any]
+Column = Sequence[Any]
 # Shapes bodies for their columns; adds the places of those that are in doubt to the set.
-DecodeAll = Callable[[list[Any], list[str], set[int]], Column]
+DecodeAll = Callable[[Column, list[str], set[int]], Column]
 
 _ZEROS = str.maketrans("123456789", "000000000")
 _SECOND = "0000-00-00T00:00:00"
@@ -43,7 +42,7 @@ class Pile(msgspec.Struct, gc=False):
     events: list[Any] = []
     bodies: list[Any] = []
     metadata: list[dict[str, Any]] = []
-    columns: dict[str, Column] | None = None
+    columns: Mapping[str, Column] | None = None
 
 
 def joined(piles: Iterable[Pile]) -> list[Pile]:
@@ -55,8 +54,10 @@ def joined(piles: Iterable[Pile]) -> list[Pile]:
             continue
         if first.columns is not None and pile.columns is not None:
             first.columns = {
-                name: first.columns.get(name, [None] * len(first.rows))
-                + pile.columns.get(name, [None] * len(pile.rows))
+                name: [
+                    *first.columns.get(name, [None] * len(first.rows)),
+                    *pile.columns.get(name, [None] * len(pile.rows)),
+                ]
                 for name in {**first.columns, **pile.columns}
             }
         first.rows = first.rows + pile.rows
@@ -95,7 +96,7 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
     data = pile.decode(bodies, types, bad)
-    metadata = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
+    metadata: dict[str, Column] = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(pile)
     left: list[int] = []
     if bad:
@@ -105,15 +106,17 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
             kept = enumerate(_without(list(range(len(rows))), out))
             extensions = {new: extensions[place] for new, place in kept if place in extensions}
         rows, data = _without(rows, out), _without(data, out)
-        columns, variables, metadata = (
-            {name: _without(column, out) for name, column in some.items()} for some in (columns, variables, metadata)
-        )
+        columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
     return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps), left
 
 
-def _without(column: Column, places: list[int]) -> Column:
+def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:
+    return {name: _without(column, places) for name, column in columns.items()}
+
+
+def _without(column: Column, places: list[int]) -> list[Any]:
     """A column without some places, which are few and in order."""
-    kept: Column = []
+    kept: list[Any] = []
     start = 0
     for place in places:
         kept += column[start:place]
@@ -179,7 +182,7 @@ def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) ->
     return data, types
 
 
-def _unpacked(texts: list[str], bad: set[int]) -> Column:
+def _unpacked(texts: Column, bad: set[int]) -> Column:
     doubts: list[int] = []
     found = read_all(unpack, texts, doubts)
     bad.update(doubts)
@@ -276,18 +279,12 @@ def _columns(pile: Pile) -> dict[str, Column]:
     if pile.columns is None:
         return _columns_of(pile)
     nothing: Column = [None] * len(pile.rows)
-    return {name: pile.columns.get(name, nothing) for name, _ in pile.plan.attributes}
+    wanted = pile.plan.members if pile.structured else pile.plan.attributes
+    return {name: pile.columns.get(name, nothing) for name, _ in wanted}
 
 
 def _columns_of(pile: Pile) -> dict[str, Column]:
-    kinds: set[Any] = set(map(type, pile.events))
-    fields = kinds.pop().__struct_fields__ if len(kinds) == 1 else ()
     wanted = pile.plan.members if pile.structured else pile.plan.attributes
-    if 0 < len(fields) <= 2 * len(wanted):
-        # One step for all of an event is quicker than one for each of its members.
-        found = dict(zip(fields, zip(*map(astuple, pile.events), strict=True), strict=True))
-        nothing = (None,) * len(pile.rows)
-        return {name: list(found.get(name, nothing)) for name, _ in wanted}
     return {name: list(map(get, pile.events)) for name, get in wanted}
 
 
@@ -304,7 +301,9 @@ def _extensions(pile: Pile) -> dict[int, dict[str, Any]]:
         }
     found: dict[int, dict[str, Any]] = {}
     for name in names:
-        for place, value in enumerate(pile.columns.get(name, ())):
-            if value is not None:
-                found.setdefault(place, {})[name] = value
+        column = pile.columns.get(name, ())
+        if column.count(None) != len(column):
+            for place, value in enumerate(column):
+                if value is not None:
+                    found.setdefault(place, {})[name] = value
     return found

@@ -5,6 +5,7 @@ A body is bytes, text, or raw JSON that is part of an event.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -29,7 +30,7 @@ class ExactDecoder:
         except ColumnMismatch:
             return None
 
-    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The values of many payloads; the places of those that do not fit are added to `bad`."""
         judge, fill = self._judge, self._fill
         values: list[Any] = []
@@ -64,7 +65,7 @@ class QuickDecoder:
         found = self._fill(_bytes(body))
         return found if found[1] else None
 
-    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(self._is_quick, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)
@@ -86,10 +87,10 @@ class PlainDecoder:
         except UnicodeDecodeError:
             return None
 
-    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The same for many; the places of those in doubt are added to `bad`."""
         if bodies and type(bodies[0]) is str and self._text:
-            return bodies
+            return list(bodies)
         try:
             return list(map(str, bodies, repeat("utf-8"))) if self._text else list(map(_bytes, bodies))
         except (UnicodeDecodeError, TypeError):  # no text, or text already

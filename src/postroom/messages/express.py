@@ -6,7 +6,7 @@ may only accept what the engine accepts; a test compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -41,7 +41,7 @@ class Decoder(Protocol):
         """The value of a payload and True; None when it is not surely valid."""
         ...
 
-    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The same for many; the places of those in doubt are added to `bad`, those in it are passed over."""
         ...
 

@@ -6,13 +6,13 @@ Records that are alike are read together, a step at a time for all of them; the 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from postroom.formats.many import UNREADABLE, read_all
 from postroom.messages.bundles import Pile
@@ -25,8 +25,9 @@ Parts = tuple[list[Pile], list[int]]
 # How lines name the type: as a member of an event, of an event within a text, or as a header.
 _MARKERS = (b'"type"', b'\\"type\\"', b'_type"')
 _MOST_SEEMING = 4
+_FEWEST_TOGETHER = 2
+_MOST_TOGETHER = 24
 
-_type_of = attrgetter("type")
 _version_of = attrgetter("specversion")
 _headers_of = attrgetter("metadata.headers")
 _payload_of = attrgetter("payload")
@@ -49,9 +50,10 @@ def piles_of_lines(express: Express, lines: list[bytes], longest: int) -> Iterat
 
     Lines that are longer than the longest are left.
     """
+    are_long = max(map(len, lines), default=0) > longest
     for rows in _alike(lines, _MOST_SEEMING * (len(express.index.filters) + 10)):
         heap = _Heap(express)
-        heap.add_lines(rows, lines, longest)
+        heap.add_lines(heap.leave_long(rows, lines, longest) if are_long else rows, lines)
         yield heap.parts()
 
 
@@ -61,16 +63,20 @@ def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
     They are dealt with together, so that all they are made of is near at hand in memory and gone before the next ones
     come. What they seem to be decides nothing.
     """
-    seeming: defaultdict[bytes, list[int]] = defaultdict(list)
-    marker, at = _MARKERS[0], 0
+    seeming: dict[bytes, list[int]] = {}
+    marker, at, start = _MARKERS[0], 0, len(_MARKERS[0])
     for row, line in enumerate(lines):
         if not line.startswith(marker, at):  # where it was in the line before
             at = line.find(marker)
             if at < 0:
                 marker = next((one for one in _MARKERS if one in line), marker)
                 at = line.find(marker)
-        start = at + len(marker)
-        seeming[line[start : line.find(b'"', start + 4)]].append(row)
+            start = at + len(marker)
+        kind = line[start : line.find(b'"', start + 4)]
+        if kind in seeming:
+            seeming[kind].append(row)
+        else:
+            seeming[kind] = [row]
     return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
 
 
@@ -99,25 +105,36 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
     return heap.parts()
 
 
+def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
+    """The members of events that are of one kind, by column; None where one step for all of them does not pay."""
+    kinds: set[Any] = set(map(type, events))
+    fields = kinds.pop().__struct_fields__ if len(kinds) == 1 else ()
+    if len(events) < _FEWEST_TOGETHER or len(fields) > _MOST_TOGETHER:
+        return None
+    return dict(zip(fields, zip(*map(astuple, events), strict=True), strict=False))
+
+
 class _Heap:
     """Events as they come, put together by protocol, type and mode."""
 
     def __init__(self, express: Express) -> None:
         self.left: list[int] = []
         self._express = express
+        self._made: list[Pile] = []
         self._piles: dict[tuple[str, str | None, bool], Pile | None] = {}
 
     def parts(self) -> Parts:
         """All piles, and the rows that are on none."""
-        return [pile for pile in self._piles.values() if pile is not None and pile.rows], self.left
+        return [*self._made, *(pile for pile in self._piles.values() if pile is not None and pile.rows)], self.left
 
-    def add_lines(self, rows: list[int], lines: list[bytes], longest: int) -> None:
+    def leave_long(self, rows: list[int], lines: list[bytes], longest: int) -> list[int]:
+        """Leave lines that are too long; the rows of the others come back."""
+        self.left += [row for row in rows if len(lines[row]) > longest]
+        return [row for row in rows if len(lines[row]) <= longest]
+
+    def add_lines(self, rows: list[int], lines: list[bytes]) -> None:
         """Put the events of these rows of lines on their piles."""
         some = [lines[row] for row in rows]
-        if max(map(len, some)) > longest:
-            self.left += [row for row in rows if len(lines[row]) > longest]
-            rows = [row for row in rows if len(lines[row]) <= longest]
-            some = [lines[row] for row in rows]
         is_record = bool(some) and some[0].startswith(RECORD)
         doubts: list[int] = []
         found = read_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
@@ -191,25 +208,40 @@ class _Heap:
 
     def add_columns(self, protocol: str, columns: dict[str, list[Any]], records: RecordColumns) -> bool:
         """Make a pile of columns, where all records are events of one type; False where they are not."""
-        kinds = set(columns.get("type", ()))
         marks = self._express.reader(protocol).marks_event
-        if len(kinds) != 1 or not all(map(marks, set(columns.get("specversion", (None,))))):
+        if not all(map(marks, set(columns.get("specversion", (None,))))):
             return False
-        pile = self._pile(protocol, kinds.pop(), structured=False)
-        if pile is None:
+        rows = list(range(len(records.bodies)))
+        return self._make_pile(protocol, rows, columns, records.bodies, records.metadata)
+
+    def _make_pile(
+        self,
+        protocol: str,
+        rows: list[int],
+        columns: Mapping[str, Sequence[Any]],
+        bodies: list[Any] | None,
+        metadata: MetadataOf | None,
+    ) -> bool:
+        """Make a pile of events that are columns already; False where they are not of one type."""
+        kinds = set(columns.get("type", ()))
+        if len(kinds) != 1:
             return False
-        pile.rows, pile.bodies, pile.columns = list(range(len(records.bodies))), records.bodies, columns
-        if pile.plan.wants_metadata:
-            pile.metadata += map(records.metadata, pile.rows)
+        found = self._express.planned(protocol, kinds.pop())
+        if found is None or (metadata is None and found[0].wants_metadata):
+            self.left += rows
+            return True
+        pile = Pile(found[0], found[1].all, bodies is None, rows, columns=columns, bodies=bodies or [])
+        if metadata is not None and pile.plan.wants_metadata:
+            pile.metadata = list(map(metadata, rows))
+        self._made.append(pile)
         return True
 
     def _add_all(
         self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, metadata: MetadataOf | None
     ) -> None:
         """Put events on their piles; those of structured mode have no bodies."""
-        kinds = set(map(_type_of, events))
-        if len(kinds) == 1:
-            self._extend(protocol, kinds.pop(), rows, events, bodies, metadata)
+        columns = _columns_of(events)
+        if columns is not None and self._make_pile(protocol, rows, columns, bodies, metadata):
             return
         for place, event in enumerate(events):
             body = None if bodies is None else bodies[place : place + 1]

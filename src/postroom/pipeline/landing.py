@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -84,12 +85,12 @@ def _constant_text(value: str | None, count: int) -> pa.Array:
     return pa.nulls(count, pa.string()) if value is None else pa.repeat(value, count)
 
 
-def _texts(values: list[Any] | None, count: int) -> pa.Array:
+def _texts(values: Sequence[Any] | None, count: int) -> pa.Array:
     return pa.nulls(count, pa.string()) if values is None else pa.array(values, pa.string(), size=count)
 
 
 def _property(
-    column: Column, values: list[Any] | None, count: int, leftovers: dict[int, dict[str, str]], sure: bool = False
+    column: Column, values: Sequence[Any] | None, count: int, leftovers: dict[int, dict[str, str]], sure: bool = False
 ) -> pa.Array:
     if values is None or values.count(None) == count:
         return pa.nulls(count, arrow_type(column.type))
@@ -100,7 +101,7 @@ def _property(
     return _read_slowly(column, values, leftovers)
 
 
-def _read_slowly(column: Column, values: list[Any], leftovers: dict[int, dict[str, str]]) -> pa.Array:
+def _read_slowly(column: Column, values: Sequence[Any], leftovers: dict[int, dict[str, str]]) -> pa.Array:
     read = property_reader(column.type)
     found: list[Any] = []
     for place, value in enumerate(values):
