@@ -118,7 +118,10 @@ def _protobuf() -> Iterator[Ratio]:
     schema: Any = parse_schema("Protobuf/3", RIDE)
     for name, samples in (("240 B", 3), ("1.7 KB", 40)):
         payloads = [schema.encode(_ride(number, samples)) for number in range(COUNT // 2)]
-        yield _together(f"Protobuf, {name} nested", schema, _parser_of(RIDE, "Ride"), payloads)
+        parse = _parser_of(RIDE, "Ride")
+        yield _together(f"Protobuf, {name} nested", schema, parse, payloads)
+        # FromString makes no values: these are reported.
+        yield _filling(f"Protobuf, {name} nested, fill_all / FromString", schema, parse, payloads, None)
     flat: Any = parse_schema("Protobuf/3", PROTO)
     payloads = [flat.encode({**data, "note": data["note"] * 5}) for data in _data(stream.SMALL)]
     yield _together("Protobuf, 240 B flat", flat, _parser_of(PROTO, "Reading"), payloads)

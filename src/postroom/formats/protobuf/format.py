@@ -14,9 +14,12 @@ from google.protobuf.message import DecodeError
 
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
+from postroom.formats.filling import ColumnMismatch
+from postroom.formats.many import read_all
 from postroom.formats.protobuf import columns, comparing, samples, wellknown, wire
 from postroom.formats.protobuf.checking import Checker, checker_of
 from postroom.formats.protobuf.compiled import Compiled, compiled
+from postroom.formats.protobuf.filling import finishing
 from postroom.formats.protobuf.members import message_class
 from postroom.formats.protobuf.reading import Read, Reader, Suspicious
 from postroom.formats.protobuf.roots import root_message
@@ -24,6 +27,7 @@ from postroom.formats.protobuf.writing import Writer
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 
 _DOUBTS = (DecodeError, Suspicious, wellknown.OutOfRange)
+_NOT_FILLED = (*_DOUBTS, RecursionError, ColumnMismatch, TypeError)
 
 
 class Protobuf:
@@ -53,6 +57,24 @@ class Protobuf:
             return self._judge_slowly(payload)
         violations = self._wrong_header(header)
         return (None, violations) if violations else self._judge_slowly(payload[header.length :])
+
+    def reads_quickly(self, contenttype: str) -> bool:
+        """Whether `fill` is for payloads of this content type: those in binary form."""
+        return not _is_json(contenttype)
+
+    def fill(self, payload: bytes) -> tuple[Any, bool]:
+        """A valid payload in the shape of its columns and True; (None, False) when `judge` has to decide."""
+        try:
+            return self._fill(payload), True
+        except _NOT_FILLED:
+            return None, False
+
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+        """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
+        doubts: list[int] = []
+        values = read_all(self._fill, payloads, doubts, _NOT_FILLED)
+        doubtful.update(doubts)
+        return values
 
     def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
         """Add the places of payloads that do not surely fit; columns can hold whatever fits."""
@@ -117,6 +139,32 @@ class Protobuf:
     @functools.cached_property
     def _read(self) -> Read:
         return Reader(self._compiled, strict=True).reads(self._descriptor)
+
+    @functools.cached_property
+    def _fill(self) -> Read:
+        """The function that reads payloads into the shape of their columns, or raises."""
+        parse, is_complete, read = self._parse, self._is_complete, self._read
+        finish = finishing(self._columns)
+
+        def fill(payload: bytes) -> Any:
+            try:
+                message = parse(payload)
+                if is_complete is not None and not is_complete(message):
+                    raise Suspicious
+                value = read(message)
+            except DecodeError:
+                if payload[:1] != b"\0":
+                    raise
+                value = self._behind_header(payload)
+            return value if finish is None or value is None else finish(value)
+
+        return fill
+
+    def _behind_header(self, payload: bytes) -> Any:
+        value, violations = self.judge(payload)
+        if violations:
+            raise Suspicious
+        return value
 
     @functools.cached_property
     def _read_loosely(self) -> Read:
