@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CHANGES_AT_ONCE = 1000
-
 # What tells one state of a catalog from another, cheaply.
 Mark = Any
 Catalogs = Callable[[], Catalog]
@@ -115,7 +113,6 @@ class _StoreMark:
     def __init__(self, url: str) -> None:
         self._url = url
         self._store: Store | None = None
-        self._last = 0
 
     def __call__(self) -> Mark:
         if self._store is None:
@@ -123,9 +120,8 @@ class _StoreMark:
 
             self._store = open_store(self._url, create=False)
         with self._store.read() as transaction:
-            while found := transaction.changes(self._last, _CHANGES_AT_ONCE):
-                self._last = found[-1].sequence
-        return self._last
+            last = transaction.last_change()
+        return last.sequence if last is not None else 0
 
 
 class _ServiceMark:
