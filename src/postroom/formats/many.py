@@ -12,7 +12,7 @@ UNREADABLE = (ValueError, RecursionError)
 def read_all(
     read: Callable[[Any], Any],
     texts: Iterable[Any],
-    doubts: list[int],
+    doubts: set[int],
     errors: tuple[type[Exception], ...] = UNREADABLE,
 ) -> list[Any]:
     """Read many texts; the places of those that cannot be read are added to `doubts`, and None stands for them."""
@@ -22,7 +22,7 @@ def read_all(
         try:
             found.extend(map(read, rest))  # what was read before an exception is kept
         except errors:
-            doubts.append(len(found))
+            doubts.add(len(found))
             found.append(None)
         else:
             return found

@@ -183,10 +183,7 @@ def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) ->
 
 
 def _unpacked(texts: Column, bad: set[int]) -> Column:
-    doubts: list[int] = []
-    found = read_all(unpack, texts, doubts)
-    bad.update(doubts)
-    return [body or b"" for body in found] if doubts else found
+    return [body or b"" for body in read_all(unpack, texts, bad)]
 
 
 _NOTHING = {None}

@@ -136,10 +136,10 @@ class _Heap:
         """Put the events of these rows of lines on their piles."""
         some = [lines[row] for row in rows]
         is_record = bool(some) and some[0].startswith(RECORD)
-        doubts: list[int] = []
+        doubts: set[int] = set()
         found = read_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
         if doubts:
-            for place in doubts:
+            for place in sorted(doubts):
                 self._add_line(rows[place], some[place])
             keep = [one is not None for one in found]
             rows, found = list(compress(rows, keep)), list(compress(found, keep))
@@ -186,10 +186,10 @@ class _Heap:
 
     def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], metadata: MetadataOf) -> None:
         """Put events on their piles that are the bodies of records."""
-        doubts: list[int] = []
+        doubts: set[int] = set()
         events = read_all(self._express.read_event, bodies, doubts)
         if doubts:
-            self.left += [rows[place] for place in doubts]
+            self.left += [rows[place] for place in sorted(doubts)]
             keep = [event is not None for event in events]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
         self._add_all(protocol, rows, events, None, metadata)

@@ -79,10 +79,7 @@ class Avro:
         if self._fast is None:
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
-        doubts: list[int] = []
-        values = read_all(self._fast, payloads, doubts, fast.UNSURE)
-        doubtful.update(doubts)
-        return values
+        return read_all(self._fast, payloads, doubtful, fast.UNSURE)
 
     @functools.cached_property
     def _fast(self) -> fast.FastRead | None:

@@ -99,10 +99,7 @@ class JsonSchema:
         if max(map(len, payloads), default=0) > SHALLOW:
             # Nothing at all is no JSON either: what may be too deep is left to `judge`.
             payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
-        doubts: list[int] = []
-        values = read_all(fast, payloads, doubts)
-        doubtful.update(doubts)
-        return values
+        return read_all(fast, payloads, doubtful)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON."""

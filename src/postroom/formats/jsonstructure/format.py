@@ -84,10 +84,7 @@ class JsonStructure:
         if self._filled is None:
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
-        doubts: list[int] = []
-        values = read_all(self._filled, payloads, doubts, _NOT_FILLED)
-        doubtful.update(doubts)
-        return values
+        return read_all(self._filled, payloads, doubtful, _NOT_FILLED)
 
     @functools.cached_property
     def _filled(self) -> Callable[[bytes], Any] | None:

@@ -71,10 +71,7 @@ class Protobuf:
 
     def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
         """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
-        doubts: list[int] = []
-        values = read_all(self._fill, payloads, doubts, _NOT_FILLED)
-        doubtful.update(doubts)
-        return values
+        return read_all(self._fill, payloads, doubtful, _NOT_FILLED)
 
     def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
         """Add the places of payloads that do not surely fit; columns can hold whatever fits."""
