@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ class Unreader:
         """The payload, and True."""
         return _unread(body, contenttype), True
 
-    def all(self, bodies: list[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
         """The same for many; those in `bad` are passed over."""
         pairs = enumerate(zip(bodies, contenttypes, strict=True))
         return [None if place in bad else _unread(*pair) for place, pair in pairs]
