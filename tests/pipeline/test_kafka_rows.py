@@ -79,7 +79,10 @@ def assert_like_lines(batch: pa.RecordBatch) -> list[int]:
     assert is_kafka(batch.schema)
     kafka = KafkaRows([batch])
     everything = list(range(batch.num_rows))
-    lines = kafka.lines(everything)
+    lines = []
+    for line, sorted_exactly in kafka.sort_exactly(CATALOG.engine, everything):
+        assert sorted_exactly == CATALOG.engine.sort_exactly(line)
+        lines.append(line)
     seen: list[int] = []
     landed: list[int] = []
     for piles, left in kafka.piles(CATALOG.engine):

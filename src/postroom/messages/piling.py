@@ -88,7 +88,8 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
     columns = dict(records.attributes)
     if not (reader.has_content_type and "datacontenttype" in columns):
         own = columns.get("datacontenttype", itertools.repeat(None))
-        columns["datacontenttype"] = [said or known for said, known in zip(stated, own, strict=False)]
+        told = (said or known for said, known in zip(stated, own, strict=False))
+        columns["datacontenttype"] = list(stated if all(stated) else told)
     modes = {kind: is_structured(kind) for kind in set(stated)}
     if not records.odd and set(modes.values()) == {True}:
         heap.add_structured(protocol, list(range(len(stated))), records.bodies, records.metadata)

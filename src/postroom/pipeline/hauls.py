@@ -19,6 +19,7 @@ import pyarrow as pa
 from postroom.errors import DocumentBroken
 from postroom.messages.bundles import Pile
 from postroom.messages.engine import Engine
+from postroom.messages.outcome import Sorted
 from postroom.pipeline.kafka_rows import KafkaRows, is_kafka
 from postroom.pipeline.lines import Chunk, chunks_of, range_chunks
 from postroom.pipeline.parquet import is_parquet, read_rows
@@ -43,8 +44,8 @@ class Haul(Protocol):
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         ...
 
-    def lines(self, rows: list[int]) -> list[bytes]:
-        """Records as lines of JSON: their exact bytes, where they came as such."""
+    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
+        """Sort records without the express lane, each with its line of JSON: the exact bytes, if it came as such."""
         ...
 
 
@@ -60,9 +61,11 @@ class Lines:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         return engine.piles(self._records)
 
-    def lines(self, rows: list[int]) -> list[bytes]:
-        """The exact bytes of records."""
-        return [self._records[row] for row in rows]
+    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
+        """Sort records without the express lane, each with its exact bytes."""
+        for row in rows:
+            line = self._records[row]
+            yield line, engine.sort_exactly(line)
 
 
 def hauls_of(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[Haul]:

@@ -16,10 +16,12 @@ import pyarrow.compute as pc
 
 from postroom.messages.bundles import Pile, joined
 from postroom.messages.engine import Engine
+from postroom.messages.outcome import Sorted
 from postroom.messages.piling import RecordColumns
 from postroom.pipeline.columns import KAFKA, header_value, kafka_line, kafka_metadata
 from postroom.pipeline.parquet import numbers
 from postroom.protocols.kafka import KAFKA as WIRE
+from postroom.protocols.records import Record
 from postroom.protocols.wire import attribute_name
 
 # Rows with more headers, or with headers that hardly any others have, are cheaper one by one.
@@ -97,10 +99,13 @@ class KafkaRows:
         """The metadata of a record."""
         return self._listed.metadata(row)
 
-    def lines(self, rows: list[int]) -> list[bytes]:
-        """Records as lines of JSON."""
+    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
+        """Sort records without the express lane, each with the line of JSON that says the same."""
         chosen = _Listed(_one_batch(pa.Table.from_batches([self._batch]).take(pa.array(rows, pa.int64()))))
-        return [kafka_line(chosen.metadata(place), body) for place, body in enumerate(chosen.bodies)]
+        for place, body in enumerate(chosen.bodies):
+            metadata = chosen.metadata(place)
+            line = kafka_line(metadata, body)
+            yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
 
     @functools.cached_property
     def _listed(self) -> _Listed:

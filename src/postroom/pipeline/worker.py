@@ -26,9 +26,10 @@ from postroom.pipeline.layout import DEAD_LETTERS, Layout, layout_of
 from postroom.pipeline.lines import Line
 from postroom.pipeline.rows import Row, dead_letters_table, landed_table
 
-# Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input.
+# Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input. The bytes are a bit
+# more than the most that a task gets (`ranges`), or its last few lines would be files of their own in all tables.
 FLUSH_ROWS = 600_000
-FLUSH_BYTES = 160 * 1024 * 1024
+FLUSH_BYTES = 192 * 1024 * 1024
 
 
 class WrittenFile(msgspec.Struct, frozen=True):
@@ -124,9 +125,8 @@ class Tables:
         """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
         found: dict[str, list[Row]] = {}
         letters: list[Row] = []
-        for row, record in zip(rows, haul.lines(rows), strict=True):
+        for row, (record, messages) in zip(rows, haul.sort_exactly(self._engine, rows), strict=True):
             line = Line(haul.sources[row], haul.positions[row], record)
-            messages = self._engine.sort_exactly(record)
             self.read += len(messages)
             for number, message in enumerate(messages):
                 sorted_row = Row(line, number, len(messages) > 1, message)

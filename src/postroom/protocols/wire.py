@@ -99,10 +99,11 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         if option is None:
             return {}
         attributes: dict[str, Any] = {}
+        as_it_is = not (self.percent_encoded or self.native_values)
         for name, value in pairs(_member(metadata, option)):
             attribute = attribute_name(name, self.prefixes)
             if attribute and value is not None:
-                attributes[attribute] = self._attribute_value(name, attribute, value)
+                attributes[attribute] = value if as_it_is else self._attribute_value(name, attribute, value)
         return attributes
 
     def _attribute_value(self, header: str, attribute: str, value: Any) -> Any:
@@ -121,8 +122,9 @@ def pairs(container: Any) -> list[tuple[str, Any]]:
     if isinstance(container, dict):
         return [(str(name), value) for name, value in container.items()]
     if isinstance(container, list):
-        named = (item for item in container if isinstance(item, dict) and "name" in item)
-        return [(str(item["name"]), item.get("value")) for item in named]
+        return [
+            (str(item["name"]), item.get("value")) for item in container if isinstance(item, dict) and "name" in item
+        ]
     return []
 
 
