@@ -21,7 +21,7 @@ from postroom.formats.table import parse_schema
 
 COUNT = 3000
 TOGETHER = 500
-ROUNDS = 5
+ROUNDS = 21
 SCHEMAS = 2000
 
 PROTO = """syntax = "proto3";

@@ -16,7 +16,7 @@ from postroom.messages.making import AUTO
 from postroom.protocols.records import parse_record, render_record
 
 COUNT = 3000
-ROUNDS = 5
+ROUNDS = 21
 WAYS = (
     *((protocol, mode) for protocol in ("KAFKA", "HTTP") for mode in ("binary", "structured")),
     *((protocol, "binary") for protocol in ("MQTT/5.0", "AMQP/1.0", "NATS")),
