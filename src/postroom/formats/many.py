@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 UNREADABLE = (ValueError, RecursionError)
@@ -26,3 +26,36 @@ def read_all(
             found.append(None)
         else:
             return found
+
+
+class Members:
+    """Values of a struct, member by member: a column for each, in which None stands for what is absent."""
+
+    def __init__(self, names: tuple[str, ...], columns: Sequence[Sequence[Any]], count: int) -> None:
+        self.names = names
+        self.columns = columns
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, place: int) -> dict[str, Any]:
+        """One of the values, as everywhere else: without what is absent."""
+        found = zip(self.names, (column[place] for column in self.columns), strict=True)
+        return {name: value for name, value in found if value is not None}
+
+    def without(self, places: list[int]) -> Members:
+        """The same without some places, which are few and in order."""
+        columns = [without(column, places) for column in self.columns]
+        return Members(self.names, columns, self._count - len(places))
+
+
+def without(column: Sequence[Any], places: list[int]) -> list[Any]:
+    """A column without some places, which are few and in order."""
+    kept: list[Any] = []
+    start = 0
+    for place in places:
+        kept += column[start:place]
+        start = place + 1
+    kept += column[start:]
+    return kept

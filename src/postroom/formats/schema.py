@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import msgspec
 
 from postroom.formats.columns import ColumnType
+from postroom.formats.many import Members
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -61,9 +62,9 @@ class QuickSchema(Protocol):
         `judge` can tell."""
         ...
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
-        """The same for many payloads, bytes or msgspec's Raw; the places of those that only `judge` can tell about are
-        added to `doubtful`."""
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any] | Members:
+        """The same for many payloads, bytes or msgspec's Raw, by member where that is quicker; the places of those that
+        only `judge` can tell about are added to `doubtful`."""
         ...
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.many import read_all
+from postroom.formats.many import Members, read_all, without
 from postroom.messages.constraints import Check
 from postroom.messages.definition import Definition
 from postroom.messages.plans import Plan, surely_timestamp
@@ -22,7 +22,7 @@ from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 
 Column = Sequence[Any]
 # Shapes bodies for their columns; adds the places of those that are in doubt to the set.
-DecodeAll = Callable[[Column, list[str], set[int]], Column]
+DecodeAll = Callable[[Column, list[str], set[int]], Column | Members]
 
 _ZEROS = str.maketrans("123456789", "000000000")
 _SECOND = "0000-00-00T00:00:00"
@@ -80,7 +80,7 @@ class Bundle(msgspec.Struct, gc=False):
     variables: dict[str, Column]
     metadata: dict[str, Column]
     extensions: dict[int, dict[str, Any]]
-    data: Column
+    data: Column | Members
     timestamps: frozenset[str]
 
 
@@ -103,26 +103,15 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
         out = sorted(bad)
         left = [rows[place] for place in out]
         if extensions:
-            kept = enumerate(_without(list(range(len(rows))), out))
+            kept = enumerate(without(list(range(len(rows))), out))
             extensions = {new: extensions[place] for new, place in kept if place in extensions}
-        rows, data = _without(rows, out), _without(data, out)
+        rows, data = without(rows, out), data.without(out) if isinstance(data, Members) else without(data, out)
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
     return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps), left
 
 
 def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:
-    return {name: _without(column, places) for name, column in columns.items()}
-
-
-def _without(column: Column, places: list[int]) -> list[Any]:
-    """A column without some places, which are few and in order."""
-    kept: list[Any] = []
-    start = 0
-    for place in places:
-        kept += column[start:place]
-        start = place + 1
-    kept += column[start:]
-    return kept
+    return {name: without(column, places) for name, column in columns.items()}
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:

@@ -10,6 +10,7 @@ from itertools import repeat
 from typing import Any
 
 from postroom.formats.filling import ColumnMismatch, Filler
+from postroom.formats.many import Members
 from postroom.formats.schema import PayloadSchema, QuickSchema
 
 
@@ -65,7 +66,7 @@ class QuickDecoder:
         found = self._fill(_bytes(body))
         return found if found[1] else None
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any] | Members:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(self._is_quick, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad)

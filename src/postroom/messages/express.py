@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from postroom.formats.many import UNREADABLE
+from postroom.formats.many import UNREADABLE, Members
 from postroom.messages.definition import Definition
 from postroom.messages.matching import Filter, Index
 from postroom.messages.plans import Landed, Plan
@@ -41,7 +41,7 @@ class Decoder(Protocol):
         """The value of a payload and True; None when it is not surely valid."""
         ...
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any] | Members:
         """The same for many; the places of those in doubt are added to `bad`, those in it are passed over."""
         ...
 

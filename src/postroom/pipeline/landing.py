@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from postroom.formats.columns import STRING, TIMESTAMP
+from postroom.formats.many import Members
 from postroom.messages.bundles import Bundle, surely_timestamps
 from postroom.messages.definition import Definition
 from postroom.pipeline.arrow import arrow_schema, arrow_type, property_reader, text_of
@@ -58,7 +59,7 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
         elif column.origin == "metadata":
             arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
-            arrays[column.name] = pa.array(bundle.data, schema.field(column.name).type, size=count)
+            arrays[column.name] = _data(bundle.data, schema.field(column.name).type, count)
     arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
@@ -87,6 +88,14 @@ def _constant_text(value: str | None, count: int) -> pa.Array:
 
 def _texts(values: Sequence[Any] | None, count: int) -> pa.Array:
     return pa.nulls(count, pa.string()) if values is None else pa.array(values, pa.string(), size=count)
+
+
+def _data(data: Sequence[Any] | Members, kind: pa.DataType, count: int) -> pa.Array:
+    if not isinstance(data, Members):
+        return pa.array(data, kind, size=count)
+    fields = list(kind)
+    members = [pa.array(column, field.type, size=count) for column, field in zip(data.columns, fields, strict=True)]
+    return pa.StructArray.from_arrays(members, fields=fields)
 
 
 def _property(

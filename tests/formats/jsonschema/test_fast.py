@@ -30,6 +30,12 @@ def without_nulls(value: Any) -> Any:
 def agree(parsed: JsonSchema, payload: bytes) -> bool:
     """Hold the typed decoder to the exact way; whether it took the payload."""
     filled, accepted = parsed.fill(payload)
+    doubtful: set[int] = set()
+    several = parsed.fill_all([payload, b"", payload], doubtful)
+    assert doubtful == ({1} if accepted else {0, 1, 2})
+    assert len(several) == 3
+    if accepted:
+        assert repr([without_nulls(several[0]), without_nulls(several[2])]) == repr([without_nulls(filled)] * 2)
     if accepted:
         value, violations = parsed.judge(payload)
         assert violations == []

@@ -7,10 +7,11 @@ it cannot express exactly (patterns, conditions, recursion …) is judged by the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, Union
 
 import msgspec
+from msgspec.structs import astuple
 
 from postroom.formats.columns import (
     BOOLEAN,
@@ -28,6 +29,7 @@ from postroom.formats.jsonschema.addresses import Located
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import dialect
 from postroom.formats.jsonschema.fast_scalars import Inexpressible
+from postroom.formats.many import Members, read_all
 
 _MOST_TYPES = 1_000
 _MOST_LITERALS = 1_000
@@ -74,12 +76,53 @@ def fast_decoder(documents: Documents, start: Located, column: ColumnType) -> Ca
         return None
 
 
+class FastMembers:
+    """Reads many payloads of a schema by member. That is twice as quick, but gives no values of their own."""
+
+    def __init__(self, types: dict[str, Any], required: list[str]) -> None:
+        self._names = tuple(types)
+        # None by default, though null is a value of its own: a type that allows it fills its column the same way.
+        fields = [
+            (f"f{index}", kind) if name in required else (f"f{index}", kind, None)
+            for index, (name, kind) in enumerate(types.items())
+        ]
+        rename = {f"f{index}": name for index, name in enumerate(types)}
+        struct = msgspec.defstruct("Payload", fields, rename=rename, kw_only=True, gc=False)
+        self._decode = msgspec.json.Decoder(struct).decode
+        self._nothing = struct(**dict.fromkeys(rename))
+
+    def read_all(self, payloads: Sequence[Any], doubtful: set[int]) -> Members:
+        """The members of all payloads; nothing for those whose places are added to `doubtful`."""
+        doubts: set[int] = set()
+        values = read_all(self._decode, payloads, doubts)
+        for place in doubts:
+            values[place] = self._nothing
+        doubtful |= doubts
+        columns = list(zip(*map(astuple, values), strict=True)) if values else [()] * len(self._names)
+        return Members(self._names, columns, len(values))
+
+
+def fast_members(documents: Documents, start: Located, column: ColumnType) -> FastMembers | None:
+    """What reads many payloads by member; None unless they are plain objects all of whose members are expressible."""
+    compiler = _Compiler(documents)
+    try:
+        typed = compiler.typed(start, column, 0)
+        stated = compiler.open.get(typed.type) if isinstance(typed.type, type) else None
+        if stated is None or typed.finish is not None or compiler.closed:
+            return None
+        return FastMembers(*stated)
+    except (Inexpressible, TypeError, ValueError, OverflowError):
+        return None
+
+
 class _Compiler:
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
         self.made = 0
         self.inside: list[int] = []
         self.closed = False
+        # The members of objects, and which of them are required, by the types that were made for them.
+        self.open: dict[type, tuple[dict[str, Any], list[str]]] = {}
 
     def typed(self, located: Located, column: ColumnType, depth: int) -> Typed:
         self.made += 1
@@ -192,6 +235,7 @@ class _Compiler:
         types = {name: member.type for name, member in members.items()}
         self.closed = self.closed or extra is False
         made = _closed_struct(types, required) if extra is False else _open_struct(types, required)
+        self.open[made] = types, required
         return Typed(made, _finish_members(finishes) if finishes else None)
 
 

@@ -20,12 +20,12 @@ from postroom.formats.jsonschema.bounds import extent, work_of
 from postroom.formats.jsonschema.comparing import readable
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
-from postroom.formats.jsonschema.fast import fast_decoder
+from postroom.formats.jsonschema.fast import FastMembers, fast_decoder, fast_members
 from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler
 from postroom.formats.jsonschema.violations import first_line, too_large, violation
-from postroom.formats.many import read_all
+from postroom.formats.many import Members, read_all
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
 
@@ -90,7 +90,7 @@ class JsonSchema:
         except (ValueError, RecursionError):
             return None, False
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any] | Members:
         """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
         fast = self._fast
         if fast is None:
@@ -99,6 +99,8 @@ class JsonSchema:
         if max(map(len, payloads), default=0) > SHALLOW:
             # Nothing at all is no JSON either: what may be too deep is left to `judge`.
             payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
+        if self._fast_members is not None:
+            return self._fast_members.read_all(payloads, doubtful)
         return read_all(fast, payloads, doubtful)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
@@ -108,6 +110,10 @@ class JsonSchema:
     @functools.cached_property
     def _fast(self) -> Callable[[bytes], Any] | None:
         return None if self._asserts_formats else fast_decoder(self._documents, self._start, self._columns)
+
+    @functools.cached_property
+    def _fast_members(self) -> FastMembers | None:
+        return fast_members(self._documents, self._start, self._columns)
 
     @functools.cached_property
     def _columns(self) -> ColumnType:
