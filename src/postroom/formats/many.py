@@ -36,6 +36,11 @@ class Members:
         self.columns = columns
         self._count = count
 
+    @classmethod
+    def of_rows(cls, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Members:
+        """The members of values that are tuples of them."""
+        return cls(names, list(zip(*rows, strict=True)) if rows else [()] * len(names), len(rows))
+
     def __len__(self) -> int:
         return self._count
 

@@ -1,6 +1,6 @@
 """Records read by a function that is written for them: no call for a field, and columns filled on the way.
 
-Accepting is all that happens here: what such a function returns is what `filling.filler` makes of the value that
+Accepting is all that happens here: such a function gives the members of what `filling.filler` makes of the value that
 `reading` reads. Whatever it does not take at once, wrong or merely unusual, it leaves to those by raising.
 """
 
@@ -20,7 +20,7 @@ from postroom.formats.avro.varints import read_long
 from postroom.formats.columns import ColumnType, StructOf
 from postroom.formats.filling import ColumnMismatch, filler
 
-FastRead = Callable[[bytes], Any]
+FastRead = Callable[[bytes], tuple[Any, ...]]
 
 UNSURE = (ValueError, LookupError, RecursionError, struct.error, Misfit, ColumnMismatch)
 """What such a function raises."""
@@ -31,11 +31,12 @@ _MOST_SYMBOLS = 64  # those whose numbers are one byte
 
 
 def fast_reader(kind: AvroType, column: ColumnType) -> FastRead | None:
-    """The function that reads payloads of a record in the shape of its columns; None for what is no plain record."""
+    """The function that reads the members of a record in the shape of their columns, None for those that are absent;
+    None for what is no plain record."""
     if not isinstance(kind, Record) or not isinstance(column, StructOf) or kind.is_recursive:
         return None
     writer = _Writer()
-    value = writer.value(kind, column)
+    members = writer.members(kind, column)
     source = "\n".join(
         [
             "def read(b):",
@@ -43,7 +44,7 @@ def fast_reader(kind: AvroType, column: ColumnType) -> FastRead | None:
             " p = 0",
             *writer.lines,
             " if p != len(b): raise Doubt",
-            f" return {value}",
+            f" return {', '.join(members)},",
         ]
     )
     # Only names of our own are in this text; those of the schema are among the values.
@@ -69,6 +70,11 @@ class _Writer:
         self._made = 0
         self._depth = 0
 
+    def members(self, kind: Record, column: StructOf) -> list[str]:
+        """Write what reads the fields of a record; the names of the variables that have the values then."""
+        fields = zip(kind.fields, column.fields, strict=True)
+        return [self.value(field.type, member.type) for field, member in fields]
+
     def value(self, kind: AvroType, column: ColumnType) -> str:
         """Write what reads a type; the name of the variable that has the value then."""
         self._made += 1
@@ -86,16 +92,14 @@ class _Writer:
             self._add_any(kind, column, name)
             return
         self._depth += 1
-        sure: list[str] = []
-        perhaps: list[str] = []
-        for field, member in zip(kind.fields, column.fields, strict=True):
-            value, key = self.value(field.type, member.type), self._named(member.name)
-            (perhaps if _may_be_null(field.type) else sure).append(f"{key}: {value}")
+        values = self.members(kind, column)
         self._depth -= 1
-        self._add(f"{name} = {{{', '.join(sure)}}}")
-        for pair in perhaps:
-            key, _, value = pair.partition(": ")
-            self._add(f"if {value} is not None: {name}[{key}] = {value}")
+        found = zip(kind.fields, column.fields, values, strict=True)
+        named = [(self._named(member.name), value, _may_be_null(field.type)) for field, member, value in found]
+        self._add(f"{name} = {{{', '.join(f'{key}: {value}' for key, value, absent in named if not absent)}}}")
+        for key, value, absent in named:
+            if absent:
+                self._add(f"if {value} is not None: {name}[{key}] = {value}")
 
     @_write.register
     def _(self, kind: Primitive, column: ColumnType, name: str) -> None:
@@ -137,6 +141,12 @@ class _Writer:
             f"if {name} < 128:",
             f" {name} = ({name} >> 1) ^ -({name} & 1)",
             " p += 1",
+            "elif (n := b[p + 1]) < 128:",
+            f" {name} = ({name} & 127 | n << 7) >> 1 ^ -({name} & 1)",
+            " p += 2",
+            "elif (m := b[p + 2]) < 128:",
+            f" {name} = ({name} & 127 | (n & 127) << 7 | m << 14) >> 1 ^ -({name} & 1)",
+            " p += 3",
             "else:",
             f" {name}, p = read_long(b, p)",
         )

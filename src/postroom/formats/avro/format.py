@@ -26,8 +26,8 @@ from postroom.formats.avro.names import is_name
 from postroom.formats.avro.neighbours import Neighbours
 from postroom.formats.avro.parsing import Parser
 from postroom.formats.avro.types import AvroType, simple_name
-from postroom.formats.columns import ColumnType
-from postroom.formats.many import read_all
+from postroom.formats.columns import ColumnType, StructOf
+from postroom.formats.many import Members, read_all
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.texts import json_of
 
@@ -67,19 +67,22 @@ class Avro:
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
         """A binary payload in the shape of its columns and True; (None, False) when `judge` has to decide."""
-        if self._fast is None:
-            return None, False
-        try:
-            return self._fast(payload), True
-        except fast.UNSURE:
-            return None, False
+        doubtful: set[int] = set()
+        found = self.fill_all([payload], doubtful)
+        return (None, False) if doubtful else (found[0], True)
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
+    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any] | Members:
         """The same for many; the places of those that `judge` has to decide are added to `doubtful`."""
-        if self._fast is None:
+        if self._fast is None or not isinstance(self._columns, StructOf):
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
-        return read_all(self._fast, payloads, doubtful, fast.UNSURE)
+        names = tuple(field.name for field in self._columns.fields)
+        doubts: set[int] = set()
+        rows = read_all(self._fast, payloads, doubts, fast.UNSURE)
+        for place in doubts:
+            rows[place] = (None,) * len(names)
+        doubtful |= doubts
+        return Members.of_rows(names, rows)
 
     @functools.cached_property
     def _fast(self) -> fast.FastRead | None:

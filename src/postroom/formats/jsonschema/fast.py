@@ -98,8 +98,7 @@ class FastMembers:
         for place in doubts:
             values[place] = self._nothing
         doubtful |= doubts
-        columns = list(zip(*map(astuple, values), strict=True)) if values else [()] * len(self._names)
-        return Members(self._names, columns, len(values))
+        return Members.of_rows(self._names, list(map(astuple, values)))
 
 
 def fast_members(documents: Documents, start: Located, column: ColumnType) -> FastMembers | None:
