@@ -82,7 +82,7 @@ def _count(engine: Engine, haul: Haul, total: Counted) -> None:
             bundle, doubtful = bundle_of(pile)
             total.landed += len(bundle.rows)
             left += doubtful
-    for _, messages in haul.sort_exactly(engine, left):
+    for _, messages in haul.sort_exactly(engine, sorted(left)):
         for message in messages:
             total.landed += message.match.outcome == "landed"
             total.others += message.match.outcome != "landed"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog import Catalog
 from postroom.messages.bundles import bundle_of
+from postroom.pipeline import kafka_rows
 from postroom.pipeline.kafka_rows import KafkaRows, is_kafka
 
 SOURCE = {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"}
@@ -74,10 +77,17 @@ def test_rows_land_as_lines_do(records: list[tuple[dict[str, str], bytes | None,
     assert_like_lines(batch_of(records))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def few_at_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kafka_rows, "AT_ONCE", 5)
+        yield
+
+
 def assert_like_lines(batch: pa.RecordBatch) -> list[int]:
     """What lands by column lands the same way by line; the rows that landed by column come back."""
     assert is_kafka(batch.schema)
-    kafka = KafkaRows([batch])
+    kafka = KafkaRows([batch.slice(start, 3) for start in range(0, batch.num_rows, 3)])
     everything = list(range(batch.num_rows))
     lines = []
     for line, sorted_exactly in kafka.sort_exactly(CATALOG.engine, everything):
@@ -123,7 +133,8 @@ def test_rows_without_headers_and_headers_without_values_are_left_alone() -> Non
     assert 0 in assert_like_lines(batch.set_column(at, "headers", pa.array(found, pairs)))
 
 
-def test_rows_of_very_many_headers_or_shapes_are_taken_one_by_one() -> None:
+def test_rows_of_very_many_headers_or_shapes_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_rows, "AT_ONCE", 1000)
     many = {**PLAIN, **{f"h{number}": "" for number in range(100)}}
     shapes = [({**PLAIN, f"h{number}": "1"}, BODY, True) for number in range(400)]
     landed = assert_like_lines(batch_of([(PLAIN, BODY, True)] * 2 + [(many, BODY, True), *shapes]))

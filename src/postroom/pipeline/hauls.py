@@ -17,12 +17,12 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from postroom.errors import DocumentBroken
-from postroom.messages.bundles import Pile
 from postroom.messages.engine import Engine
 from postroom.messages.outcome import Sorted
 from postroom.pipeline.kafka_rows import KafkaRows, is_kafka
 from postroom.pipeline.lines import Chunk, chunks_of, range_chunks
 from postroom.pipeline.parquet import is_parquet, read_rows
+from postroom.pipeline.parts import AT_ONCE, Parts, shifted
 
 Part = TypeVar("Part")
 
@@ -40,12 +40,13 @@ class Haul(Protocol):
         """The places there."""
         ...
 
-    def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
+    def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         ...
 
     def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
-        """Sort records without the express lane, each with its line of JSON: the exact bytes, if it came as such."""
+        """Sort records without the express lane, rows in order, each with its line of JSON: the exact bytes, if it came
+        as such."""
         ...
 
 
@@ -57,9 +58,10 @@ class Lines:
         self.positions = [position for chunk in chunks for position in chunk.positions]
         self._records = [record for chunk in chunks for record in chunk.records]
 
-    def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
+    def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
-        return engine.piles(self._records)
+        for start in range(0, len(self._records), AT_ONCE):
+            yield from shifted(engine.piles(self._records[start : start + AT_ONCE]), start)
 
     def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
         """Sort records without the express lane, each with its exact bytes."""

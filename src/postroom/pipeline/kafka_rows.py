@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from postroom.messages.outcome import Sorted
 from postroom.messages.piling import RecordColumns
 from postroom.pipeline.columns import KAFKA, header_value, kafka_line, kafka_metadata
 from postroom.pipeline.parquet import numbers
+from postroom.pipeline.parts import AT_ONCE, Parts, shifted
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
 from postroom.protocols.wire import attribute_name
@@ -52,24 +55,56 @@ class Shape(NamedTuple):
 
 
 class KafkaRows:
-    """A haul of Kafka's rows."""
+    """A haul of Kafka's rows. They stay in the batches that they came in: new memory is dear."""
 
     def __init__(self, batches: list[pa.RecordBatch]) -> None:
-        self._batch = _one_batch(pa.Table.from_batches(batches))
+        self._batches = batches
+        self._starts = list(accumulate((batch.num_rows for batch in batches), initial=0))
 
     @functools.cached_property
     def sources(self) -> list[str]:
         """Where each record came from."""
-        found: list[str] = self._batch.column("source").to_pylist()
-        return found
+        return self._listed("source")
 
     @functools.cached_property
     def positions(self) -> list[int]:
         """At which place there."""
-        found: list[int] = self._batch.column("position").to_pylist()
-        return found
+        return self._listed("position")
 
-    def piles(self, engine: Engine) -> Iterator[tuple[list[Pile], list[int]]]:
+    def piles(self, engine: Engine) -> Parts:
+        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
+        for first, batches in self._parts():
+            yield from shifted(Part(_one_batch(pa.Table.from_batches(batches))).piles(engine), self._starts[first])
+
+    def _parts(self) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
+        """Batches that are looked at together, and the number of the first of them."""
+        first = 0
+        for number, start in enumerate(self._starts[1:], 1):
+            if start - self._starts[first] >= AT_ONCE or number == len(self._batches):
+                yield first, self._batches[first:number]
+                first = number
+
+    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
+        """Sort records without the express lane, in their order, each with the line of JSON that says the same."""
+        for batch, (start, end) in zip(self._batches, pairwise(self._starts), strict=True):
+            some = rows[bisect_left(rows, start) : bisect_left(rows, end)]
+            chosen = _Listed(batch.take(pa.array([row - start for row in some], pa.int64())))
+            for place, body in enumerate(chosen.bodies):
+                metadata = chosen.metadata(place)
+                line = kafka_line(metadata, body)
+                yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
+
+    def _listed(self, name: str) -> list[Any]:
+        return [value for batch in self._batches for value in batch.column(name).to_pylist()]
+
+
+class Part:
+    """Some rows, few enough for a processor to have them near at hand."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         headers = _Headers(self._batch.column("headers"))
         parts: dict[str | None, list[Alike]] = {}
@@ -99,14 +134,6 @@ class KafkaRows:
         """The metadata of a record."""
         return self._listed.metadata(row)
 
-    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
-        """Sort records without the express lane, each with the line of JSON that says the same."""
-        chosen = _Listed(_one_batch(pa.Table.from_batches([self._batch]).take(pa.array(rows, pa.int64()))))
-        for place, body in enumerate(chosen.bodies):
-            metadata = chosen.metadata(place)
-            line = kafka_line(metadata, body)
-            yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
-
     @functools.cached_property
     def _listed(self) -> _Listed:
         return _Listed(self._batch)
@@ -116,7 +143,7 @@ class Alike:
     """Rows whose headers have one shape; `known` are the headers that are the same in all of them."""
 
     def __init__(
-        self, whole: KafkaRows, headers: _Headers, shape: Shape, rows: pa.Array, known: dict[int, str] | None = None
+        self, whole: Part, headers: _Headers, shape: Shape, rows: pa.Array, known: dict[int, str] | None = None
     ) -> None:
         self.rows = rows
         self._whole = whole
@@ -162,9 +189,9 @@ class _Headers:
     """The headers of all rows, one after the other."""
 
     def __init__(self, headers: pa.ListArray) -> None:
-        self._lengths = pc.fill_null(pc.list_value_length(headers), 0)
-        self._starts = headers.offsets.slice(0, len(headers)).cast(pa.int64())
-        names, values = _members(headers.values)
+        starts, self._lengths, pairs = _flat(headers)
+        self._starts = starts.cast(pa.int64())
+        names, values = _members(pairs)
         self._names = names.dictionary_encode()
         self._values = _texts(values)
 
@@ -209,9 +236,10 @@ class _Listed:
         self._topics = batch.column("topic").to_pylist()
         self._partitions = batch.column("partition").to_pylist()
         self._keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
-        self._starts: list[int] = headers.offsets.to_pylist()
-        self._lengths: list[int] = pc.fill_null(pc.list_value_length(headers), 0).to_pylist()
-        names, values = _members(headers.values)
+        starts, lengths, pairs = _flat(headers)
+        self._starts: list[int] = starts.to_pylist()
+        self._lengths: list[int] = lengths.to_pylist()
+        names, values = _members(pairs)
         self._names, self._values = names.to_pylist(), _texts(values).to_pylist()
 
     def metadata(self, row: int) -> dict[str, Any]:
@@ -240,6 +268,14 @@ def _by_value(values: pa.Array, rows: pa.Array) -> Iterator[tuple[int, pa.Array]
 def _counts(values: pa.Array) -> Iterator[tuple[int, int]]:
     """How often each number occurs, in their order."""
     return iter(sorted((found["values"], found["counts"]) for found in pc.value_counts(values).to_pylist()))
+
+
+def _flat(headers: pa.ListArray) -> tuple[pa.Array, pa.Array, pa.StructArray]:
+    """Where the headers of each row begin, how many there are, and the headers of all rows one after the other."""
+    offsets = headers.offsets
+    first, last = offsets[0].as_py(), offsets[-1].as_py()
+    lengths = pc.fill_null(pc.list_value_length(headers), 0)
+    return pc.subtract(offsets.slice(0, len(headers)), first), lengths, headers.values.slice(first, last - first)
 
 
 def _members(pairs: pa.StructArray) -> tuple[pa.Array, pa.Array]:
