@@ -64,12 +64,12 @@ class KafkaRows:
     @functools.cached_property
     def sources(self) -> list[str]:
         """Where each record came from."""
-        return self._listed("source")
+        return [source for batch in self._batches for source in _listed(batch.column("source").dictionary_encode())]
 
     @functools.cached_property
     def positions(self) -> list[int]:
         """At which place there."""
-        return self._listed("position")
+        return [position for batch in self._batches for position in batch.column("position").to_pylist()]
 
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
@@ -93,9 +93,6 @@ class KafkaRows:
                 metadata = chosen.metadata(place)
                 line = kafka_line(metadata, body)
                 yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
-
-    def _listed(self, name: str) -> list[Any]:
-        return [value for batch in self._batches for value in batch.column(name).to_pylist()]
 
 
 class Part:
@@ -248,6 +245,12 @@ class _Listed:
         end = start + self._lengths[row]
         headers = zip(self._names[start:end], self._values[start:end], strict=True)
         return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers)
+
+
+def _listed(texts: pa.DictionaryArray) -> list[str]:
+    """Texts that are few different ones: no new object for each."""
+    known = texts.dictionary.to_pylist()
+    return [known[number] for number in texts.indices.to_pylist()]
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
