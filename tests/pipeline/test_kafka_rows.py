@@ -117,6 +117,29 @@ PLAIN: dict[str, str] = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/p
 BODY: bytes | None = b'{"sensor": "a"}'
 
 
+def test_batches_with_other_columns_meet_in_one_haul() -> None:
+    rows = [({**PLAIN, "ce_id": str(number)}, BODY, True) for number in range(2)]
+    batch = batch_of(rows)
+    at = batch.schema.get_field_index("partition")
+    wider = batch.set_column(at, "partition", batch.column("partition").cast(pa.int64()))
+    kafka = KafkaRows([batch, batch.drop_columns(["key"]), wider, batch])
+    parts = list(kafka.piles(CATALOG.engine))
+    landed = [row for piles, _ in parts for pile in piles for row in bundle_of(pile)[0].rows]
+    assert sorted(landed) == list(range(8))
+    lines = [line for line, _ in kafka.sort_exactly(CATALOG.engine, list(range(8)))]
+    assert [b'"key"' in line for line in lines] == [True, True, False, False, True, True, True, True]
+
+
+def test_names_of_headers_that_are_no_text_are_shown() -> None:
+    batch = batch_of([(PLAIN, BODY, True)] * 2)
+    found: list[Any] = batch.column("headers").to_pylist()
+    found[1].append({"key": "x", "value": b"y"})
+    pairs = [[{"key": p["key"].encode().replace(b"x", b"\xff"), "value": p["value"]} for p in row] for row in found]
+    kind = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
+    at = batch.schema.get_field_index("headers")
+    assert assert_like_lines(batch.set_column(at, "headers", pa.array(pairs, kind))) == [0, 1]
+
+
 def test_a_part_of_a_batch_is_read_from_where_it_begins() -> None:
     rows = [({**PLAIN, "ce_id": str(number)}, BODY, True) for number in range(6)]
     assert assert_like_lines(batch_of(rows).slice(2, 3)) == [0, 1, 2]

@@ -89,3 +89,13 @@ def test_files_of_almost_the_same_size_make_no_task_more_than_there_are_cores(tm
         with file.open("wb") as sparse:
             sparse.truncate(8 * SMALLEST_RANGE - 1000 * number)
     assert [len(task) for task in share_out(*cut_ranges(files, 2))] == [2, 2]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.parquet"])
+def test_an_empty_file_is_left_to_a_task_as_well(tmp_path: Path, name: str) -> None:
+    empty, full = tmp_path / name, tmp_path / "b.jsonl"
+    empty.touch()
+    full.write_bytes(b"{}")
+    for files in ([empty], [empty, full]):
+        (task,) = share_out(*cut_ranges(files, 2))
+        assert [part.path for part in task] == [str(file) for file in files]

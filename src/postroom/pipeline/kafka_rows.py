@@ -74,13 +74,21 @@ class KafkaRows:
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         for first, batches in self._parts():
-            yield from shifted(Part(_one_batch(pa.Table.from_batches(batches))).piles(engine), self._starts[first])
+            start = self._starts[first]
+            # One batch, or several where their bytes are more than an array can hold.
+            for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
+                yield from shifted(Part(batch).piles(engine), start)
+                start += batch.num_rows
 
     def _parts(self) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
-        """Batches that are looked at together, and the number of the first of them."""
+        """Batches that are looked at together, all with the same columns, and the number of the first of them."""
         first = 0
-        for number, start in enumerate(self._starts[1:], 1):
-            if start - self._starts[first] >= AT_ONCE or number == len(self._batches):
+        for number in range(1, len(self._batches) + 1):
+            if (
+                number == len(self._batches)
+                or self._starts[number] - self._starts[first] >= AT_ONCE
+                or self._batches[number].schema != self._batches[first].schema
+            ):
                 yield first, self._batches[first:number]
                 first = number
 
@@ -253,10 +261,6 @@ def _listed(texts: pa.DictionaryArray) -> list[str]:
     return [known[number] for number in texts.indices.to_pylist()]
 
 
-def _one_batch(table: pa.Table) -> pa.RecordBatch:
-    return table.combine_chunks().to_batches(max_chunksize=max(table.num_rows, 1))[0]
-
-
 def _by_value(values: pa.Array, rows: pa.Array) -> Iterator[tuple[int, pa.Array]]:
     """Rows by a number each, in order."""
     counts = list(_counts(values))
@@ -284,7 +288,7 @@ def _flat(headers: pa.ListArray) -> tuple[pa.Array, pa.Array, pa.StructArray]:
 def _members(pairs: pa.StructArray) -> tuple[pa.Array, pa.Array]:
     """The names and the values of headers."""
     members = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
-    return pc.fill_null(members["key"].cast(pa.string()), ""), members["value"]
+    return _texts(members["key"]), members["value"]
 
 
 def _texts(values: pa.Array) -> pa.Array:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from postroom.errors import DocumentBroken
 from postroom.pipeline.columns import holds_records, record_columns
 
-ROWS_AT_ONCE = 50_000
+ROWS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 64 * 1024 * 1024
 
 

@@ -90,9 +90,9 @@ def share_out(ranges: Sequence[Range], step: int) -> list[list[Range]]:
     """
     tasks: list[list[Range]] = []
     most = step + step // 8
-    weight = most
+    weight = 0
     for part in ranges:
-        if weight + part.weight > most:
+        if not tasks or weight + part.weight > most:
             tasks.append([])
             weight = 0
         tasks[-1].append(part)

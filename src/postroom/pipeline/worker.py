@@ -115,9 +115,10 @@ class Tables:
             return left
         xid = bundle.definition.xid
         try:
-            landed.setdefault(xid, []).append(bundle_table(self._job, self._layout(xid), places, bundle))
+            table = bundle_table(self._job, self._layout(xid), places, bundle)
         except MISFITS:
             return left + bundle.rows
+        landed.setdefault(xid, []).append(table)
         self.read += len(bundle.rows)
         return left
 

@@ -102,6 +102,17 @@ def test_what_the_exact_validator_must_see_is_left_to_it(document: Any, payload:
     assert not agree(schema(document), payload)
 
 
+@pytest.mark.parametrize("odd", [b'"n": "\xff"', b'"\xff": 1', b'"n": [{"m": "\xc3"}]'])
+def test_members_that_nobody_asks_for_are_text_all_the_same(odd: bytes) -> None:
+    parsed = schema({"type": "object", "required": ["sensor"], "properties": {"sensor": {"type": "string"}}})
+    payload = b'{"sensor": "a", ' + odd + b"}"
+    assert parsed.judge(payload)[1] != []
+    assert not agree(parsed, payload)
+    doubtful: set[int] = set()
+    several = parsed.fill_all([b'{"sensor": "\xc3\xa4"}', payload], doubtful)
+    assert (several[0], doubtful) == ({"sensor": "ä"}, {1})
+
+
 def test_asserted_formats_are_left_to_the_exact_validator() -> None:
     assert not agree(schema({"type": "string", "format": "ipv4"}, assert_formats=True), b'"127.0.0.1"')
 

@@ -22,7 +22,7 @@ from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
 from postroom.formats.jsonschema.fast import FastMembers, fast_decoder, fast_members
 from postroom.formats.jsonschema.panics import is_panic, panics_as
-from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, may_be_deep, unreadable
+from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, is_text, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler
 from postroom.formats.jsonschema.violations import first_line, too_large, violation
 from postroom.formats.many import Members, read_all
@@ -83,7 +83,7 @@ class JsonSchema:
 
         The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
         """
-        if self._fast is None or (len(payload) > SHALLOW and may_be_deep(payload)):
+        if self._fast is None or (len(payload) > SHALLOW and may_be_deep(payload)) or not is_text(payload):
             return None, False
         try:
             return self._fast(payload), True
@@ -96,9 +96,11 @@ class JsonSchema:
         if fast is None:
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
+        # Nothing at all is no JSON either: what may be too deep, or is no text, is left to `judge`.
         if max(map(len, payloads), default=0) > SHALLOW:
-            # Nothing at all is no JSON either: what may be too deep is left to `judge`.
             payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
+        if not is_text(b"\n".join(payloads)):
+            payloads = [payload if is_text(bytes(payload)) else b"" for payload in payloads]
         if self._fast_members is not None:
             return self._fast_members.read_all(payloads, doubtful)
         return read_all(fast, payloads, doubtful)

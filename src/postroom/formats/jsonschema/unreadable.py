@@ -30,6 +30,17 @@ def unreadable(payload: bytes, error: Exception) -> Violation:
     return Violation("", "payload_not_json", "JSON", _reason(payload, error))
 
 
+def is_text(payload: bytes) -> bool:
+    """Whether a payload is UTF-8, also where decoders pass over what nobody asks for."""
+    if payload.isascii():
+        return True
+    try:
+        payload.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def may_be_deep(payload: bytes) -> bool:
     """Whether there are enough brackets at all, which few payloads have and is quickly seen."""
     return payload.count(b"{") + payload.count(b"[") > DEEPEST
