@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from postroom.formats.columns import ColumnType, Decimal, JsonText, ListOf, MapOf, Scalar, StructOf
 from postroom.pipeline.layout import Column
@@ -75,6 +76,11 @@ def _field(name: str, kind: ColumnType, description: str) -> pa.Field:
 def arrow_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """One column of Python values; raises one of MISFITS when a value does not fit."""
     return pa.array(values, type=kind, size=len(values))
+
+
+def numbers(first: int, count: int) -> pa.Array:
+    """So many numbers from the first on."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)
 
 
 def property_reader(column: ColumnType) -> Callable[[Any], Any]:

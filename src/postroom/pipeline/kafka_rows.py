@@ -1,8 +1,4 @@
-"""Rows of Kafka's columns: events whose attributes are headers, read by column.
-
-The headers of all rows lie one after the other in memory. Rows whose headers have the same names are taken together, so
-that an attribute is every so many-th of those values; no row is ever looked at by itself.
-"""
+"""Rows of Kafka's columns: events whose attributes are headers, put together by shape and type."""
 
 from __future__ import annotations
 
@@ -11,24 +7,21 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from postroom.messages.bundles import Pile, joined
 from postroom.messages.engine import Engine
 from postroom.messages.outcome import Sorted
 from postroom.messages.piling import RecordColumns
-from postroom.pipeline.columns import KAFKA, header_value, kafka_line, kafka_metadata
-from postroom.pipeline.parquet import numbers
+from postroom.pipeline.columns import KAFKA, kafka_line, kafka_metadata
+from postroom.pipeline.kafka_headers import Headers, Shape, by_value, flat, members, shape_of, texts
 from postroom.pipeline.parts import AT_ONCE, Parts, shifted
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
-from postroom.protocols.wire import attribute_name
 
-# Rows with more headers, or with headers that hardly any others have, are cheaper one by one.
-_MOST_HEADERS = 64
+# Rows with headers that hardly any others have are cheaper one by one.
 _MOST_SHAPES = 256
 
 
@@ -40,18 +33,6 @@ def is_kafka(schema: pa.Schema) -> bool:
     if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
         return False
     return {field.name for field in kind.value_type} >= {"key", "value"} and schema.field("value").type == pa.binary()
-
-
-class Shape(NamedTuple):
-    """Which header carries what, for rows whose headers have the same names in the same order."""
-
-    attributes: dict[str, int]
-    contenttype: int | None
-
-    @property
-    def numbers(self) -> list[int]:
-        """The headers that carry something."""
-        return [*self.attributes.values(), *([] if self.contenttype is None else [self.contenttype])]
 
 
 class KafkaRows:
@@ -111,12 +92,12 @@ class Part:
 
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
-        headers = _Headers(self._batch.column("headers"))
+        headers = Headers(self._batch.column("headers"))
         parts: dict[str | None, list[Alike]] = {}
         left: list[int] = []
         alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
         for number, (names, rows) in enumerate(alike):
-            shape = _shape(names) if number < _MOST_SHAPES else None
+            shape = shape_of(names) if number < _MOST_SHAPES else None
             if shape is None or not engine.express.knows(shape.attributes):
                 left += rows.to_pylist()
                 continue
@@ -148,7 +129,7 @@ class Alike:
     """Rows whose headers have one shape; `known` are the headers that are the same in all of them."""
 
     def __init__(
-        self, whole: Part, headers: _Headers, shape: Shape, rows: pa.Array, known: dict[int, str] | None = None
+        self, whole: Part, headers: Headers, shape: Shape, rows: pa.Array, known: dict[int, str] | None = None
     ) -> None:
         self.rows = rows
         self._whole = whole
@@ -163,13 +144,9 @@ class Alike:
             yield None if number is None else self._known[number], self
             return
         kinds = self._headers.values(self.rows, number).dictionary_encode()
-        rows = self.rows.take(pc.array_sort_indices(kinds.indices))  # numbers sort far quicker than texts
-        start = 0
-        for place, count in _counts(kinds.indices):
+        for place, rows in by_value(kinds.indices, self.rows):  # numbers sort far quicker than texts
             kind = kinds.dictionary[place].as_py()
-            some = rows.slice(start, count)
-            yield kind, Alike(self._whole, self._headers, self._shape, some, self._known | {number: kind})
-            start += count
+            yield kind, Alike(self._whole, self._headers, self._shape, rows, self._known | {number: kind})
 
     def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
         """The records that the express lane may take, by definition, and the rows of the others."""
@@ -190,48 +167,6 @@ class Alike:
         return found
 
 
-class _Headers:
-    """The headers of all rows, one after the other."""
-
-    def __init__(self, headers: pa.ListArray) -> None:
-        starts, self._lengths, pairs = _flat(headers)
-        self._starts = starts.cast(pa.int64())
-        names, values = _members(pairs)
-        self._names = names.dictionary_encode()
-        self._values = _texts(values)
-
-    def values(self, rows: pa.Array, number: int) -> pa.Array:
-        """The values of one header of rows that have as many."""
-        return self._values.take(pc.add(self._starts.take(rows), number))
-
-    def constants(self, rows: pa.Array, numbers: list[int]) -> dict[int, str]:
-        """Those headers that have the same value in all of some rows, by their numbers."""
-        found: dict[int, str] = {}
-        for number in numbers:
-            values = self.values(rows, number)
-            if pc.all(pc.equal(values, values[0])).as_py():
-                found[number] = values[0].as_py()
-        return found
-
-    def alike(self) -> Iterator[tuple[list[str] | None, pa.Array]]:
-        """Rows whose headers have the same names in the same order, with those names; None for those with too many."""
-        for length, rows in _by_value(self._lengths, numbers(0, len(self._lengths))):
-            yield from self._by_names(rows, length) if length <= _MOST_HEADERS else [(None, rows)]
-
-    def _by_names(self, rows: pa.Array, length: int) -> Iterator[tuple[list[str], pa.Array]]:
-        starts = self._starts.take(rows)
-        kinds = None  # as many numbers as there are sequences of names so far
-        for number in range(length):
-            names = self._names.indices.take(pc.add(starts, number)).cast(pa.int64())
-            range_of = pc.min_max(names)
-            if range_of["min"] != range_of["max"]:
-                told = names if kinds is None else pc.add(pc.multiply(kinds, len(self._names.dictionary)), names)
-                kinds = told.dictionary_encode().indices.cast(pa.int64())
-        for some in [rows] if kinds is None else [found for _, found in _by_value(kinds, rows)]:
-            first = self._starts[some[0].as_py()].as_py()
-            yield self._names.slice(first, length).to_pylist(), some
-
-
 class _Listed:
     """Rows of Kafka's columns as lists, for those that are looked at one by one."""
 
@@ -241,11 +176,11 @@ class _Listed:
         self._topics = batch.column("topic").to_pylist()
         self._partitions = batch.column("partition").to_pylist()
         self._keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
-        starts, lengths, pairs = _flat(headers)
+        starts, lengths, pairs = flat(headers)
         self._starts: list[int] = starts.to_pylist()
         self._lengths: list[int] = lengths.to_pylist()
-        names, values = _members(pairs)
-        self._names, self._values = names.to_pylist(), _texts(values).to_pylist()
+        names, values = members(pairs)
+        self._names, self._values = names.to_pylist(), texts(values).to_pylist()
 
     def metadata(self, row: int) -> dict[str, Any]:
         """The metadata of a record."""
@@ -259,59 +194,3 @@ def _listed(texts: pa.DictionaryArray) -> list[str]:
     """Texts that are few different ones: no new object for each."""
     known = texts.dictionary.to_pylist()
     return [known[number] for number in texts.indices.to_pylist()]
-
-
-def _by_value(values: pa.Array, rows: pa.Array) -> Iterator[tuple[int, pa.Array]]:
-    """Rows by a number each, in order."""
-    counts = list(_counts(values))
-    if len(counts) > 1:
-        rows = rows.take(pc.array_sort_indices(values))
-    start = 0
-    for value, count in counts:
-        yield value, rows.slice(start, count)
-        start += count
-
-
-def _counts(values: pa.Array) -> Iterator[tuple[int, int]]:
-    """How often each number occurs, in their order."""
-    return iter(sorted((found["values"], found["counts"]) for found in pc.value_counts(values).to_pylist()))
-
-
-def _flat(headers: pa.ListArray) -> tuple[pa.Array, pa.Array, pa.StructArray]:
-    """Where the headers of each row begin, how many there are, and the headers of all rows one after the other."""
-    offsets = headers.offsets
-    first, last = offsets[0].as_py(), offsets[-1].as_py()
-    lengths = pc.fill_null(pc.list_value_length(headers), 0)
-    return pc.subtract(offsets.slice(0, len(headers)), first), lengths, headers.values.slice(first, last - first)
-
-
-def _members(pairs: pa.StructArray) -> tuple[pa.Array, pa.Array]:
-    """The names and the values of headers."""
-    members = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
-    return _texts(members["key"]), members["value"]
-
-
-def _texts(values: pa.Array) -> pa.Array:
-    try:
-        return pc.fill_null(values.cast(pa.string()), "")
-    except pa.ArrowInvalid:  # some are no UTF-8
-        return pa.array([header_value(value) for value in values.to_pylist()], pa.string())
-
-
-def _shape(names: list[str] | None) -> Shape | None:
-    """What the names of headers say; None where one attribute has several."""
-    if names is None:
-        return None
-    attributes: dict[str, int] = {}
-    contenttypes = []
-    for number, name in enumerate(names):
-        attribute = attribute_name(name, WIRE.prefixes)
-        if attribute in attributes:
-            return None
-        if attribute:
-            attributes[attribute] = number
-        elif name.lower() == WIRE.contenttype[-1]:
-            contenttypes.append(number)
-    if len(contenttypes) > 1:
-        return None
-    return Shape(attributes, contenttypes[0] if contenttypes else None)

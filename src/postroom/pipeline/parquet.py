@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from postroom.errors import DocumentBroken
+from postroom.pipeline.arrow import numbers
 from postroom.pipeline.columns import holds_records, record_columns
 
 ROWS_AT_ONCE = 20_000
@@ -77,11 +77,6 @@ def _placed(batch: pa.RecordBatch, path: str, position: int) -> pa.RecordBatch:
     places = {"source": source, "position": numbers(position, count)}
     columns = places | {name: batch.column(name) for name in batch.schema.names}
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-
-def numbers(first: int, count: int) -> pa.Array:
-    """So many numbers from the first on."""
-    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=first - 1)
 
 
 def _opened(path: str) -> pq.ParquetFile:
