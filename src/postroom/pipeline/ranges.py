@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import astuple
 
 from postroom.errors import DocumentBroken
 from postroom.pipeline.packing import is_packed
@@ -57,13 +56,13 @@ def _whole(path: str, size: int) -> list[Range]:
 
 def _fitted(parts: list[Range], step: int) -> Iterator[Range]:
     """The parts of a file put together, or cut, to about a weight."""
-    if len(parts) == 1 and parts[0].length == parts[0].weight:  # bytes of lines, which may be cut anywhere
-        path, _, size, _ = astuple(parts[0])
-        for start in range(0, size, step):
-            length = min(step, size - start)
-            yield Range(path, start, length, length)
-    elif parts:
+    if not parts or is_parquet(parts[0].path) or parts[0].length == WHOLE_FILE:
         yield from _joined(parts, step)
+        return
+    (lines,) = parts  # which may be cut anywhere
+    for start in range(0, lines.length, step):
+        length = min(step, lines.length - start)
+        yield Range(lines.path, start, length, length)
 
 
 def _step(weights: Iterable[int], parallelism: int) -> int:
@@ -73,14 +72,17 @@ def _step(weights: Iterable[int], parallelism: int) -> int:
 
 def _joined(groups: list[Range], step: int) -> Iterator[Range]:
     """Row groups put together, up to a weight."""
-    whole = groups[0]
-    for group in groups[1:]:
-        if whole.weight + group.weight > step:
+    whole: Range | None = None
+    for group in groups:
+        if whole is None:
+            whole = group
+        elif whole.weight + group.weight > step:
             yield whole
             whole = group
         else:
             whole = Range(whole.path, whole.start, whole.length + group.length, whole.weight + group.weight)
-    yield whole
+    if whole is not None:
+        yield whole
 
 
 def share_out(ranges: Sequence[Range], step: int) -> list[list[Range]]:
