@@ -4,8 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-# The machine's own certificates first: behind a company's proxy only they are right.
-SYNC   := $(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+# The machine's own certificates first: behind a company's proxy only they are right. Wheels only (pyspark is plain Python), so
+# that nothing needs a compiler.
+UV     := $(BIN)/uv pip --quiet
+SYNC   := $(UV) sync --python $(BIN)/python --require-hashes --only-binary :all: --no-binary pyspark requirements/dev.txt
+# The AMQP client has no wheels: it is compiled where there is a compiler, and its absence is reported where there is none.
+AMQP   := $(UV) install --python $(BIN)/python --require-hashes -r requirements/amqp.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test search check bench docs format lock clean
@@ -16,13 +20,16 @@ help: ## Print this help
 
 setup: $(STAMP) ## Create .venv with everything Postroom and its tests need
 
-$(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml
+$(STAMP): requirements/bootstrap.txt requirements/dev.txt requirements/amqp.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Postroom needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make setup PYTHON=python3.12")'
 	@echo "Setting up $(VENV) (the first time takes a minute or two) …"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
 	@$(SYNC) --system-certs || { echo "Once more with uv's own certificates …"; $(SYNC); }
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(UV) install --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@{ $(AMQP) --system-certs || $(AMQP); } >$(VENV)/amqp.log 2>&1 || { \
+	  echo "NOT INSTALLED: python-qpid-proton, the AMQP 1.0 client: it has to be compiled, and that failed ($(VENV)/amqp.log says why)."; \
+	  echo "Everything else works. For AMQP install a C compiler and the headers of Python and OpenSSL (Debian: gcc libssl-dev python3-dev), then: make -B setup"; }
 	@touch $@
 	@echo "Ready: $(BIN)/postroom"
 
@@ -53,6 +60,8 @@ format: setup ## Put the code into the house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+# Every extra that installs without a compiler.
+EXTRAS  := spark postgres kafka mqtt nats
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 	--custom-compile-command "make lock"
 
@@ -62,7 +71,8 @@ $(BIN)/uv: requirements/bootstrap.txt
 
 lock: $(BIN)/uv ## Pin the dependencies anew
 	@$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.txt
-	@$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml $(EXTRAS:%=--extra %) --group dev -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml --extra amqp --constraint requirements/dev.txt -o requirements/amqp.txt
 	@$(COMPILE) pyproject.toml -o requirements/plain.txt
 
 clean: ## Remove what was built, keep .venv

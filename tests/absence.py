@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -13,4 +14,12 @@ def absent(what: str, remedy: str) -> NoReturn:
     text = f"NOT HERE: {what}; {remedy}"
     if os.environ.get("REQUIRE_SYSTEM_PACKAGES"):
         pytest.fail(text)
-    pytest.skip(text)
+    pytest.skip(text, allow_module_level=True)
+
+
+def amqp_client(module: str = "proton") -> Any:
+    """The AMQP 1.0 client, or a module of it: the one library of the tests that needs a C compiler to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        absent("python-qpid-proton", "the tests of AMQP did not run (`make setup` says why)")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import proton
 import pytest
-from proton.utils import BlockingConnection
 
 from postroom.catalog import Catalog
 from postroom.protocols.clients import from_amqp, to_amqp
 from postroom.protocols.records import Record
+from tests.absence import amqp_client
 from tests.brokers import Broker
 from tests.integration.bakery import bakery, check_demo, check_journey, only
+
+proton = amqp_client()
+BlockingConnection = amqp_client("proton.utils").BlockingConnection
 
 pytestmark = pytest.mark.xdist_group("brokers")
 

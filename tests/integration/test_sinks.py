@@ -15,6 +15,7 @@ from postroom.protocols.clients import from_amqp, from_kafka, from_mqtt, from_na
 from postroom.protocols.cloudevents import Message, unwrap
 from postroom.protocols.records import Record
 from postroom.replication.subscriptions import subscribing
+from tests.absence import amqp_client
 from tests.brokers import Broker, free_port
 from tests.replication.receivers import wait_until
 from tests.replication.test_delivery import BASE, SETTINGS, Office
@@ -126,15 +127,14 @@ def test_nats(office: Office, nats: Broker) -> None:
 @pytest.mark.feature("SUB-009", "SUB-011")
 @pytest.mark.parametrize("settlement", ["settled", "unsettled"])
 def test_amqp(office: Office, artemis: Broker, settlement: str) -> None:
-    from proton.utils import BlockingConnection
-
+    connect = amqp_client("proton.utils").BlockingConnection
     options = {
         "linkname": f"bakery-{settlement}",
         "linkproperties": {"shop": "7"},
         "sendersettlementmode": settlement,
     }
     deliver(office, f"amqp://{artemis.address}/changes-{settlement}", "AMQP", options)
-    connection = BlockingConnection(artemis.address)
+    connection = connect(artemis.address)
     receiver = connection.create_receiver(f"changes-{settlement}")
     found = []
     for _ in GROUPS:
@@ -147,10 +147,9 @@ def test_amqp(office: Office, artemis: Broker, settlement: str) -> None:
 
 @pytest.mark.feature("SUB-011")
 def test_amqp_with_an_address_of_its_own(office: Office, artemis: Broker) -> None:
-    from proton.utils import BlockingConnection
-
+    connect = amqp_client("proton.utils").BlockingConnection
     deliver(office, f"amqp://{artemis.address}", "AMQP", {"address": "changes-addressed"})
-    connection = BlockingConnection(artemis.address)
+    connection = connect(artemis.address)
     receiver = connection.create_receiver("changes-addressed")
     assert check(from_amqp(receiver.receive(timeout=PATIENCE)), "structured") == "ovens"
     connection.close()
@@ -168,6 +167,8 @@ def test_amqp_with_an_address_of_its_own(office: Office, artemis: Broker) -> Non
 def test_a_broker_that_is_not_there_is_tried_again(
     tmp_path: Path, scheme: str, protocol: str, options: dict[str, Any]
 ) -> None:
+    if protocol == "AMQP":
+        amqp_client()
     office = Office(tmp_path, msgspec.structs.replace(SETTINGS, timeout_s=1.0))
     try:
         subscription = office.subscribe(

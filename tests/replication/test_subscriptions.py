@@ -15,6 +15,7 @@ from postroom.replication.subscriptions.sinks import table
 from postroom.settings import Settings
 from postroom.store import open_store
 from postroom.store.interface import Store
+from tests.absence import amqp_client
 
 BASE = "https://bakery.example"
 SETTINGS = Settings(sink_hosts=("hooks.example", "broker.example:9999", "tokens.example"))
@@ -332,6 +333,8 @@ def kept(counter: Counter, subscription_id: str) -> bytes:
 def test_protocols_and_their_settings(
     counter: Counter, protocol: str, sink: str, given: dict[str, Any], shown: dict[str, Any]
 ) -> None:
+    if protocol == "AMQP":
+        amqp_client()
     made = counter.create({"protocol": protocol, "sink": sink, "protocolsettings": given})
     assert made["protocolsettings"] == shown
 
