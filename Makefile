@@ -12,7 +12,7 @@ SYNC   := $(UV) sync --python $(BIN)/python --require-hashes --only-binary :all:
 AMQP   := $(UV) install --python $(BIN)/python --require-hashes -r requirements/amqp.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test search check bench docs format lock clean
+.PHONY: help setup demo test search long check bench docs format lock clean
 
 help: ## Print this help
 	@echo "Postroom: what to type"
@@ -41,6 +41,9 @@ test: setup ## Run all tests
 
 search: setup ## Run the property tests with new random inputs
 	@HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -n 2 --dist loadgroup -m hypothesis
+
+long: search ## Run what takes too long for every day: new random inputs, and a million records through thirty crashes
+	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
 
 check: setup ## Format, lint, types, order of imports
 	@$(BIN)/ruff format --check .

@@ -1,6 +1,6 @@
 """`kill -9` at random moments: every record is in one table or among the dead letters, once.
 
-The short form runs with all tests. For the long one set CRASHES=30 and CRASH_RECORDS=1000000.
+The short form runs with all tests, the long one with `make long`.
 """
 
 from __future__ import annotations
