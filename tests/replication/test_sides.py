@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from postroom.documents.service_client import masked
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
 from postroom.replication.copies.scopes import Scope
 from postroom.replication.copies.sides.client import Client
 from postroom.replication.copies.sides.opening import open_source, open_target
 from postroom.replication.copies.sides.plain import PlainSide
-from postroom.replication.copies.sides.side import masked
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from urllib.parse import urlsplit
 
 import httpx
@@ -28,7 +28,7 @@ class Fetcher:
     """Fetches from the hosts it was given (`HOST` or `HOST:PORT`), never following a redirect."""
 
     def __init__(self, hosts: Iterable[str] = (), timeout_s: float = 30.0, limit: int = 16 * 1024 * 1024) -> None:
-        self._hosts = frozenset(host.lower() for host in hosts)
+        self._hosts = frozenset(hosts)
         self._timeout_s = timeout_s
         self._limit = limit
 
@@ -41,7 +41,7 @@ class Fetcher:
 
     def fetch(self, url: str) -> Fetched:
         """What a URL answers, whatever its status."""
-        self._check_host(url)
+        check_host(url, self._hosts)
         deadline = time.monotonic() + self._timeout_s
         try:
             with httpx.stream("GET", url, timeout=self._timeout_s, follow_redirects=False) as answer:
@@ -60,17 +60,19 @@ class Fetcher:
                 raise FetchRefused(f"{url} takes longer than {self._timeout_s:g} seconds")
         return content
 
-    def _check_host(self, url: str) -> None:
-        try:
-            parts = urlsplit(url)
-            port = parts.port or PORTS.get(parts.scheme)
-        except ValueError:
-            raise FetchRefused(f"{url} is not a URL") from None
-        host = parts.hostname
-        if parts.scheme not in PORTS or not host:
-            raise FetchRefused(f"{url} is no http or https URL")
-        if not {host, f"{host}:{port}", f"[{host}]", f"[{host}]:{port}"} & self._hosts:
-            raise FetchRefused(f"{host} is not among the hosts that may be fetched from (setting allow_fetch)")
+
+def check_host(url: str, hosts: Collection[str]) -> None:
+    """Raise FetchRefused for a URL of a host that is not among the given ones (`HOST` or `HOST:PORT`)."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        raise FetchRefused(f"{url} is not a URL") from None
+    host = parts.hostname
+    if parts.scheme not in PORTS or not host:
+        raise FetchRefused(f"{url} is no http or https URL")
+    if {host, f"{host}:{port}", f"[{host}]", f"[{host}]:{port}"}.isdisjoint(one.lower() for one in hosts):
+        raise FetchRefused(f"{host} is not among the hosts that may be fetched from (setting allow_fetch)")
 
 
 def allowed_fetcher(hosts: Iterable[str], timeout_s: float, limit_mb: int) -> Fetcher:

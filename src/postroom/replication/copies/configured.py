@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from postroom.documents.service_client import masked
 from postroom.errors import BadFlag
 from postroom.model.names import is_entity_id
 from postroom.registry.transaction import Transaction
@@ -14,7 +15,6 @@ from postroom.replication.copies.applying import LINKS, STATES
 from postroom.replication.copies.deciding import Policy
 from postroom.replication.copies.links import Link, Mode, read_state
 from postroom.replication.copies.scopes import parse_scope
-from postroom.replication.copies.sides.side import masked
 from postroom.settings import Settings
 
 RUNS = "linkrun"

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from postroom.documents.service_client import masked
 from postroom.documents.sources import STORE_SCHEMES, scheme_of
 from postroom.errors import SourceUnknown
 from postroom.replication.copies.sides.catalog import CatalogSide
@@ -14,7 +15,7 @@ from postroom.replication.copies.sides.client import Client
 from postroom.replication.copies.sides.files import FilesSide, FilesTarget
 from postroom.replication.copies.sides.notebook import Notebook
 from postroom.replication.copies.sides.service import ServiceSide
-from postroom.replication.copies.sides.side import Source, Target, masked
+from postroom.replication.copies.sides.side import Source, Target
 from postroom.replication.copies.sides.store import StoreSide
 from postroom.settings import Settings
 from postroom.store.opening import open_store

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -75,11 +74,3 @@ class Target(Source, Protocol):
 
     def apply(self, batch: Batch) -> Outcome:
         """Take a batch in; its state is kept with it."""
-
-
-def masked(address: str) -> str:
-    """An address without user and password, and without its query, which may hold a token."""
-    parts = urlsplit(address)
-    if not parts.netloc:
-        return address
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
