@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from postroom.documents.service import read_modelsource, replace_service, write_service
+from postroom.documents.service_entities import collections_of
 from postroom.documents.sources import STORE_SCHEMES, group_types, scheme_of
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 
 Tree = dict[str, Any]
+
+log = logging.getLogger(__name__)
 
 REGISTRY_ATTRIBUTES = ("name", "description", "documentation", "icon", "labels")
 
@@ -21,6 +25,8 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
     several of them may be loaded into one registry.
     """
     groups = {kind: document[kind] for kind in group_types(document) if kind in document}
+    for kind in sorted({name for name, count, _ in collections_of(document) if count} - groups.keys()):
+        log.warning("%s are not loaded: without its model nobody knows what they are. A dump has it.", kind)
     is_dump = "modelsource" in document
     registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
     scheme = scheme_of(target)

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import msgspec
 
+from postroom.documents.service_entities import path_of
 from postroom.errors import ServiceRefused
 from postroom.replication.copies.applying import Batch, Outcome
 from postroom.replication.copies.arriving import with_versions_named
@@ -14,7 +15,7 @@ from postroom.replication.copies.deciding import decide, decide_gone, stamp_afte
 from postroom.replication.copies.origins import Origin
 from postroom.replication.copies.sides.client import Client, problem_in
 from postroom.replication.copies.sides.notebook import Notebook
-from postroom.replication.copies.sides.plain import PlainSide, path_of
+from postroom.replication.copies.sides.plain import PlainSide
 from postroom.replication.copies.units import Entry, Tree, Unit, group_xid, is_group
 
 _DELETED = (200, 202, 204, 404)
