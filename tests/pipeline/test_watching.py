@@ -14,6 +14,7 @@ from postroom.documents.targets import write_target
 from postroom.errors import FileMissing
 from postroom.pipeline.watching import CatalogWatch, watch_catalog
 from postroom.settings import Settings
+from tests.documents.sites import answering
 
 DEPOT = {"messagegroups": {"depot": {"messages": {"gate.opened": {"protocol": "NATS"}}}}}
 
@@ -132,3 +133,43 @@ def test_names_hold_no_secrets(source: str, name: str) -> None:
     watch = CatalogWatch.__new__(CatalogWatch)
     watch._source, watch._endpoint = source, ""
     assert watch.name == name
+
+
+def test_a_site_that_does_not_inline_is_followed_by_what_it_exports(fleet: Any) -> None:
+    pages: dict[str, Any] = {"/": {"specversion": "1.0-rc4", "messagegroupsurl": "/m", "messagegroupscount": 1}}
+    asked: list[str] = []
+
+    def answer(path: str, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        asked.append(path)
+        return 200, {}, json.dumps(pages[path]).encode()
+
+    def export(catalog: Any) -> None:
+        groups = catalog["messagegroups"]
+        pages["/"] |= {"messagegroupscount": len(groups)}
+        pages["/export"] = {**pages["/"], **catalog}
+
+    export(fleet.catalog())
+    with answering(answer) as url:
+        watch = CatalogWatch(url, Settings(timeout_s=5))
+        first = watch()
+        assert len(first.definitions) > 0
+        assert watch() is first
+        assert set(asked) == {"/", "/export"}
+        changed = fleet.catalog()
+        changed["messagegroups"] |= DEPOT["messagegroups"]
+        export(changed)
+        assert len(watch().definitions) == len(first.definitions) + 1
+
+
+def test_a_document_on_a_server_is_followed_too(fleet: Any) -> None:
+    pages = {"/fleet.json": fleet.catalog()}
+
+    def answer(path: str, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        return (200, {}, json.dumps(pages[path]).encode()) if path in pages else (404, {}, b"")
+
+    with answering(answer) as url:
+        watch = CatalogWatch(f"{url}/fleet.json", Settings(timeout_s=5))
+        first = watch()
+        assert watch() is first
+        pages["/fleet.json"] = DEPOT
+        assert len(watch().definitions) == 1

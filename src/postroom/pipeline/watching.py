@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from postroom.catalog import Catalog, open_catalog
 from postroom.documents.reading import document_files
+from postroom.documents.service_client import open_client
+from postroom.documents.service_entities import lacking
+from postroom.documents.service_reader import REFUSES_INLINE, ServiceReader
 from postroom.documents.sources import STORE_SCHEMES, scheme_of
-from postroom.errors import PostroomError, ServiceRefused, ServiceUnreachable
+from postroom.errors import PostroomError, ServiceRefused
 from postroom.messages.definition import CompiledCatalog
 from postroom.settings import Settings, load_settings
 
@@ -23,6 +29,8 @@ log = logging.getLogger(__name__)
 # What tells one state of a catalog from another, cheaply.
 Mark = Any
 Catalogs = Callable[[], Catalog]
+
+_READ_ALL_S = 60.0
 
 
 def watch_catalog(
@@ -125,26 +133,43 @@ class _StoreMark:
 
 
 class _ServiceMark:
-    """What a service answers; one that gives an ETag is asked only whether that still holds."""
+    """What a service answers; one that gives an ETag is asked only whether that still holds.
+
+    One that does not inline is asked for what it exports; where that is not everything either, all its entities are
+    read, though not more often than once a minute.
+    """
 
     def __init__(self, url: str, settings: Settings) -> None:
         self._url = url
         self._settings = settings
-        self._etag = ""
+        self._path, self._etag = "", ""
         self._digest = ""
+        self._read_at = -_READ_ALL_S
 
     def __call__(self) -> Mark:
-        import httpx
-
-        headers = {"If-None-Match": self._etag} if self._etag else {}
-        url = self._url.partition("?")[0].rstrip("/") + "/"
-        try:
-            answer = httpx.get(url, params={"inline": "*"}, headers=headers, timeout=self._settings.timeout_s)
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise ServiceUnreachable(f"the service does not answer ({error}).", place=self._url) from None
-        if answer.status_code >= 400:
-            raise ServiceRefused(f"the service answers {answer.status_code}.", place=self._url)
-        if answer.status_code != 304:
-            self._etag = answer.headers.get("etag", "")
-            self._digest = hashlib.sha256(answer.content).hexdigest()
+        with open_client(self._url, self._settings) as client:
+            reader = ServiceReader(client)
+            paths = [""] if client.is_document else ["/?inline=*", "/export"]
+            if not any(self._is_known(reader, path) for path in paths):
+                self._read_all(reader)
         return self._digest
+
+    def _is_known(self, reader: ServiceReader, path: str) -> bool:
+        """Take the digest of an answer that has the whole catalog in it."""
+        reply = reader.ask(path, {"if-none-match": self._etag} if self._etag and path == self._path else None)
+        if reply.status == 304:
+            return True
+        if reply.status in REFUSES_INLINE or (reply.status >= 400 and path == "/export"):
+            return False
+        if not reply.is_fine:
+            raise ServiceRefused(f"the service answers {reply.status}.", place=reader.name)
+        if path and lacking(reader.object_in(reply, path)):
+            return False
+        self._path, self._etag = path, reply.headers.get("etag", "")
+        self._digest = hashlib.sha256(reply.body).hexdigest()
+        return True
+
+    def _read_all(self, reader: ServiceReader) -> None:
+        if time.monotonic() - self._read_at >= _READ_ALL_S:
+            self._digest = hashlib.sha256(msgspec.json.encode(reader.whole())).hexdigest()
+            self._read_at = time.monotonic()
