@@ -7,7 +7,7 @@ import msgspec
 
 from postroom.cli.command import postroom_command, settings_from
 from postroom.cli.documents import check_dialect, document_text, form_of, report_losses, write_text
-from postroom.cli.output import print_json
+from postroom.cli.output import print_json, progress
 
 
 @postroom_command(example="postroom convert demo/catalog --dialect 0.5-service -o bicycles.cereg")
@@ -31,7 +31,8 @@ def command(
     from postroom.documents.media_types import media_type
 
     check_dialect(dialect)
-    made = convert(sources, dialect, settings_from(), extras=not plain)
+    with progress(f"Reading {', '.join(sources)}"):
+        made = convert(sources, dialect, settings_from(), extras=not plain)
     text = document_text(made.document, form_of(form, output))
     if output is not None or not as_json:
         write_text(text, output)

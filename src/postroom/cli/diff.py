@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from postroom.cli.command import postroom_command, settings_from
-from postroom.cli.output import print_json
+from postroom.cli.output import print_json, progress
 
 
 @postroom_command(example="postroom diff demo/catalog demo/catalog")
@@ -23,7 +23,8 @@ def command(old: str, new: str, as_json: bool) -> int:
     from postroom.documents.sources import read_source
 
     settings = settings_from()
-    found = differences(read_source(old, settings), read_source(new, settings))
+    with progress(f"Comparing {old} with {new}"):
+        found = differences(read_source(old, settings), read_source(new, settings))
     if as_json:
         print_json(msgspec.to_builtins(found))
     else:

@@ -6,6 +6,7 @@ import click
 
 from postroom.cli.command import postroom_command, settings_from
 from postroom.cli.documents import check_dialect, document_text, report_losses, write_text
+from postroom.cli.output import progress
 
 
 @postroom_command(example="postroom dump --from demo/catalog --format yaml -o catalog.yaml")
@@ -18,6 +19,7 @@ def command(source: str, dialect: str, form: str, output: str | None) -> None:
     from postroom.documents.converting import convert
 
     check_dialect(dialect)
-    made = convert([source], dialect, settings_from())
+    with progress(f"Reading {source}"):
+        made = convert([source], dialect, settings_from())
     write_text(document_text(made.document, form), output)
     report_losses(made.losses, dialect)

@@ -19,7 +19,8 @@ def command(sources: tuple[str, ...], target: str, as_json: bool) -> None:
 
     settings = settings_from()
     # All sources are read before anything is written: a broken one leaves the target as it was.
-    documents = [read_source(source, settings) for source in sources]
+    with progress(f"Reading {', '.join(sources)}"):
+        documents = [read_source(source, settings) for source in sources]
     for source, document in zip(sources, documents, strict=True):
         with progress(f"Loading {source}"):
             write_target(document, target, settings)

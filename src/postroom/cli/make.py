@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from postroom.cli.command import postroom_command, settings_from
-from postroom.cli.output import print_json
+from postroom.cli.output import print_json, progress
 from postroom.errors import BadFlag, DocumentBroken, FileMissing
 
 
@@ -45,7 +45,8 @@ def command(
     from postroom.messages.explaining import explain_reason
     from postroom.protocols.records import render_record
 
-    template = open_catalog(catalog, settings=settings_from()).message(message)
+    with progress(f"Reading {catalog}"):
+        template = open_catalog(catalog, settings=settings_from()).message(message)
     variables = dict(_assignment(text) for text in assignments)
     payload = _payload(data)
     rng = random.Random(seed)  # noqa: S311 - sample data, no secrets

@@ -9,7 +9,7 @@ from itertools import chain
 import click
 
 from postroom.cli.command import postroom_command, setting, settings_from
-from postroom.cli.output import print_json, print_table
+from postroom.cli.output import print_json, print_table, progress
 
 _MOST_BYTES = 2**20
 
@@ -32,7 +32,8 @@ def command(
     from postroom.messages.lines import match_lines
 
     settings = settings_from(nulls=nulls)
-    opened = open_catalog(catalog, settings=settings)
+    with progress(f"Reading {catalog}"):
+        opened = open_catalog(catalog, settings=settings)
     chosen = opened.for_endpoint(endpoint) if endpoint else opened
     counts: dict[tuple[str, str], int] = {}
     for lines in lines_of(source):

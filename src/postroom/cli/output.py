@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, Literal
@@ -88,5 +89,24 @@ def progress(text: str, quiet: bool = False) -> Iterator[None]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(text, total=None)
+        task = bar.add_task(text, total=None)
+        with _telling(lambda said: bar.update(task, description=said)):
+            yield
+
+
+@contextmanager
+def _telling(show: Callable[[str], None]) -> Iterator[None]:
+    """Show what long work says about how far it is: it logs that to `postroom.progress`."""
+    logger = logging.getLogger("postroom.progress")
+    before = logger.level, logger.propagate
+    handler = logging.Handler()
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]  # one line, no class
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
         yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
