@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from postroom.catalog import Catalog
 from postroom.messages.bundles import bundle_of, surely_timestamps
+from postroom.messages.lines import match_lines
 from postroom.messages.making import AUTO
 from postroom.messages.outcome import Match, Sorted
 from postroom.messages.plans import surely_timestamp
@@ -61,6 +62,24 @@ CATALOG = Catalog({"messagegroups": {"g": {"messages": MESSAGES}}})
 # Without the definition that takes events of any type, each type means one definition.
 PLAIN = Catalog(
     {"messagegroups": {"g": {"messages": {n: m for n, m in MESSAGES.items() if n not in ("base", "derived")}}}}
+)
+# Beside a definition of other messages on the same channel, which events of unknown types only pass by.
+BESIDE = Catalog(
+    {
+        "messagegroups": {
+            "g": {
+                "messages": {
+                    **{name: MESSAGES[name] for name in ("plain", "kafka", "anywhere", "placed", "free")},
+                    "bare": {
+                        "protocol": "KAFKA",
+                        "protocoloptions": {"topic": {"value": "t.{plant}"}},
+                        "dataschemaformat": "JsonSchema/draft-07",
+                        "dataschema": READING,
+                    },
+                }
+            }
+        }
+    }
 )
 DERIVED = Catalog({"messagegroups": {"g": {"messages": {n: MESSAGES[n] for n in ("base", "derived")}}}})
 
@@ -128,7 +147,7 @@ def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
 
 
 def agreed(*lines: bytes) -> None:
-    for catalog in (CATALOG, PLAIN, DERIVED):
+    for catalog in (CATALOG, PLAIN, BESIDE, DERIVED):
         for row, result in bundled(catalog, list(lines)).items():
             assert [comparable(result)] == [comparable(exact) for exact in catalog.engine.sort_exactly(lines[row])]
     for line in lines:
@@ -136,10 +155,11 @@ def agreed(*lines: bytes) -> None:
 
 
 def agreed_alone(line: bytes) -> None:
-    for catalog in (CATALOG, PLAIN, DERIVED):
+    for catalog in (CATALOG, PLAIN, BESIDE, DERIVED):
         exact = catalog.engine.sort_exactly(line)
         assert [comparable(result) for result in catalog.engine.sort_line(line)] == [comparable(r) for r in exact]
         assert catalog.engine.match_line(line) == [result.match for result in exact]
+        assert match_lines(catalog.engine, [line]) == [[result.match for result in exact]]
 
 
 @settings(deadline=None)  # the first events of a type compile its schema

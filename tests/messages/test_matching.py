@@ -1,5 +1,6 @@
 """The matching rules of DESIGN, one table each."""
 
+import json
 from typing import Any
 
 import pytest
@@ -228,6 +229,57 @@ def test_without_an_envelope_the_channel_addresses() -> None:
     assert catalog.match(record("store/4/desk/2", "sale")).variables == {"store": "4", "desk": "2"}
     assert outcome(catalog, record("store/4/desk/2", "return")) == ("invalid", "sale", ["constant_mismatch"])
     assert outcome(catalog, record("warehouse/1", "sale"))[0] == "unmatched"
+
+
+PAYMENT = {
+    "protocol": "KAFKA",
+    "protocoloptions": {"topic": "t"},
+    "dataschemaformat": "JsonSchema/draft-07",
+    "dataschema": {"type": "object", "required": ["cents"]},
+}
+HEADED = {**PAYMENT, "protocoloptions": {"topic": "t", "headers": [{"name": "kind", "value": "p", "required": True}]}}
+POSITION = message({"type": {"value": "position"}})
+PLACED = message({"type": {"value": "position"}, "source": {"value": "/boats"}})
+ANY_EVENT = {**message({"subject": {"required": True}}), "dataschemaformat": "JsonSchema/draft-07", "dataschema": False}
+INVALID_ANY = ("invalid", "any", ["payload_false_schema"])
+LIKE_POSITION = ("unmatched", None, ["constant_mismatch", "payload_required"])
+UNKNOWN = ("unmatched", None, ["no_definition", "payload_required"])
+
+
+@pytest.mark.parametrize("mode", ["binary", "structured"])
+@pytest.mark.parametrize(
+    ("definitions", "event", "data", "expected"),
+    [
+        ({"payment": PAYMENT}, {"type": "parcel"}, "{}", UNKNOWN),
+        ({"payment": PAYMENT, "position": POSITION}, {"type": "parcel"}, "{}", UNKNOWN),
+        ({"payment": PAYMENT}, {"type": "parcel"}, '{"cents": 5}', ("landed", "payment", [])),
+        ({"payment": HEADED}, {"type": "parcel"}, "{}", ("unmatched", None, ["no_definition"])),
+        ({"payment": PAYMENT, "position": POSITION}, {"type": "positron"}, "{}", LIKE_POSITION),
+        # A type that is known means its own definition, never the other one, whatever the payload is.
+        ({"payment": PAYMENT, "position": POSITION}, {}, "{}", ("landed", "position", [])),
+        ({"payment": PAYMENT, "position": PLACED}, {}, "{}", ("invalid", "position", ["constant_mismatch"])),
+        ({"payment": PAYMENT, "any": ANY_EVENT}, {"type": "parcel", "subject": "s"}, "{}", INVALID_ANY),
+    ],
+)  # fmt: skip
+def test_an_event_is_never_invalid_by_a_definition_without_an_envelope(
+    definitions: dict[str, Any], event: dict[str, Any], data: str, expected: Any, mode: str
+) -> None:
+    catalog = open_with({"g": {"messages": definitions}})
+    record = {**kafka(**event), "payload": data}
+    if mode == "structured":
+        content = {**EVENT, **event, "data": json.loads(data)}
+        headers = {"content-type": "application/cloudevents+json"}
+        record = {**record, "metadata": {"topic": "t", "headers": headers}, "payload": json.dumps(content)}
+    found = outcome(catalog, record)
+    assert found == expected
+    if found[0] == "unmatched":
+        assert catalog.match(record).reasons[0].found == event["type"]
+
+
+def test_a_message_without_an_envelope_is_still_invalid_by_its_channel() -> None:
+    catalog = open_with({"g": {"messages": {"payment": PAYMENT}}})
+    record = {"protocol": "KAFKA", "metadata": {"topic": "t"}, "payload": "{}"}
+    assert outcome(catalog, record) == ("invalid", "payment", ["payload_required"])
 
 
 def test_the_protocol_literal_none_takes_any() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -130,7 +130,10 @@ class Engine:
         if not fits:
             return self._not_fitting(message)
         candidates = tuple(fit.definition.xid for fit in fits)
-        judged = [self._judge(fit, message, candidates) for fit in fits]
+        everything = [self._judge(fit, message, candidates) for fit in fits]
+        judged = [result for result in everything if not _passes_by(result, message)]
+        if not judged:
+            return self._sort_event(message, everything)
         if len(judged) == 1:
             return judged[0]
         valid = [result for result in judged if result.match.outcome == "landed"]
@@ -140,6 +143,13 @@ class Engine:
             Reason(xid, "", "fits_as_well", "one definition", f"{len(fits)} definitions") for xid in candidates
         )
         return Sorted(Match("ambiguous", candidates=candidates, reasons=reasons[:MOST_REASONS]))
+
+    def _sort_event(self, message: Message, passed: list[Sorted]) -> Sorted:
+        """Sort an event by definitions of events alone; those that it passed by are near misses at most."""
+        fits = self.index.fits(message, of_events=True)
+        if fits:
+            return self.sort_fitting(message, fits)
+        return self._not_fitting(message, [result.match.reasons[0] for result in passed])
 
     def schema(self, definition: Definition) -> PayloadSchema | None:
         """The parsed payload schema, made once; None when there is none or it cannot be had."""
@@ -185,10 +195,10 @@ class Engine:
             log.warning("%s: payloads are not checked: %s", definition.xid, error)
             return None
 
-    def _not_fitting(self, message: Message) -> Sorted:
+    def _not_fitting(self, message: Message, more: Sequence[Reason] = ()) -> Sorted:
         addressed = self.index.addressed(message)
         if not addressed:
-            misses = self.index.near_misses(message) or [_nothing_known(message)]
+            misses = [*(self.index.near_misses(message) or [_nothing_known(message)]), *more]
             return Sorted(Match("unmatched", reasons=tuple(misses[:MOST_REASONS])))
         reasons = [reason for _, found in addressed for reason in found]
         closest = addressed[0][0]
@@ -236,6 +246,12 @@ class Engine:
             return self._filler(definition, schema)(value), []
         except ColumnMismatch as error:
             return None, [Violation(error.at, "column_mismatch", error.expected, error.found)]
+
+
+def _passes_by(result: Sorted, message: Message) -> bool:
+    """Whether an event only happens to be where a definition without an envelope expects other messages."""
+    is_event = message.attributes is not None
+    return is_event and result.match.outcome == "invalid" and not (result.definition and result.definition.envelope)
 
 
 def match_of(definition: Definition, variables: dict[str, str]) -> Match:

@@ -156,13 +156,11 @@ class Filter:
         """Whether the message means this definition, fitting or not (DESIGN: "addresses")."""
         if not self.agrees_on_protocol(message):
             return False
-        if message.attributes is not None and self.envelope:
+        if message.attributes is not None:  # an event means what its type says, wherever it is
             return self.type is not None and self.type == message.attributes.get("type")
         bound: dict[str, str] = {}
-        return (
-            bool(self.channel)
-            and ((not self.envelope and not self._is_foreign) or message.attributes is None)
-            and all(c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel)
+        return bool(self.channel) and all(
+            c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel
         )
 
 

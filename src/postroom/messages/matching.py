@@ -57,10 +57,15 @@ class Index:
         found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
         return [c for c in found if not any(_always_wins(other, c) for other in found)]
 
-    def fits(self, message: Message) -> list[Fit]:
-        """Every definition the message fits, after those that give way to a closer one are left out."""
+    def fits(self, message: Message, *, of_events: bool = False) -> list[Fit]:
+        """Every definition the message fits, after those that give way to a closer one are left out.
+
+        With `of_events`, definitions that have no envelope are not considered.
+        """
         found: list[tuple[Filter, dict[str, str]]] = []
         candidates = [c for c in self.candidates(message) if c.agrees_on_protocol(message)]
+        if of_events:
+            candidates = [c for c in candidates if c.envelope]
         shadowed = _bases_of_meant(candidates) if len(candidates) > 1 else frozenset()
         for candidate in candidates:
             if candidate.type is not None or candidate.definition.xid not in shadowed:
