@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SEVERITIES = ("error", "warning", "info")
 SHOWN_OF_A_KIND = 5
+# What a catalog of a stranger says must not move the cursor.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 
 @postroom_command(example="postroom lint demo/catalog")
@@ -51,7 +53,7 @@ def command(sources: tuple[str, ...], as_json: bool, as_sarif: bool, strict: boo
         print_json(findings)
     elif findings or not unreadable:
         for line in _lines(findings):
-            click.echo(line)
+            click.echo(line.translate(_CONTROLS))
     bad = ("error", "warning") if strict else ("error",)
     return unreadable or int(any(finding.severity in bad for finding in findings))
 

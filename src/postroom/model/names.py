@@ -7,6 +7,7 @@ import re
 ATTRIBUTE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 MAP_KEY = re.compile(r"[a-z0-9][a-z0-9:_.\-]{0,62}\Z")
 ENTITY_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-~:@]{0,127}\Z")
+ENTITY_ID_RULE = "1 to 128 letters, digits and - . _ ~ : @, the first a letter, a digit or _"
 VERBATIM_KEY = re.compile(r"[^\x00-\x1f\x7f]{1,256}\Z")
 
 # `verbatim` is our own character set (model.md lets a server add some): AMQP and Kafka names

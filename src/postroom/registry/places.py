@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from postroom.model.names import is_entity_id
+from postroom.model.names import ENTITY_ID_RULE, is_entity_id
 from postroom.model.types import GroupType, Model, ResourceType
 from postroom.registry.problems import RegistryProblem
 
@@ -119,6 +119,6 @@ def check_id(entity_id: object, subject: str) -> str:
             "malformed_id",
             subject,
             id=entity_id,
-            error_detail="1 to 128 letters, digits and - . _ ~ : @, the first a letter, a digit or _",
+            error_detail=ENTITY_ID_RULE,
         )
     return entity_id

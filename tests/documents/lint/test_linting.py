@@ -10,10 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from postroom.cli.main import execute
+from postroom.documents.dialects.converting import write_tree
+from postroom.documents.dialects.table import DIALECTS
 from postroom.documents.lint.linting import lint_source, lint_tree
 from postroom.documents.lint.table import RULES
 from postroom.documents.reading import document_files
+from postroom.documents.sources import read_source
+from postroom.documents.targets import write_target
 from postroom.errors import DocumentRefused, FileMissing
+from postroom.model.names import is_entity_id
+from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from tests.documents.lint.catalogs import CLEAN, SCHEMA, merged, spoilt, with_attribute
 
@@ -231,3 +238,48 @@ QUIRKS = [
 @pytest.mark.parametrize(("name", "code"), QUIRKS)
 def test_what_real_catalogs_get_wrong_is_found(shared: Path, name: str, code: str) -> None:
     assert code in {finding.code for finding in lint_source(str(shared / "catalogs" / name), Settings())}
+
+
+EVENT = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "moved"}}}
+JSON_SCHEMA = {"format": "JsonSchema/draft-07", "schema": {}}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", ["../../evil", "..", "a\0b", "\x1b[2J"])
+def test_ids_that_load_refuses_are_errors_at_their_places(dialect: str, name: str, tmp_path: Path) -> None:
+    trees: list[Any] = [
+        {"messagegroups": {name: {"messages": {"moved": EVENT}}}},
+        {"messagegroups": {"fleet": {"messages": {name: EVENT}}}},
+        {"schemagroups": {"fleet": {"schemas": {name: JSON_SCHEMA}}}},
+    ]
+    file = tmp_path / "catalog.json"
+    for tree in trees[: 2 if dialect == "catalog" else 3]:
+        document = write_tree(tree, dialect).document
+        file.write_text(json.dumps(document))
+        found = [finding for finding in lint_source(str(file), Settings()) if finding.code == "id_malformed"]
+        assert [name in steps(document, finding.pointer) for finding in found] == [True]
+        with pytest.raises(RegistryProblem, match="malformed_id|id"):
+            write_target(read_source(str(file), Settings()), f"sqlite:///{tmp_path}/registry.db", Settings())
+
+
+def steps(document: Any, place: str) -> list[str]:
+    """The steps of a pointer, each of which is a member that is there."""
+    made = [step.replace("~1", "/").replace("~0", "~") for step in place.split("/")[1:]]
+    for step in made:
+        document = document[step]
+    return made
+
+
+@given(st.text(max_size=5) | st.text("a.-_~:@", max_size=130))
+def test_an_id_is_an_error_exactly_where_a_registry_refuses_it(name: str) -> None:
+    codes = [finding.code for finding in lint_tree({"messagegroups": {name: {"messages": {}}}})]
+    assert ("id_malformed" in codes) is not is_entity_id(name)
+
+
+def test_findings_do_not_speak_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "catalog.json"
+    file.write_text(json.dumps({"messagegroups": {"\x1b[2Jgone\0": {}}}))
+    assert execute(["lint", str(file)]) == 1
+    shown = capsys.readouterr().out
+    assert "/messagegroups/\\x1b[2Jgone\\x00" in shown
+    assert "\x1b" not in shown

@@ -10,7 +10,9 @@ from typing import Any
 from postroom.documents.lint.findings import Remark
 from postroom.documents.lint.members import section
 from postroom.documents.lint.subjects import Document
+from postroom.messages.constraints import shorten
 from postroom.messages.tree import Tree, members
+from postroom.model.names import ENTITY_ID_RULE, is_entity_id
 from postroom.model.pointers import pointer
 from postroom.model.shipped import load_model
 from postroom.model.types import Model
@@ -104,6 +106,22 @@ def id_other_than_key(document: Document) -> Iterator[Remark]:
         if isinstance(stated, str) and stated != steps[-1]:
             sentence = f"{name} is {stated!r}, and it stands under {steps[-1]!r}."
             yield Remark(pointer((*steps, name)), sentence, "Make both the same.")
+
+
+def id_malformed(document: Document) -> Iterator[Remark]:
+    """Ids are made of a few characters, so that they can stand in URLs and name tables."""
+    for steps, entity in entities(document):
+        yield from _malformed(steps[-1], steps)
+        if len(steps) == 4:
+            yield from _malformed(entity.get("versionid", "1"), (*steps, "versionid"))
+            for name in section(entity, "versions"):
+                yield from _malformed(name, (*steps, "versions", name))
+
+
+def _malformed(entity_id: Any, steps: tuple[str, ...]) -> Iterator[Remark]:
+    if isinstance(entity_id, str) and not is_entity_id(entity_id):
+        sentence = f"{shorten(entity_id)!r} is no id, and a registry refuses it."
+        yield Remark(pointer(steps), sentence, f"An id is {ENTITY_ID_RULE}.")
 
 
 def ids_collide(document: Document) -> Iterator[Remark]:

@@ -45,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     # The document
     _rule("not_an_object", "error", "MSG-001 MSG-002 MSG-003 MSG-023", "document", document_rules.not_an_object),
     _rule("id_mismatch", "error", "MSG-003", "document", document_rules.id_other_than_key),
+    _rule("id_malformed", "error", "MSG-003", "document", document_rules.id_malformed),
     _rule("ids_collide", "error", "MSG-003", "document", document_rules.ids_collide),
     _rule("member_misspelt", "warning", "MSG-021 EP-013", "document", document_rules.member_misspelt),
     _rule("default_version_misplaced", "info", "", "document", document_rules.default_version_misplaced),
