@@ -1,10 +1,11 @@
 """Shell sessions in Markdown: find them, run them, compare what they show with what really comes out.
 
-A session is a fence marked `console`: lines that begin with `$ ` are typed (`> ` continues them), the lines below are
-the expected output. `…` matches anything within its line; alone on a line it matches any number of lines. The
-sessions of a page run in order in one shell and one folder, which has a copy of `demo/`. A fence with `title="name"`
-is written to that file first. A command that ends with `&` stays in the background until the page ends; the next one
-runs as soon as its expected output is there. Port 8080 stands for a port that is free.
+A session is a fence marked `console`: lines that begin with `$ ` are typed, with those that follow while a quote is
+open or a line ends with a backslash, so that whole commands can be copied; the lines below are the expected output.
+`…` matches anything within its line; alone on a line it matches any number of lines. The sessions of a page run in
+order in one shell and one folder, which has a copy of `demo/`. A fence with `title="name"` is written to that file
+first. A command that ends with `&` stays in the background until the page ends; the next one runs as soon as its
+expected output is there. Port 8080 stands for a port that is free.
 
 What a reader need not see is said in a comment right before a fence:
 
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -124,13 +126,22 @@ def _steps(body: str, last_exit_code: int) -> Iterator[Step]:
             blocks.append(([line[2:]], []))
         elif not blocks:
             raise ValueError(f"a session begins with a command, not with {line!r}")
-        elif line.startswith("> ") and not blocks[-1][1]:
-            blocks[-1][0].append(line[2:])
+        elif not blocks[-1][1] and _goes_on(blocks[-1][0]):
+            blocks[-1][0].append(line)
         else:
             blocks[-1][1].append(line)
     for number, (command, output) in enumerate(blocks, 1):
         code = last_exit_code if number == len(blocks) else 0
         yield Step("\n".join(command), "\n".join(output), code)
+
+
+def _goes_on(command: list[str]) -> bool:
+    """Whether a shell would wait for more of a command."""
+    try:
+        shlex.split("\n".join(command) + "\n" * (not command[-1].endswith("\\")))
+    except ValueError:
+        return True
+    return False
 
 
 def fits(expected: str, output: str) -> bool:

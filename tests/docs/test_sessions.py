@@ -47,6 +47,11 @@ def test_shell_examples_are_sessions(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", all_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_can_be_copied_as_they_stand(page: Path) -> None:
+    assert not re.search(r"^ *\$ .*\n *> ", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", all_pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_sessions_that_are_not_run_say_why(page: Path) -> None:
     for directive in re.findall(r"<!-- test: (skip.*?) -->", page.read_text()):
         assert re.fullmatch(r"skip, \S.+", directive)
@@ -103,11 +108,9 @@ $ pwd; echo $NAME
 Ada
 $ (echo up; sleep 60) &
 up
-$ cat <<'END' |
-> two
-> lines
-> END
-> tr a-z A-Z
+$ echo 'two
+lines' | \\
+  tr a-z A-Z
 TWO
 LINES
 $ (exit 3)
