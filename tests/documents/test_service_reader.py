@@ -19,6 +19,7 @@ import pytest
 from postroom.catalog import Catalog
 from postroom.cli.main import execute
 from postroom.documents import service_reader
+from postroom.documents.dumping import read_whole
 from postroom.documents.service_client import open_client
 from postroom.documents.service_reader import ServiceReader
 from postroom.documents.sources import read_source
@@ -99,6 +100,18 @@ def test_dump_has_all_that_a_service_has_which_does_not_inline(
 ) -> None:
     assert execute(["dump", "--from", sites[site], "-o", str(tmp_path / "dump.json")]) == 0
     assert json.loads((tmp_path / "dump.json").read_text()) == json.loads(Path(dump).read_text())
+
+
+def test_a_service_of_another_dialect_is_dumped_too(sites: dict[str, str], tmp_path: Path) -> None:
+    assert execute(["dump", "--from", f"{sites['inlining']}/v0.5", "-o", str(tmp_path / "dump.json")]) == 0
+    assert len(json.loads((tmp_path / "dump.json").read_text())["messagegroups"]) == 5
+
+
+def test_a_service_that_does_not_give_its_model_is_dumped_without(caplog: pytest.LogCaptureFixture) -> None:
+    root = {"specversion": "1.0-rc4", "messagegroupscount": 1, "messagegroupsurl": "m", "messagegroups": {"ovens": {}}}
+    with service({"/": root}) as url:
+        assert read_whole(url, SETTINGS) == {"specversion": "1.0-rc4", "messagegroups": {"ovens": {}}}
+    assert "does not give its model" in caplog.text
 
 
 @pytest.mark.parametrize("site", SITES)

@@ -29,6 +29,7 @@ from postroom.model.types import ResourceType
 from postroom.registry.content import names, proxy_name, shown
 from postroom.registry.entities import Document
 
+log = logging.getLogger(__name__)
 PROGRESS = logging.getLogger("postroom.progress")
 """How far a long reading is; commands show it while they wait."""
 
@@ -65,7 +66,8 @@ class ServiceReader:
         root = self._inlined_root("*,modelsource" if modelsource else "*")
         tree = as_document(root if not lacking(root) else self._exported(root) or self._followed(root))
         kept = {name: value for name, value in tree.items() if name not in _CONFIGURATION}
-        return kept | {"modelsource": tree.get("modelsource") or self._modelsource()} if modelsource else kept
+        source = (tree.get("modelsource") or self._modelsource()) if modelsource and "specversion" in tree else None
+        return {**kept, "modelsource": source} if source else kept
 
     def registry(self) -> Tree:
         """The registry itself, with nothing inlined."""
@@ -191,10 +193,13 @@ class ServiceReader:
         return {**group, **{name: dict(self.resources(group, xid, kind)) for name, kind in resources.items()}}
 
     def _modelsource(self) -> Any:
-        """The model as it was written; where that is not to be had, the full one, which means the same."""
-        reply = self.ask("/modelsource")
-        found = self.client.json(reply, "/modelsource") if reply.is_fine else self.model()
-        return _object(found, self.name)
+        """The model as it was written; where that is not to be had, the full one, which means the same; else None."""
+        for path in ("/modelsource", "/model"):
+            reply = self.ask(path)
+            if reply.is_fine:
+                return self.object_in(reply, path)
+        log.warning("%s does not give its model; groups of types of its own cannot be loaded elsewhere.", self.name)
+        return None
 
     def _pages(self, holder: Tree, xid: str, inline: bool) -> Tree:
         found: Tree = {}
