@@ -15,10 +15,10 @@ from postroom.messages.bundles import bundle_of, joined
 from postroom.messages.piling import RecordColumns
 from postroom.messages.readers import LineReader
 from postroom.settings import Settings
-from tests.messages.test_express import PLAIN, agreed, attributes, data, without_nulls
+from tests.messages.test_express import BESIDE, PLAIN, agreed, attributes, data, without_nulls
 
 STRUCTURED = "application/cloudevents+json"
-kinds = st.sampled_from(["plain", "placed", "kafka", "free", "timed"])
+kinds = st.sampled_from(["plain", "placed", "kafka", "free", "timed", "unknown"])
 others = st.sampled_from(
     [{}, {}, {}, {"traceparent": "00-1"}, {"ce_data": "x"}, {"CE_subject": "m7"}, {"ce_more": "x"}, {"other": 7},
      {"Content-Type": "text/xml"}, {"ce_datacontenttype": "text/xml"}, {"content-type": ""}, {"ce_subject": None}]
@@ -56,30 +56,38 @@ def test_records_read_together(lines: list[bytes], times: int) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.tuples(attributes, data, st.sampled_from([STRUCTURED, "application/json", ""])), min_size=1, max_size=5)
+    st.lists(
+        st.tuples(attributes, data, st.sampled_from([STRUCTURED, "application/json", ""])), min_size=1, max_size=5
+    ),
+    st.sampled_from([PLAIN, BESIDE]),
 )
-def test_columns_and_lines_agree(events: list[tuple[dict[str, Any], Any, str]]) -> None:
+def test_columns_and_lines_agree(events: list[tuple[dict[str, Any], Any, str]], catalog: Catalog) -> None:
     """What is handed over by column, as Kafka's connector gives it, lands as the same records do as lines."""
+    engine = catalog.engine
     lines, rows = [], []
     for event, value, stated in events:
         texts = {name: found for name, found in event.items() if isinstance(found, str) and name != "datacontenttype"}
         body = json.dumps({**event, "data": value} if stated == STRUCTURED else value)
         headers = {f"ce_{name}": found for name, found in texts.items()} | ({"content-type": stated} if stated else {})
-        lines.append(json.dumps({"protocol": "KAFKA", "metadata": {"headers": headers}, "payload": body}).encode())
+        lines.append(
+            json.dumps(
+                {"protocol": "KAFKA", "metadata": {"topic": "t.oslo", "headers": headers}, "payload": body}
+            ).encode()
+        )
         rows.append((texts, stated, body.encode()))
-    names = dict.fromkeys(name for texts, _, _ in rows for name in texts if PLAIN.engine.express.knows([name]))
-    odd = frozenset(row for row, (texts, _, _) in enumerate(rows) if not PLAIN.engine.express.knows(texts))
+    names = dict.fromkeys(name for texts, _, _ in rows for name in texts if engine.express.knows([name]))
+    odd = frozenset(row for row, (texts, _, _) in enumerate(rows) if not engine.express.knows(texts))
     columns = {name: [texts.get(name) for texts, _, _ in rows] for name in names}
     metadata = [json.loads(line)["metadata"] for line in lines]
     given_columns = RecordColumns(
         columns, [stated for _, stated, _ in rows], [body for _, _, body in rows], metadata.__getitem__, odd
     )
-    piles, left = PLAIN.engine.piles_of_columns("KAFKA", given_columns)
+    piles, left = engine.piles_of_columns("KAFKA", given_columns)
     for pile in piles:
         bundle, others = bundle_of(pile)
         left += others
         for place, row in enumerate(bundle.rows):
-            exact = PLAIN.engine.sort_exactly(lines[row])[0]
+            exact = engine.sort_exactly(lines[row])[0]
             found = {name: column[place] for name, column in bundle.attributes.items()}
             assert (exact.match.outcome, exact.match.message) == ("landed", bundle.definition.xid)
             assert without_nulls(found | bundle.extensions.get(place, {})) == exact.attributes
