@@ -1,16 +1,23 @@
 from __future__ import annotations
 
 import shutil
+import socket
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
+from postroom.cli.main import execute
 from postroom.errors import BadFlag
 from postroom.pipeline.commit import commit_batch
+from postroom.pipeline.conditions import rows_where
 from postroom.pipeline.lake import Lake
-from postroom.pipeline.query import run_query
+from postroom.pipeline.letters import letter_files, summarise_letters
+from postroom.pipeline.query import add_table, open_duckdb, run_query
 
 
 def test_tables_are_called_group_and_message(sorted_lake: Lake) -> None:
@@ -82,3 +89,184 @@ def test_who_asks_for_all_tables_sees_all(sorted_lake: Lake) -> None:
     assert ("fleet", "vehicle.position") in answer.rows
     assert ("main", "ledger") in answer.rows
     assert len(answer.rows) == 5
+
+
+@pytest.mark.parametrize("sql", ["SHOW ALL TABLES", "FROM (SHOW ALL TABLES)", "PRAGMA show_tables_expanded"])
+def test_show_all_tables_shows_all(sorted_lake: Lake, sql: str) -> None:
+    answer = run_query(sorted_lake, sql)
+    shown = {row[answer.columns.index("name")] for row in answer.rows}
+    assert shown == {"vehicle.position", "vehicle.alarm", "order.placed", "dead_letters", "ledger"}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM fleet.vehicle.position",
+        "SELECT count(*) FROM Fleet.Vehicle.Position WHERE data.speed > 1",
+        "SELECT * FROM endpoints.fleet.vehicle.position",
+    ],
+)
+def test_a_name_without_quotes_is_shown_with_them(sorted_lake: Lake, sql: str) -> None:
+    with pytest.raises(BadFlag) as error:
+        run_query(sorted_lake, sql)
+    assert 'Put the two names in quotes: "fleet"."vehicle.position".' in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("group", ["main", "a.b", "it's", 'say "x"', "Fleet"])
+def test_a_group_may_be_called_as_it_likes(sorted_lake: Lake, group: str) -> None:
+    sorted_lake.path("shop").rename(sorted_lake.path(group))
+    quoted = group.replace('"', '""')
+    assert run_query(sorted_lake, f'SELECT count(*) FROM "{quoted}"."order.placed"').rows == [(6,)]  # noqa: S608
+
+
+STRANGE_VALUES = [
+    "SELECT * FROM test_all_types()",
+    "SELECT DATE '5000000-01-01', TIMESTAMP 'infinity', TIMESTAMP_NS '2020-01-01 00:00:00.123456789'",
+    "SELECT MAP {[1]: 2} AS a, MAP {DATE '2020-01-01': 1} AS a, 7 AS a; -- and no more",
+    "SELECT 1::VARIANT, {'a': [TIMESTAMP '290000-01-01']}, INTERVAL 1 MONTH, '10'::BIT, 'nan'::FLOAT, chr(0)",
+]
+
+
+@pytest.mark.parametrize("sql", STRANGE_VALUES)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_every_value_can_be_shown(
+    sorted_lake: Lake, sql: str, form: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["sql", "--lake", str(sorted_lake.root), sql, *form]) == 0
+    assert capsys.readouterr().out
+
+
+def test_what_python_cannot_hold_is_text_and_the_rest_is_not(sorted_lake: Lake) -> None:
+    answer = run_query(sorted_lake, "SELECT DATE '5000000-01-01' AS far, 7 AS near, DATE '2020-01-01' AS near")
+    assert answer.columns == ("far", "near", "near")
+    ((far, seven, day),) = answer.rows
+    assert (far, seven, str(day)) == ("5000000-01-01", 7, "2020-01-01")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """What lies beside the lake: a Delta table, a Parquet file, a text."""
+    folder = tmp_path / "elsewhere"
+    write_deltalake(folder / "table", pa.table({"secret": ["swordfish"]}))
+    shutil.copy(next((folder / "table").glob("*.parquet")), folder / "plain.parquet")
+    (folder / "note.csv").write_text("secret\nswordfish\n")
+    return folder
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        yield server
+
+
+# {0} is a folder beside the lake, {1} a server that must not hear of anybody, {2} the lake itself.
+TRIES = [
+    "FROM delta_list_files('{0}/table')",
+    "FROM delta_scan('{0}/table')",
+    "FROM delta_scan('https://{1}/x')",
+    "FROM delta_scan('s3://{1}/x')",
+    "FROM delta_filter_pushdown_log()",
+    "FROM read_parquet('{0}/plain.parquet')",
+    "FROM read_parquet('http://{1}/x.parquet')",
+    "FROM read_parquet('{2}/../elsewhere/plain.parquet')",
+    "FROM read_parquet('{2}/ledger.parquet')",
+    "FROM read_csv('{0}/note.csv')",
+    "FROM read_csv('https://{1}/x.csv')",
+    "FROM read_json('{0}/note.csv')",
+    "FROM read_text('{0}/note.csv')",
+    "FROM read_blob('{0}/*')",
+    "FROM read_duckdb('{0}/x.db')",
+    "FROM '{0}/note.csv'",
+    'FROM "{0}/plain.parquet"',
+    "FROM 'http://{1}/x.csv'",
+    "FROM glob('{0}/*')",
+    "FROM sniff_csv('{0}/note.csv')",
+    "FROM parquet_metadata('{0}/plain.parquet')",
+    "FROM parquet_schema('{0}/plain.parquet')",
+    "FROM query('FROM read_text(''{0}/note.csv'')')",
+    "FROM query_table('{0}/note.csv')",
+    "FROM query_table(['{0}/note.csv'])",
+    "FROM json_execute_serialized_sql(json_serialize_sql('FROM read_text(''{0}/note.csv'')'))",
+    "FROM iceberg_scan('{0}/table')",
+    "FROM sqlite_scan('{0}/x.db', 't')",
+    "FROM postgres_scan('host=127.0.0.1', 'public', 't')",
+    "FROM duckdb_secrets()",
+    "FROM which_secret('s3://{1}/x', 's3')",
+    "FROM http_get('http://{1}/x')",
+    "FROM elsewhere",
+    "SELECT getenv('HOME')",
+]
+STATEMENTS = [
+    "ATTACH '{0}/x.db'",
+    "ATTACH '{0}/table' AS t (TYPE delta)",
+    "COPY (SELECT 1) TO '{0}/out.csv'",
+    "COPY ledger FROM '{0}/note.csv'",
+    "EXPORT DATABASE '{0}/out'",
+    "IMPORT DATABASE '{0}'",
+    "PRAGMA import_database('{0}')",
+    "INSTALL httpfs",
+    "INSTALL httpfs FROM 'http://{1}'",
+    "LOAD delta",
+    "LOAD '{0}/x.duckdb_extension'",
+    "SET enable_external_access = true",
+    "SET allowed_directories = ['{0}']",
+    "SET lock_configuration = false",
+    "RESET enable_external_access",
+    "PRAGMA enable_profiling = 'json'; SELECT 1",
+    "PRAGMA profiling_output = '{0}/out.json'",
+    "CREATE SECRET s (TYPE s3, KEY_ID 'x')",
+    "CREATE TABLE t AS FROM read_text('{0}/note.csv')",
+    "CALL delta_list_files('{0}/table')",
+    "CHECKPOINT",
+    "USE elsewhere",
+]
+
+
+def refused(run: Callable[[], Any], elsewhere: Path, listener: socket.socket) -> None:
+    """Somebody who tries to leave the lake gets a sentence, sees nothing, changes nothing, and reaches nobody."""
+    before = sorted(elsewhere.rglob("*"))
+    with pytest.raises(BadFlag) as error:
+        run()
+    assert "swordfish" not in str(error.value)
+    assert "\n" not in str(error.value)
+    assert sorted(elsewhere.rglob("*")) == before
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+
+
+def filled(sql: str, elsewhere: Path, listener: socket.socket, lake: Lake) -> str:
+    return sql.format(elsewhere, f"127.0.0.1:{listener.getsockname()[1]}", lake.root)
+
+
+@pytest.mark.parametrize("sql", [*TRIES, *STATEMENTS])
+def test_a_query_cannot_leave_the_lake(sorted_lake: Lake, elsewhere: Path, listener: socket.socket, sql: str) -> None:
+    statement = filled(sql, elsewhere, listener, sorted_lake)
+    refused(lambda: run_query(sorted_lake, statement), elsewhere, listener)
+    if sql in TRIES:
+        refused(lambda: run_query(sorted_lake, f"SELECT 1 WHERE EXISTS ({statement})"), elsewhere, listener)
+
+
+@pytest.mark.parametrize("sql", TRIES)
+def test_a_condition_cannot_leave_the_lake(
+    sorted_lake: Lake, elsewhere: Path, listener: socket.socket, sql: str
+) -> None:
+    where = f"EXISTS ({filled(sql, elsewhere, listener, sorted_lake)})"
+    letters = pa.table({"outcome": ["invalid"]})
+    refused(lambda: summarise_letters(sorted_lake, where=where), elsewhere, listener)
+    refused(lambda: letter_files(sorted_lake, where), elsewhere, listener)
+    refused(lambda: rows_where(letters, where), elsewhere, listener)
+
+
+def test_only_the_columns_and_rows_asked_for_are_read(sorted_lake: Lake) -> None:
+    sql = 'EXPLAIN ANALYZE SELECT ce_id FROM "fleet"."vehicle.position" WHERE data.speed = 3 AND var_vin = \'VIN3\''
+    connection = open_duckdb()
+    add_table(connection, sorted_lake, "fleet/vehicle.position", "vehicle.position", "fleet")
+    ((_, plan),) = connection.execute(sql).fetchall()
+    scan = plan[plan.index("ARROW_SCAN") :]
+    assert "Filters" in scan
+    assert "VIN3" in scan
+    assert "1 row" in scan
+    assert "ce_source" not in scan
+    assert "FILTER" not in plan[: plan.index("ARROW_SCAN")].split("EXPLAIN_ANALYZE")[-1]

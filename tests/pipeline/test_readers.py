@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import duckdb_extension_delta
 import pytest
 from deltalake import DeltaTable
 from msgspec.structs import replace
 
 from postroom.pipeline.commit import commit_batch
-from postroom.pipeline.lake import DEAD_LETTERS, LEDGER, Lake
-from postroom.pipeline.query import open_duckdb
+from postroom.pipeline.lake import DEAD_LETTERS, LEDGER, Lake, open_lake
+from postroom.pipeline.query import run_query
 from tests.absence import absent
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -28,8 +30,17 @@ def by_deltalake(spark: Any, folder: Path) -> Rows:
 
 
 def by_duckdb(spark: Any, folder: Path) -> Rows:
-    rows: Rows = open_duckdb().execute("SELECT * FROM delta_scan(?)", [str(folder)]).to_arrow_table().to_pylist()
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+    (extension,) = Path(duckdb_extension_delta.__path__[0]).glob("extensions/v*/delta.duckdb_extension")
+    connection.load_extension(str(extension))
+    rows: Rows = connection.execute("SELECT * FROM delta_scan(?)", [str(folder)]).to_arrow_table().to_pylist()
     return rows
+
+
+def by_sql(spark: Any, folder: Path) -> Rows:
+    name = str(folder.relative_to(folder.parents[1])).replace("/", '"."')
+    answer = run_query(open_lake(folder.parents[1]), f'FROM "{name}"')
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
 
 
 def by_spark(spark: Any, folder: Path) -> Rows:
@@ -53,7 +64,7 @@ def grown_lake(fleet: Any, lake: Lake, records: Path, tmp_path: Path, request: p
     return lake
 
 
-@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("read", [*READERS, by_sql])
 @pytest.mark.parametrize("grown_lake", [False, True], indirect=True, ids=["plain", "by-date"])
 def test_everybody_reads_the_same_rows(spark: Any, grown_lake: Lake, read: Callable[[Any, Path], Rows]) -> None:
     rows = read(spark, grown_lake.path(POSITION))

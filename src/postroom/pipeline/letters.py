@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
@@ -15,7 +16,10 @@ from postroom.messages.outcome import OUTCOMES, Match, Outcome, Reason
 from postroom.pipeline.conditions import condition_error, enclosed
 from postroom.pipeline.lake import Lake
 from postroom.pipeline.layout import DEAD_LETTERS
-from postroom.pipeline.query import close_doors, fetch, only_select, open_duckdb, scan, text
+from postroom.pipeline.query import add_table, close_doors, fetch, only_select, open_duckdb, text
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 # The first reason is the closest miss: letters are counted under it.
 _SUMMARY = """
@@ -73,7 +77,11 @@ def summarise_letters(lake: Lake, *, outcome: str = "", message: str = "", where
     if message:
         same = f"name = {text(message)}" if "/" in message else f"ends_with(name, {text('/messages/' + message)})"
         conditions.append(f"len(list_filter({_NAMED}, lambda name: {same})) > 0")
-    return [_group(*row) for row in _ask(lake, scan(lake, DEAD_LETTERS), _SUMMARY, conditions, where)]
+
+    def offer(connection: DuckDBPyConnection) -> None:
+        add_table(connection, lake, DEAD_LETTERS, "letters")
+
+    return [_group(*row) for row in _ask(offer, _SUMMARY, conditions, where)]
 
 
 def letter_files(lake: Lake, where: str = "") -> list[LetterFile]:
@@ -86,20 +94,29 @@ def letter_files(lake: Lake, where: str = "") -> list[LetterFile]:
     if not where.strip() or not files:
         return files
     paths = ", ".join(text(str(lake.path(DEAD_LETTERS) / file.path)) for file in files)
-    table = f"read_parquet([{paths}], filename = true, union_by_name = true)"
+
+    def offer(connection: DuckDBPyConnection) -> None:
+        connection.execute(f"SET allowed_paths = [{paths}]")
+        table = f"read_parquet([{paths}], filename = true, union_by_name = true)"
+        connection.execute(f"CREATE VIEW letters AS FROM {table}")
+
     sql = "SELECT filename, count(*) FROM letters WHERE {conditions} GROUP BY 1"
-    chosen = {Path(name).name: count for name, count in _ask(lake, table, sql, ["true"], where)}
+    chosen = {Path(name).name: count for name, count in _ask(offer, sql, ["true"], where)}
     return [msgspec.structs.replace(file, chosen=chosen.get(Path(file.path).name, 0)) for file in files]
 
 
-def _ask(lake: Lake, table: str, sql: str, conditions: list[str], where: str) -> list[tuple[Any, ...]]:
+def _ask(
+    offer: Callable[[DuckDBPyConnection], None], sql: str, conditions: list[str], where: str
+) -> list[tuple[Any, ...]]:
+    """What a query says about the table `letters`, which `offer` makes."""
     connection = open_duckdb()
     import duckdb
 
+    columns: list[str] = []
     try:
-        connection.execute(f"CREATE VIEW letters AS FROM {table}")
+        offer(connection)
         columns = [name for name in connection.table("letters").columns if name != "filename"]
-        close_doors(connection, lake)
+        close_doors(connection)
         query = sql.format(conditions=" AND ".join([*conditions, enclosed(where)] if where.strip() else conditions))
         only_select(connection, query)
         return fetch(connection, query).rows

@@ -1,23 +1,29 @@
-"""SQL over a lake with DuckDB: read-only, and nothing but the lake can be reached."""
+"""SQL over a lake with DuckDB: read-only, and nothing but the lake can be reached.
+
+DuckDB gets the tables as Arrow datasets, to which it pushes columns and filters down. It needs no extension for them
+and no access to files, so the doors to files, networks and extensions stay closed for every statement.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from postroom.errors import BadFlag, ExtraMissing
+from postroom.errors import BadFlag, ExtraMissing, LakeRefused
 from postroom.pipeline.lake import Lake, TablePlace
 from postroom.pipeline.layout import DEAD_LETTERS, LEDGER
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
-
 # Who asks which tables there are means all of them.
-_ABOUT_ALL = ("information_schema", "duckdb_", "pg_catalog")
+_ABOUT_ALL = ("information_schema", "duckdb_", "pg_catalog", "show ", "pragma")
+
+_DATABASE, _MAIN = "memory", "main"
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -35,45 +41,72 @@ def run_query(lake: Lake, sql: str) -> Answer:
     try:
         only_select(connection, sql)
         _make_views(connection, lake, sql)
-        close_doors(connection, lake)
+        close_doors(connection)
         return fetch(connection, sql)
     except duckdb.Error as error:
-        raise BadFlag(_sentence(error), remedy=_hint(error)) from None
+        raise BadFlag(_sentence(error), remedy=_hint(lake, sql, error)) from None
     finally:
         connection.close()
 
 
 def open_duckdb() -> DuckDBPyConnection:
-    """DuckDB with its Delta extension from the installed package; it is never downloaded."""
-    if importlib.util.find_spec("duckdb") is None or importlib.util.find_spec("duckdb_extension_delta") is None:
+    """DuckDB as it comes: it loads no extension, and never downloads one."""
+    if importlib.util.find_spec("duckdb") is None:
         raise ExtraMissing("this needs `pip install 'postroom[spark]'`.", place="duckdb")
     import duckdb
-    import duckdb_extension_delta
 
     connection = duckdb.connect(
         ":memory:", config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     )
-    for folder in duckdb_extension_delta.__path__:
-        for extension in Path(folder).glob(f"extensions/v{duckdb.__version__}/delta.duckdb_extension"):
-            connection.load_extension(str(extension))
-            connection.execute("SET TimeZone = 'UTC'")
-            return connection
-    raise ExtraMissing(
-        f"there is no Delta extension for DuckDB {duckdb.__version__}.",
-        remedy="`pip install 'postroom[spark]'` brings versions that go together.",
-    )
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
 
 
 def fetch(connection: DuckDBPyConnection, sql: str) -> Answer:
-    """Run a query; through Arrow, because DuckDB's own Python values of timestamps need one more library."""
-    table = connection.execute(sql).to_arrow_table()
-    columns = [column.to_pylist(maps_as_pydicts="lossy") for column in table.columns]
-    return Answer(tuple(table.column_names), list(zip(*columns, strict=True)))
+    """Run a query; through Arrow, because DuckDB's own Python values of timestamps need one more library.
+
+    Values that Python has no type for, such as dates beyond the year 9999, are shown as DuckDB writes them.
+    """
+    import duckdb
+
+    names = tuple(column[0] for column in connection.execute(sql).description or ())
+    try:
+        columns = [_values(column) for column in connection.to_arrow_table().columns]
+    except duckdb.NotImplementedException:  # a type that Arrow does not have
+        columns = [None] * len(names)
+    as_text = [values is None for values in columns]
+    if any(as_text):
+        table = _in_texts(connection, sql, as_text)
+        columns = [values if values is not None else table.column(i).to_pylist() for i, values in enumerate(columns)]
+    return Answer(names, list(zip(*(values or [] for values in columns), strict=True)))
 
 
-def scan(lake: Lake, folder: str) -> str:
-    """The SQL that reads a table of the lake."""
-    return f"delta_scan({text(str(lake.path(folder)))})"
+def _values(column: pa.ChunkedArray) -> list[Any] | None:
+    """The values of a column; None where Python has none for them."""
+    if not _has_plain_keys(column.type):
+        return None
+    try:
+        values: list[Any] = column.to_pylist(maps_as_pydicts="lossy")
+    except (ArithmeticError, ValueError, NotImplementedError):
+        return None
+    return values
+
+
+def _has_plain_keys(kind: pa.DataType) -> bool:
+    """Whether all maps in a type have keys that JSON can have as names."""
+    import pyarrow as pa
+
+    if pa.types.is_map(kind) and not (pa.types.is_string(kind.key_type) or pa.types.is_integer(kind.key_type)):
+        return False
+    return all(_has_plain_keys(kind.field(number).type) for number in range(kind.num_fields))
+
+
+def _in_texts(connection: DuckDBPyConnection, sql: str, as_text: list[bool]) -> pa.Table:
+    """The answer again, some columns of it as DuckDB writes their values."""
+    names = [f"c{number}" for number in range(len(as_text))]
+    shown = [f"CAST({name} AS VARCHAR)" if text else name for name, text in zip(names, as_text, strict=True)]
+    connection.execute(f"CREATE TEMP VIEW answer({', '.join(names)}) AS {sql}")
+    return connection.execute(f"SELECT {', '.join(shown)} FROM temp.answer").to_arrow_table()  # noqa: S608
 
 
 def only_select(connection: DuckDBPyConnection, sql: str) -> None:
@@ -84,14 +117,30 @@ def only_select(connection: DuckDBPyConnection, sql: str) -> None:
         raise BadFlag(f"a lake is only read: one SELECT is allowed, and {what}.")
 
 
+def add_table(connection: DuckDBPyConnection, lake: Lake, folder: str, name: str, schema: str = _MAIN) -> None:
+    """Offer a table of the lake; it is read when somebody asks, and then only what they ask for."""
+    import duckdb
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    try:
+        rows = DeltaTable(lake.path(folder)).to_pyarrow_dataset()
+    except DeltaError as error:
+        raise LakeRefused(f"this table cannot be read: {error}", place=str(lake.path(folder))) from None
+    full_schema = f"{_DATABASE}.{quoted(schema)}"
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {full_schema}")
+    connection.execute(f"SET schema = {text(full_schema)}")
+    with suppress(duckdb.CatalogException):  # of two names that differ only by case, the first
+        connection.from_arrow(rows).create_view(name, replace=False)
+    connection.execute(f"SET schema = {text(_MAIN)}")
+
+
 def _make_views(connection: DuckDBPyConnection, lake: Lake, sql: str) -> None:
     for name, folder in (("dead_letters", DEAD_LETTERS), ("ledger", LEDGER)):
         if lake.has(folder):
-            connection.execute(f"CREATE VIEW {name} AS FROM {scan(lake, folder)}")
+            add_table(connection, lake, folder, name)
     for place in _named(lake, sql):
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(place.schema)}")
-        view = f"{quoted(place.schema)}.{quoted(place.name)}"
-        connection.execute(f"CREATE VIEW IF NOT EXISTS {view} AS FROM {scan(lake, place.folder)}")
+        add_table(connection, lake, place.folder, place.name, place.schema)
 
 
 def _named(lake: Lake, sql: str) -> list[TablePlace]:
@@ -125,11 +174,10 @@ def _folder(place: TablePlace) -> str:
     return place.folder.rpartition("/")[2]
 
 
-def close_doors(connection: DuckDBPyConnection, lake: Lake) -> None:
-    """Let nothing but the lake be reached from now on."""
+def close_doors(connection: DuckDBPyConnection) -> None:
+    """Let nothing be reached from now on but the tables that are there."""
     # Names of our own variables must not become tables either.
     connection.execute("SET python_enable_replacements = false")
-    connection.execute(f"SET allowed_directories = [{text(str(lake.root) + '/')}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -148,5 +196,10 @@ def _sentence(error: Exception) -> str:
     return " ".join(str(error).partition("\n\n")[0].partition("\nLINE")[0].split())
 
 
-def _hint(error: Exception) -> str:
+def _hint(lake: Lake, sql: str, error: Exception) -> str:
+    spoken = sql.lower()
+    unquoted = (place for place in sql_places(lake) if f"{place.schema}.{place.name}".lower() in spoken)
+    meant = max(unquoted, key=lambda place: len(place.schema) + len(place.name), default=None)
+    if meant is not None and f"{quoted(meant.schema)}.{quoted(meant.name)}".lower() not in spoken:
+        return f"Put the two names in quotes: {quoted(meant.schema)}.{quoted(meant.name)}."
     return "`postroom tables` lists the tables." if "does not exist" in str(error) else ""
