@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from postroom.messages.definition import Constraint
 from postroom.messages.outcome import Match, Reason
-from postroom.messages.remedies import remedy
+from postroom.messages.remedies import is_member, remedy
 
 # The constraints of definitions, by xid and place.
 Constraints = Mapping[tuple[str, str], Constraint]
@@ -46,6 +46,8 @@ SENTENCES = {
 def explain_reason(reason: Reason) -> str:
     """One reason as a sentence without its end."""
     sentence = SENTENCES.get(reason.code, "{at} must be {expected} but is {found}")
+    if reason.code == "null_not_allowed" and not is_member(reason.at):
+        sentence = "{at} is null; it must be {expected}"
     return sentence.format(at=reason.at or "it", expected=reason.expected, found=reason.found)
 
 

@@ -63,10 +63,18 @@ def remedy(reason: Reason, constraint: Constraint | None = None) -> str:
         return f"Write {name} like {_example(reason.expected)!r}{_crossing(reason)}."
     if reason.code == "constant_mismatch" and reason.at == "/envelopemetadata/type":
         return f"If this definition is meant, set type to {reason.expected!r}."
+    if reason.code == "null_not_allowed" and not is_member(reason.at):
+        return "Write a value, or allow null in the schema."
     known = REMEDIES.get(reason.code)
     if known is None:
         return "Change the value, or the schema." if reason.at.startswith("/data") else ""
     return known.format(name=name, expected=reason.expected, found=reason.found)
+
+
+def is_member(at: str) -> bool:
+    """Whether a place of the payload is a member, which may be left out, and not an item of an array or the whole."""
+    _, *steps = at.split("/")
+    return len(steps) > 1 and not steps[-1].isdecimal()
 
 
 def place_name(at: str, constraint: Constraint | None = None) -> str:
