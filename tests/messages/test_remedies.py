@@ -64,8 +64,14 @@ def test_remedies_name_the_place_and_the_value(reason: Reason, constraint: Const
 
 @pytest.mark.parametrize(
     ("at", "may_be_left_out"),
-    [("/data/speed", True), ("/data/lines/0/sku", True), ("/data/lines/0", False), ("/data/lines/12", False)]
-    + [("/data", False), ("", False)],
+    [
+        ("/data/speed", True),
+        ("/data/lines/0/sku", True),
+        ("/data/lines/0", False),
+        ("/data/lines/12", False),
+        ("/data", False),
+        ("", False),
+    ],
 )
 def test_only_a_member_that_is_null_may_be_left_out(at: str, may_be_left_out: bool) -> None:
     reason = Reason("/m", at, "null_not_allowed", "a string", "null")

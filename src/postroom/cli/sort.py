@@ -66,6 +66,7 @@ def command(
     from postroom.pipeline import sort
     from postroom.pipeline.java import find_java_home
     from postroom.pipeline.lake import create_lake
+    from postroom.pipeline.local_paths import local_path
     from postroom.pipeline.progress import Progress
     from postroom.pipeline.sources import open_source
     from postroom.pipeline.streaming import stop_on_signals
@@ -76,6 +77,8 @@ def command(
     # All again inside sort(): here they say what is wrong before Spark takes seconds to start, or a folder is made.
     opened = open_source(source)
     opened.check(follow=follow)
+    if checkpoint is not None:
+        local_path(checkpoint, "a checkpoint")
     find_java_home()
     create_lake(lake)
     quiet = logging.getLogger("postroom").level >= logging.ERROR

@@ -14,6 +14,7 @@ import msgspec
 from postroom.errors import FileMissing, FolderUnwritable, LakeRefused
 from postroom.messages.definition import CompiledCatalog
 from postroom.pipeline.layout import DEAD_LETTERS, LEDGER
+from postroom.pipeline.local_paths import local_path
 from postroom.pipeline.names import id_of
 
 CATALOGS = "_catalogs"
@@ -97,7 +98,7 @@ class Lake(msgspec.Struct, frozen=True):
 
 def create_lake(folder: Path | str) -> Lake:
     """The lake in a folder, made if it is not there; refuses a folder that holds something else."""
-    lake = Lake(_local(folder))
+    lake = Lake(local_path(folder, "a lake"))
     try:
         lake.root.mkdir(parents=True, exist_ok=True)
         if not lake.catalogs.is_dir() and any(lake.root.iterdir()):
@@ -118,18 +119,12 @@ def create_lake(folder: Path | str) -> Lake:
 
 def open_lake(folder: Path | str) -> Lake:
     """A lake that is there already."""
-    lake = Lake(_local(folder))
+    lake = Lake(local_path(folder, "a lake"))
     if not lake.root.exists():
         raise FileMissing("there is no such folder.", place=str(folder), remedy="`postroom sort` makes a lake.")
     if not lake.catalogs.is_dir():
         raise LakeRefused("this is not a lake.", place=str(folder), remedy="`postroom sort` makes one.")
     return lake
-
-
-def _local(folder: Path | str) -> Path:
-    if "://" in str(folder):
-        raise LakeRefused("a lake must be a folder; other storage is not supported yet.", place=str(folder))
-    return Path(folder).absolute()
 
 
 __all__ = ["DEAD_LETTERS", "LEDGER", "Lake", "TablePlace", "create_lake", "open_lake"]

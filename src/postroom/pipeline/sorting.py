@@ -15,6 +15,7 @@ from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_check
 from postroom.pipeline.lag import Reached
 from postroom.pipeline.lake import create_lake
 from postroom.pipeline.ledger import LedgerEntry
+from postroom.pipeline.local_paths import local_path
 from postroom.pipeline.progress import Watcher
 from postroom.pipeline.sources import Source, frame_of_records, open_source
 from postroom.pipeline.streaming import run_stream
@@ -49,6 +50,7 @@ def sort(
     many seconds, until `stop` is set. A watcher hears of every batch, and from time to time of what is still to do. The
     answer adds up all batches of this call.
     """
+    folder = None if checkpoint is None else local_path(checkpoint, "a checkpoint")
     target = create_lake(lake)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
@@ -56,13 +58,13 @@ def sort(
     made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
     try:
         if not isinstance(records, str | Path):
-            return _sort_frame(made, records, source, checkpoint)
+            return _sort_frame(made, records, source, folder)
         opened = open_source(records)
         opened.check(follow=every is not None)
         made.source = source or opened.name
-        if checkpoint is None and every is None:
+        if folder is None and every is None:
             return _sort_once(spark, made, opened, watcher)
-        folder = Path(checkpoint) if checkpoint is not None else default_checkpoint(target, opened.name)
+        folder = folder or default_checkpoint(target, opened.name)
         named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
         with open_checkpoint(folder, target, opened.name, named) as kept:
             made.run, made.read = kept.run, opened.batch
@@ -88,7 +90,7 @@ def sorter(
     return Sorter(target, catalogs, source=source, nulls=nulls, partition_by_date=partition_by_date, report=report)
 
 
-def _sort_frame(made: Sorter, records: DataFrame, source: str, checkpoint: str | Path | None) -> LedgerEntry:
+def _sort_frame(made: Sorter, records: DataFrame, source: str, checkpoint: Path | None) -> LedgerEntry:
     if checkpoint is not None:
         raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
     if records.isStreaming:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from postroom.errors import LakeRefused, SourceUnknown
 from postroom.pipeline.columns import KAFKA, holds_records, record_columns
 from postroom.pipeline.lag import Lags, Reached
+from postroom.pipeline.local_paths import local_path, scheme_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,17 +47,17 @@ class Source(Protocol):
 
 def open_source(source: str | Path) -> Source:
     """The source of a name: `kafka://…`, a file or a folder."""
-    scheme, separator, _ = str(source).partition("://")
-    if not separator:
+    scheme = scheme_of(source)
+    if scheme in ("", "file"):
         from postroom.pipeline.file_source import FileSource
 
-        return FileSource(Path(source).absolute())
-    if scheme.lower() == "kafka":
+        return FileSource(local_path(source, "a source"))
+    if scheme == "kafka":
         from postroom.pipeline.kafka_source import parse_kafka
 
         return parse_kafka(str(source))
     raise SourceUnknown(
-        f"records cannot be read from {scheme}://.",
+        f"records cannot be read from {scheme}:.",
         place=str(source),
         remedy="Give a file, a folder, or kafka://host:port/topic.",
     )
