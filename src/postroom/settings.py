@@ -119,7 +119,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(description="Hosts that the service's own links may reach; `*` means any. None by default."),
     ] = ()
-    master: Annotated[str, Meta(description="Where Spark runs.")] = "local[*]"
+    master: Annotated[
+        str,
+        Meta(description="Where Spark runs. Empty: as spark-submit or the present session says, otherwise local[*]."),
+    ] = ""
     jars: Annotated[
         str,
         Meta(description="Folder with the Java libraries to read Kafka with. Empty: they are fetched once and kept."),

@@ -60,7 +60,7 @@ def command(
 
     With --follow, changes of the catalog take effect with the next batch.
     """
-    from postroom.pipeline.spark import require_spark, spark_session
+    from postroom.pipeline.spark import inside_spark, require_spark, spark_session
 
     require_spark()
     from postroom.pipeline import sort
@@ -81,10 +81,12 @@ def command(
         local_path(checkpoint, "a checkpoint")
     find_java_home()
     create_lake(lake)
+    # An application that is there has its libraries, or not; nobody can give it more.
+    configuration = {} if inside_spark() else opened.configuration
     quiet = logging.getLogger("postroom").level >= logging.ERROR
     with (
         Progress(quiet=quiet) as progress,
-        spark_session(settings.master, ui=follow, configuration=opened.configuration) as spark,
+        spark_session(settings.master, ui=follow, configuration=configuration) as spark,
         stop_on_signals() as stop,
     ):
         if follow and spark.sparkContext.uiWebUrl and not quiet:

@@ -1,4 +1,6 @@
-"""The Spark session of the pipeline: quiet, on loopback, and started with a Java that works."""
+"""The Spark session of the pipeline: that of the application which runs us, or one of our own: quiet, on loopback, and
+started with a Java that works.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postroom.errors import ExtraMissing, MissingSystem
+from postroom.errors import BadFlag, ExtraMissing, MissingSystem
 from postroom.pipeline.java import find_java_home
 
 if TYPE_CHECKING:
@@ -23,18 +25,23 @@ if TYPE_CHECKING:
 # A task whose Python process dies is tried again; Spark's `local[n]` would give up at once.
 TRIES = 4
 
+MASTER = "local[*]"
+
 LIBRARIES = ("pyspark", "pyarrow", "deltalake")
 LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # A short batch is over before the optimising compiler pays off, and the work is done in Python anyway.
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
+LOOPBACK = "127.0.0.1"
+
 CONFIGURATION = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": LOOPBACK,
+    "spark.driver.host": LOOPBACK,
     "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
+    "spark.ui.killEnabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
@@ -48,18 +55,58 @@ def require_spark() -> None:
             raise ExtraMissing("this needs `pip install 'postroom[spark]'`.", place=library)
 
 
+def inside_spark() -> bool:
+    """Whether this process belongs to a Spark application: spark-submit started it, or it has a session."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return True
+    context = sys.modules.get("pyspark.core.context")
+    return context is not None and context.SparkContext._active_spark_context is not None
+
+
 @contextmanager
 def spark_session(
-    master: str = "local[*]", *, ui: bool = False, app: str = "postroom", configuration: Mapping[str, str] | None = None
+    master: str = "", *, ui: bool = False, app: str = "postroom", configuration: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """A Spark session that ends with the block, together with its Java process."""
+    """A Spark session that ends with the block, together with its Java process; inside an application, its session."""
+    if inside_spark():
+        with _present_session(master) as session, _while_java_lives(session):
+            yield session
+        return
     with tempfile.TemporaryDirectory(prefix="postroom-spark-", ignore_cleanup_errors=True) as scratch:
-        session = start_spark(master, scratch=Path(scratch), ui=ui, app=app, configuration=configuration)
+        session = start_spark(master or MASTER, scratch=Path(scratch), ui=ui, app=app, configuration=configuration)
         try:
             with _while_java_lives(session):
                 yield session
         finally:
             stop_spark(session)
+
+
+@contextmanager
+def _present_session(master: str) -> Iterator[SparkSession]:
+    """The session of the application around us, with its settings; one that was there before stays when we are done."""
+    require_spark()
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    found = SparkContext._active_spark_context is not None
+    try:
+        session = SparkSession.builder.getOrCreate()
+    except (PySparkException, OSError, Py4JError) as error:
+        why = next((line for line in str(error).splitlines() if "xception: " in line), str(error).partition("\n")[0])
+        raise MissingSystem(f"Spark did not start: {why.strip()}") from None
+    try:
+        running = session.sparkContext.master
+        if master and master != running:
+            raise BadFlag(
+                f"Spark runs on {running} already, not on {master}.", remedy="Leave --master (the setting master) out."
+            )
+        yield session
+    finally:
+        if not found:
+            with suppress(Py4JError, OSError):
+                session.stop()
 
 
 def start_spark(
@@ -97,7 +144,9 @@ def start_spark(
     )
     chosen = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     said = scratch / "java.log"
-    with said.open("wb") as output, _environment({"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable}):
+    # Only this variable says where Spark's pages listen; without it they do on all addresses of the machine.
+    environment = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
+    with said.open("wb") as output, _environment(environment):
         gateway: Any = None
         try:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]  # Spark left it untyped
@@ -134,11 +183,23 @@ def _while_java_lives(session: SparkSession) -> Iterator[None]:
 
 
 def _java_lives(gateway: Any) -> bool:
+    if gateway.proc is None:  # somebody else's
+        return _java_answers(gateway)
     try:
         gateway.proc.wait(timeout=1)
     except subprocess.TimeoutExpired:
         return True
     return False
+
+
+def _java_answers(gateway: Any) -> bool:
+    from py4j.protocol import Py4JError
+
+    try:
+        gateway.jvm.java.lang.System.nanoTime()
+    except (Py4JError, OSError):
+        return False
+    return True
 
 
 def stop_spark(session: SparkSession) -> None:
