@@ -108,6 +108,21 @@ def test_a_folder_is_followed_until_ctrl_c(place: Path) -> None:
     assert (follower.returncode, output.splitlines()[-1]) == (0, "read 51 = landed 50 + dead 1"), errors
 
 
+def test_java_that_is_killed_is_one_sentence(place: Path) -> None:
+    put(place, "a.jsonl", [event(number, "plant.small", 40) for number in range(30)])
+    follower = start(place, "--follow", "--every", "0.2", "--quiet")
+    try:
+        wait_for(lambda: read_by(place) == 30, follower)
+        children = Path(f"/proc/{follower.pid}/task/{follower.pid}/children").read_text().split()
+        (java,) = [child for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "java"]
+        os.kill(int(java), signal.SIGKILL)
+        _, errors = follower.communicate(timeout=120)
+    finally:
+        follower.kill()
+    sentence = "postroom: Spark's Java process ended. Run it again; with a checkpoint it goes on where it was."
+    assert (follower.returncode, errors.splitlines()) == (3, [sentence])
+
+
 def read_by(place: Path) -> int:
     try:
         return balance_of(read_ledger(open_lake(place / "lake"))).read

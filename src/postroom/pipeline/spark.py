@@ -20,7 +20,10 @@ from postroom.errors import BadFlag, ExtraMissing, MissingSystem
 from postroom.pipeline.java import find_java_home
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
 
 # A task whose Python process dies is tried again; Spark's `local[n]` would give up at once.
 TRIES = 4
@@ -152,11 +155,23 @@ def start_spark(
             gateway = launch_gateway(  # type: ignore[no-untyped-call]  # Spark left it untyped
                 chosen, {"stdout": output, "stderr": output}
             )
-            return SparkSession(SparkContext(gateway=gateway, conf=chosen))
+            context = SparkContext(gateway=gateway, conf=chosen)
+            _hush(context)
+            return SparkSession(context)
         except (PySparkException, OSError, Py4JError) as error:
             why = _telling_line(said, str(error))  # a Java error asks Java for its text, so before that ends
             _stop_gateway(gateway)
             raise MissingSystem(f"Spark did not start: {why}", place=master) from None
+
+
+def _hush(context: SparkContext) -> None:
+    """Keep Spark's server for accumulators from printing a traceback when Java goes away: a sentence says so."""
+
+    def handle_error(*request: object) -> None:
+        log.debug("Spark's Java process went away", exc_info=True)
+
+    server: Any = context._accumulatorServer
+    server.handle_error = handle_error
 
 
 def patient(master: str) -> str:
