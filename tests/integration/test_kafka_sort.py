@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from postroom.pipeline.balance import differences
 from postroom.pipeline.lake import open_lake
 from postroom.pipeline.ledger import read_ledger
+from postroom.pipeline.record_ids import digest_of
 from tests.brokers import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -118,6 +119,15 @@ def test_a_topic_is_followed_over_a_restart_of_the_broker(
     again = start(tmp_path, f"kafka://{kafka.address}/{TOPIC}", "--checkpoint", checkpoint)
     output, errors = again.communicate(timeout=300)
     assert (again.returncode, output.splitlines()[-1]) == (0, "read 10 = landed 9 + dead 1"), errors
+
+    # And all of it once more, by another name of the broker: the records are known by their cluster.
+    other = start(tmp_path, f"kafka://localhost:{kafka.port}/{TOPIC}")
+    output, errors = other.communicate(timeout=300)
+    assert (other.returncode, output.splitlines()[-1]) == (0, "read 210 = landed 189 + dead 21"), errors
+    rows = DeltaTable(lake.path("fleet/position")).to_pyarrow_table().to_pylist()
+    assert (len(rows), len({row["_source"] for row in rows})) == (378, 2)
+    assert len({(row["ce_id"], row["_record_id"]) for row in rows}) == 189
+    assert not any(row["_record_id"].startswith(digest_of(f"kafka://{TOPIC}/0")) for row in rows)
 
 
 def test_a_broker_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.pipeline.lines import Line, lines_of, read_range, record_id
+from postroom.pipeline.lines import Line, lines_of, read_range
 from postroom.pipeline.ranges import WHOLE_FILE
 
 
@@ -66,8 +66,3 @@ def test_what_lies_before_the_damage_of_a_gzip_file_is_read(tmp_path: Path) -> N
 def test_rows_that_are_records_keep_their_coordinates() -> None:
     batch = pa.record_batch({"source": ["kafka/orders/0"], "position": [7], "value": ["{}"]})
     assert list(lines_of([batch])) == [Line("kafka/orders/0", 7, b"{}")]
-
-
-def test_only_messages_of_a_batch_carry_their_number() -> None:
-    assert record_id("abc", 12, 0, False) == "abc-12"
-    assert record_id("abc", 12, 2, True) == "abc-12-2"

@@ -61,6 +61,41 @@ def test_record_ids_are_the_same_on_a_second_run(spark: Any, catalog: Catalog, r
     assert len(set(table.column("_record_id").to_pylist())) == 6
 
 
+def test_record_ids_do_not_depend_on_how_a_path_is_spelled(
+    spark: Any, catalog: Catalog, records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "link").symlink_to(records.parent)
+    monkeypatch.chdir(tmp_path)
+    spelled = [records, "records/mixed.jsonl", "records/../records/mixed.jsonl", "link", records.as_uri()]
+    for source in spelled:
+        sort(spark, source, catalog, tmp_path / "lake")
+    sort(spark, "link", catalog, tmp_path / "lake", checkpoint="checkpoint")
+    table = DeltaTable(tmp_path / "lake" / "shop" / "order.placed").to_pyarrow_table()
+    assert table.num_rows == 36
+    assert len(set(table.column("_record_id").to_pylist())) == 6
+    assert set(table.column("_source").to_pylist()) == {str(records)}
+
+
+def test_a_dataframe_is_known_by_the_key_that_its_caller_names(
+    spark: Any, fleet: Any, catalog: Catalog, catalog_file: Path, tmp_path: Path
+) -> None:
+    rows = [(n, json.dumps(fleet.order(n))) for n in range(4)]
+    frame = spark.createDataFrame(rows, "number long, value string")
+    sort(spark, frame, catalog, tmp_path / "lake", record_id="number", source="shop")
+    sort(spark, frame.orderBy("number", ascending=False), catalog, tmp_path / "lake", record_id="number", source="shop")
+    spark.dataSource.register(SortSink)
+    options = {"catalog": str(catalog_file), "recordId": "number", "source": "shop"}
+    frame.write.format("postroom").options(**options).mode("append").save(str(tmp_path / "lake"))
+    for _ in range(2):
+        sort(spark, frame, catalog, tmp_path / "lake")
+    table = DeltaTable(tmp_path / "lake" / "shop" / "order.placed").to_pyarrow_table().to_pylist()
+    known = {(row["ce_id"], row["_record_id"]) for row in table if row["_source"] == "shop"}
+    counted = [row["_record_id"] for row in table if row["_source"] == "dataframe"]
+    assert (len(table), len(known), len(set(counted))) == (20, 4, 8)
+    with pytest.raises(LakeRefused, match="only a DataFrame"):
+        sort(spark, catalog_file, catalog, tmp_path / "lake", record_id="number")
+
+
 def test_gzip_and_dataframes_are_sources_too(
     spark: Any, fleet: Any, catalog: Catalog, records: Path, tmp_path: Path
 ) -> None:
@@ -150,8 +185,35 @@ def test_spark_writes_in_our_format(spark: Any, fleet: Any, catalog_file: Path, 
     writer.option("lake", str(tmp_path / "lake")).save()
     (entry,) = read_ledger(open_lake(tmp_path / "lake"))
     assert entry.landed == fleet.landed
-    with pytest.raises(Exception, match="needs the option 'lake'"):
-        lines.write.format("postroom").option("catalog", str(catalog_file)).mode("append").save()
+    writer.option("nulls", "strict").save(str(tmp_path / "lake"))
+    assert len(read_ledger(open_lake(tmp_path / "lake"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "path", "sentence"),
+    [
+        ("append", {}, "", "needs the option 'lake'"),
+        ("append", {"lake": "LAKE", "checkpiont": "x"}, "", "has no option 'checkpiont'"),
+        ("append", {"lake": "s3://bucket/lake"}, "", "a lake must be a folder"),
+        ("append", {}, "dbfs:/lake", "a lake must be a folder"),
+        ("append", {"lake": "LAKE"}, "elsewhere", "there are two lakes"),
+        ("append", {"lake": "LAKE", "recordId": "nubmer"}, "", "Did you mean 'number'"),
+        ("overwrite", {"lake": "LAKE"}, "", "nothing can be overwritten"),
+        ("ignore", {"lake": "LAKE"}, "", "(?i)mode"),
+        ("error", {"lake": "LAKE"}, "", "(?i)mode"),
+    ],
+)
+def test_what_our_format_cannot_do_is_refused(
+    spark: Any, catalog_file: Path, tmp_path: Path, mode: str, options: dict[str, str], path: str, sentence: str
+) -> None:
+    spark.dataSource.register(SortSink)
+    frame = spark.createDataFrame([(1, "{}")], "number long, value string")
+    lake = tmp_path / "lake"
+    chosen = {name: str(lake) if value == "LAKE" else value for name, value in options.items()}
+    writer = frame.write.format("postroom").option("catalog", str(catalog_file)).options(**chosen).mode(mode)
+    with pytest.raises(Exception, match=sentence):
+        writer.save(*([path] if path else []))
+    assert not lake.exists()
 
 
 def test_records_of_a_kafka_frame_are_known_by_topic_partition_and_offset(

@@ -251,6 +251,22 @@ def test_a_stream_of_ones_own_is_sorted_once_over_restarts(
     assert list(differences(open_lake(lake))) == []
 
 
+@pytest.mark.parametrize("key", ["", "number"])
+def test_records_of_different_batches_have_different_ids(
+    spark: Any, fleet: Any, catalog: Catalog, tmp_path: Path, key: str
+) -> None:
+    lake, inbox = tmp_path / "lake", tmp_path / "inbox"
+    for number in range(3):
+        fleet.write(inbox / f"{number}.jsonl", [fleet.order(number), "{}"])
+    stream = spark.readStream.option("maxFilesPerTrigger", 1).text(str(inbox))
+    stream = stream.selectExpr("value", "substr(value, 1, 40) || input_file_name() AS number")
+    query = stream.writeStream.foreachBatch(sorter(catalog, lake, record_id=key)).trigger(availableNow=True)
+    query.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+    assert len(read_ledger(open_lake(lake))) == 3
+    ids = column(lake, "shop/order.placed", "_record_id") + column(lake, "_dead_letters", "_record_id")
+    assert len(set(ids)) == len(ids) == 6
+
+
 def test_all_kinds_of_files_in_one_folder(spark: Any, fleet: Any, catalog: Catalog, tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
     fleet.write(inbox / "a.jsonl", [fleet.order(1)])

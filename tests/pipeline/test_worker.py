@@ -14,7 +14,7 @@ from postroom.formats.jsonschema.format import JsonSchema
 from postroom.pipeline.columns import record_lines
 from postroom.pipeline.files import write_parquet
 from postroom.pipeline.lake import DEAD_LETTERS, Lake
-from postroom.pipeline.lines import digest_of
+from postroom.pipeline.record_ids import digest_of
 from postroom.pipeline.worker import write_batch
 
 POSITION = "fleet/vehicle.position"

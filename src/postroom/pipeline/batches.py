@@ -54,6 +54,7 @@ class Sorter:
         self.error: PostroomError | None = None
         self.work = Work()
         self.read = read
+        self.cluster = ""
         self._catalogs = catalogs
         self._nulls = nulls
         self._partition_by_date = partition_by_date
@@ -121,7 +122,8 @@ class Sorter:
         digest = self.lake.keep_catalog(catalog.compiled)
         nulls, limit = self._nulls or catalog.settings.nulls, catalog.settings.max_record_mb
         now = datetime.now(UTC)
-        return Job(str(self.lake.root), digest, nulls, run, batch, now, limit, self._partition_by_date)
+        by_date = self._partition_by_date
+        return Job(str(self.lake.root), digest, nulls, run, batch, now, limit, by_date, self.cluster)
 
 
 def _query_of(frame: DataFrame) -> str:

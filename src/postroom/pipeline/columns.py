@@ -6,15 +6,22 @@ This runs in Spark's Python workers and therefore loads nothing of the server.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
+from postroom.errors import BadFlag
+
 KAFKA = frozenset({"topic", "partition", "offset", "value"})
 RECORD = ("protocol", "metadata", "payload", "payload_base64")
 KAFKA_RECORD = ("topic", "partition", "offset", "key", "value", "headers")
+
+# The column in which a frame of ours has the keys that a caller named, and the types such a column may have.
+KEY = "record_key"
+KEY_TYPES = ("string", "tinyint", "smallint", "int", "bigint")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -22,6 +29,18 @@ _encode = msgspec.json.Encoder().encode
 def holds_records(names: set[str]) -> bool:
     """Whether columns with these names hold records."""
     return names >= KAFKA or "protocol" in names or "value" in names
+
+
+def check_key(name: str, types: Mapping[str, str]) -> None:
+    """Refuse a column that cannot be the key of records, by the types of Spark."""
+    if name not in types:
+        near = get_close_matches(name, types, n=1)
+        raise BadFlag(
+            f"there is no column {name!r} to know records by.",
+            remedy=f"Did you mean {near[0]!r}?" if near else f"The columns are {', '.join(types)}.",
+        )
+    if types[name] not in KEY_TYPES:
+        raise BadFlag(f"the column {name!r} that records are known by must hold texts or whole numbers.")
 
 
 def record_columns(names: set[str]) -> tuple[str, ...]:

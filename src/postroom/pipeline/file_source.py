@@ -62,11 +62,17 @@ class FileSource:
 
     def _frame(self, spark: SparkSession, files: list[Path]) -> DataFrame | None:
         self._at_work = Lag(files=len(files), bytes=sum(file.stat().st_size for file in files))
-        return frame_of_files(spark, files)
+        # Ids of records are made of these paths: however a folder is spelled, they are the same.
+        folders = {file.parent: file.parent.resolve() for file in files}
+        return frame_of_files(spark, [folders[file.parent] / file.name for file in files])
 
     def is_outage(self, error: str) -> bool:
         """Files do not come back by themselves."""
         return False
+
+    def cluster(self, spark: SparkSession) -> str:
+        """The path of a file says where its records came from."""
+        return ""
 
     def lag(self, reached: Reached) -> Lags:
         """Files that no batch has taken yet, and what is left of the batch at work."""

@@ -6,6 +6,7 @@
 - source, position and the columns of Kafka's connector (topic, partition, offset, key, value, headers): taken as they
   are, and only what is not plain becomes a line of JSON;
 - source, position, protocol, metadata, payload: the columns of a record, which become lines of JSON.
+Of the last three each may have a column record_id; without it, source and position make the ids.
 Parquet files hold the columns of one of the last three, without source and position.
 """
 
@@ -40,6 +41,11 @@ class Haul(Protocol):
         """The places there."""
         ...
 
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids of the records, where they came with some."""
+        ...
+
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         ...
@@ -56,6 +62,7 @@ class Lines:
     def __init__(self, chunks: list[Chunk]) -> None:
         self.sources = [source for chunk in chunks for source in chunk.sources]
         self.positions = [position for chunk in chunks for position in chunk.positions]
+        self.ids = _ids(chunks)
         self._records = [record for chunk in chunks for record in chunk.records]
 
     def piles(self, engine: Engine) -> Parts:
@@ -68,6 +75,12 @@ class Lines:
         for row in rows:
             line = self._records[row]
             yield line, engine.sort_exactly(line)
+
+
+def _ids(chunks: list[Chunk]) -> list[str] | None:
+    """Chunks of one task come from one frame: either all of them have ids, or none has."""
+    given = [chunk.ids for chunk in chunks if chunk.ids is not None]
+    return [record for ids in given for record in ids] if given else None
 
 
 def hauls_of(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[Haul]:
@@ -116,7 +129,8 @@ def _parts(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[Chunk | pa.
 
 
 def _cut(chunk: Chunk, start: int, end: int) -> Chunk:
-    return Chunk(chunk.sources[start:end], chunk.positions[start:end], chunk.records[start:end])
+    ids = chunk.ids[start:end] if chunk.ids is not None else None
+    return Chunk(chunk.sources[start:end], chunk.positions[start:end], chunk.records[start:end], ids)
 
 
 def _all_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[Chunk | pa.RecordBatch]:

@@ -8,7 +8,10 @@ import msgspec
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What every task of a batch must know, and the commit after them."""
+    """What every task of a batch must know, and the commit after them.
+
+    Ids of records name the `cluster`, `kafka://<id>`, in place of the brokers in their source; empty for other sources.
+    """
 
     lake: str
     catalog: str
@@ -18,6 +21,7 @@ class Job(msgspec.Struct, frozen=True):
     started: datetime
     max_record_mb: int = 64
     partition_by_date: bool = False
+    cluster: str = ""
 
     @property
     def batch_name(self) -> str:

@@ -52,6 +52,13 @@ class KafkaRows:
         """At which place there."""
         return [position for batch in self._batches for position in batch.column("position").to_pylist()]
 
+    @functools.cached_property
+    def ids(self) -> list[str] | None:
+        """The ids of the records, where they came with some."""
+        if "record_id" not in self._batches[0].schema.names:
+            return None
+        return [record for batch in self._batches for record in batch.column("record_id").to_pylist()]
+
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         for first, batches in self._parts():

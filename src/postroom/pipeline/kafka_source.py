@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
@@ -81,6 +82,7 @@ OUTAGES = (
 )
 
 PATIENCE_S = 5.0
+ANSWER_S = 30
 PORT = 9092
 
 
@@ -130,6 +132,10 @@ class KafkaSource(msgspec.Struct, frozen=True):
         """Whether a broker is away for a while."""
         return any(sign in error for sign in OUTAGES)
 
+    def cluster(self, spark: SparkSession) -> str:
+        """The cluster as it calls itself, whichever of its brokers is asked; `kafka:/` where it has no name."""
+        return f"kafka://{cluster_id(spark, self._options(frozenset()), self._cluster)}".removesuffix("/")
+
     def lag(self, reached: Reached) -> Lags:
         """Records behind the newest ones, by topic."""
         newest, ours = _offsets(reached.latest), _offsets(reached.end)
@@ -163,6 +169,31 @@ def answers(server: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
+
+
+def cluster_id(spark: SparkSession, options: Mapping[str, str], place: str) -> str:
+    """What a cluster calls itself; empty where its brokers do not tell."""
+    from py4j.protocol import Py4JJavaError
+
+    java: Any = spark.sparkContext._jvm
+    properties = java.java.util.Properties()
+    for name, value in options.items():
+        if name.startswith("kafka."):
+            properties.setProperty(name.removeprefix("kafka."), value)
+    try:
+        client = java.org.apache.kafka.clients.admin.AdminClient.create(properties)
+    except (Py4JJavaError, TypeError):  # what Spark says of bad options, and of a library that is not there, is better
+        return ""
+    try:
+        return client.describeCluster().clusterId().get(ANSWER_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
+    except Py4JJavaError as error:
+        told = str(error.java_exception.toString())
+        # Once with it and once without would be two ids for one record.
+        if any(sign in told for sign in OUTAGES):
+            raise ServiceUnreachable(f"the brokers do not answer: {told}", place=place) from None
+        return ""
+    finally:
+        client.close(java.java.time.Duration.ZERO)
 
 
 def _offsets(text: str) -> dict[str, dict[str, int]]:

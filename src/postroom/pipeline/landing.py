@@ -17,7 +17,7 @@ from postroom.pipeline.arrow import arrow_schema, arrow_type, property_reader, t
 from postroom.pipeline.hauls import Haul
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import Column, Layout
-from postroom.pipeline.lines import digest_of
+from postroom.pipeline.record_ids import digest_of, origin_in_cluster
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXT = frozenset((str, type(None)))
@@ -26,13 +26,23 @@ _TEXT = frozenset((str, type(None)))
 class Places:
     """Where the records of a haul came from, as Arrow arrays."""
 
-    def __init__(self, haul: Haul) -> None:
-        digests = {source: digest_of(source) for source in set(haul.sources)}
-        self._one = next(iter(digests)) if len(digests) == 1 else None
+    def __init__(self, haul: Haul, cluster: str = "") -> None:
+        named = set(haul.sources)
+        self._one = next(iter(named)) if len(named) == 1 else None
         self._sources = None if self._one is not None else pa.array(haul.sources, pa.string())
         self._positions = pa.array(haul.positions, pa.int64())
-        digest: Any = digests[self._one] if self._one is not None else pa.array([digests[s] for s in haul.sources])
-        self._ids = pc.binary_join_element_wise(digest, self._positions.cast(pa.string()), "-")
+        self._ids = self._made(haul.sources, cluster) if haul.ids is None else pa.array(haul.ids, pa.string())
+
+    def _made(self, sources: list[str], cluster: str) -> pa.Array:
+        """The ids of records whose source and position tell them from all others."""
+        digests = {s: digest_of(origin_in_cluster(s, cluster) if cluster else s) for s in set(sources)}
+        digest: Any = digests[self._one] if self._one is not None else pa.array([digests[s] for s in sources])
+        return pc.binary_join_element_wise(digest, self._positions.cast(pa.string()), "-")
+
+    def record_id(self, row: int) -> str:
+        """The id of one record."""
+        found: str = self._ids[row].as_py()
+        return found
 
     def columns(self, rows: list[int]) -> dict[str, pa.Array]:
         """The columns that tell where some rows came from."""

@@ -6,7 +6,6 @@ In a packed file the byte counts in the unpacked content; in a Parquet file it i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import IO, NamedTuple
@@ -27,47 +26,41 @@ class Line(NamedTuple):
     source: str
     position: int
     record: bytes
+    id: str = ""
 
 
 class Chunk(NamedTuple):
-    """Many records, by column."""
+    """Many records, by column; without ids, source and position make them."""
 
     sources: list[str]
     positions: list[int]
     records: list[bytes]
+    ids: list[str] | None = None
 
 
 def lines_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Line]:
     """The records of Arrow batches, one by one."""
     for batch in batches:
         for chunk in chunks_of(batch):
-            yield from map(Line, *chunk)
+            yield from map(Line, *chunk[:3])
 
 
 def chunks_of(batch: pa.RecordBatch) -> Iterator[Chunk]:
     """The records of a batch: rows of file ranges (path, start, length), or rows that are records."""
     if "length" not in batch.schema.names:
-        yield Chunk(batch.column("source").to_pylist(), batch.column("position").to_pylist(), record_lines(batch))
+        sources, positions = batch.column("source").to_pylist(), batch.column("position").to_pylist()
+        ids = batch.column("record_id").to_pylist() if "record_id" in batch.schema.names else None
+        yield Chunk(sources, positions, record_lines(batch), ids)
         return
     for row in batch.select(["path", "start", "length"]).to_pylist():
         path, start, length = row["path"], row["start"], row["length"]
         yield from parquet_chunks(path, start, length) if is_parquet(path) else range_chunks(path, start, length)
 
 
-def record_id(source_digest: str, position: int, index: int, several: bool) -> str:
-    """The name of a message: digest of its source, position, and its place in a batch of several."""
-    return f"{source_digest}-{position}-{index}" if several else f"{source_digest}-{position}"
-
-
-def digest_of(source: str) -> str:
-    """A source's part of the record ids."""
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
-
-
 def read_range(path: str, start: int, length: int) -> Iterator[Line]:
     """The lines that begin in a range of bytes; blank lines hold nothing and are passed over."""
     for chunk in range_chunks(path, start, length):
-        yield from map(Line, *chunk)
+        yield from map(Line, *chunk[:3])
 
 
 def range_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:

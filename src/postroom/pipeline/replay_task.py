@@ -22,6 +22,7 @@ from postroom.pipeline.conditions import rows_where
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import DEAD_LETTERS
 from postroom.pipeline.manifest import AddedFile
+from postroom.pipeline.record_ids import record_of
 from postroom.pipeline.worker import Written, WrittenFile, write_batch
 
 # What a new try may change in a letter; the rest stays as it was when the record came.
@@ -58,7 +59,7 @@ class Round(msgspec.Struct):
     """Letters in which every record id occurs once, as numbers of rows; the records they came in; who came out."""
 
     letters: dict[str, int]
-    records: dict[tuple[str, int], bytes]
+    records: dict[tuple[str, int, str], bytes]
     seen: set[int]
 
 
@@ -105,7 +106,8 @@ def _rounds(letters: pa.Table) -> list[Round]:
     rounds: list[Round] = []
     columns = [letters.column(name).to_pylist() for name in ("_record_id", "_source", "_position", "record")]
     for number, (identity, source, position, record) in enumerate(zip(*columns, strict=True)):
-        place = (source, position)
+        # Older versions made other ids of the same places: a letter keeps the one that it has.
+        place = (source, position, record_of(identity))
         for part in rounds:
             if identity not in part.letters and part.records.get(place, record) == record:
                 break
@@ -118,9 +120,14 @@ def _rounds(letters: pa.Table) -> list[Round]:
 
 
 def _records(part: Round) -> Iterator[pa.RecordBatch]:
-    sources, positions = zip(*part.records, strict=True)
-    columns: list[pa.Array] = [pa.array(sources, pa.string()), pa.array(positions, pa.int64())]
-    table = pa.table([*columns, pa.array(part.records.values(), pa.binary())], ["source", "position", "value"])
+    sources, positions, ids = zip(*part.records, strict=True)
+    columns = {
+        "source": pa.array(sources, pa.string()),
+        "position": pa.array(positions, pa.int64()),
+        "record_id": pa.array(ids, pa.string()),
+        "value": pa.array(part.records.values(), pa.binary()),
+    }
+    table = pa.table(columns)
     return iter(table.to_batches(max_chunksize=10_000))
 
 

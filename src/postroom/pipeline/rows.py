@@ -12,7 +12,8 @@ from postroom.messages.outcome import Match, Reason, Sorted
 from postroom.pipeline.arrow import MISFITS, arrow_column, arrow_schema, property_reader, text_of
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import DEAD_LETTER_COLUMNS, Column, Layout
-from postroom.pipeline.lines import Line, digest_of, record_id
+from postroom.pipeline.lines import Line
+from postroom.pipeline.record_ids import id_of_message
 
 
 class Row(NamedTuple):
@@ -98,8 +99,7 @@ def _table(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def _record_ids(rows: list[Row]) -> list[str]:
-    digests = {source: digest_of(source) for source in {row.line.source for row in rows}}
-    return [record_id(digests[row.line.source], row.line.position, row.number, row.several) for row in rows]
+    return [id_of_message(row.line.id, row.number, row.several) for row in rows]
 
 
 def _undeclared(layout: Layout, attributes: dict[str, Any]) -> dict[str, str]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
+from postroom.errors import BadFlag
+from postroom.pipeline.columns import KEY
 from postroom.pipeline.job import Job
 from postroom.pipeline.worker import Written, write_batch
-from postroom.pipeline.writing import job_of, with_places
+from postroom.pipeline.writing import Naming, job_of, with_places
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -30,16 +32,17 @@ class TaskDone(WriterCommitMessage):
 class SortWriter(DataSourceArrowWriter):
     """Writes one batch."""
 
-    def __init__(self, job: Job, source: str) -> None:
+    def __init__(self, job: Job, source: str, key: str = "") -> None:
         self.job = job
         self.source = source
+        self.naming = Naming(source or "dataframe", job.batch_name, key)
 
     def write(self, iterator: Iterator[RecordBatch]) -> WriterCommitMessage:
         """Sort the records of one task; runs on a worker."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        placed = with_places(iterator, self.source, context.partitionId() if context else 0)
+        placed = with_places(iterator, self.naming, context.partitionId() if context else 0)
         return TaskDone(msgspec.msgpack.encode(write_batch(self.job, placed)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -64,7 +67,7 @@ class SortWriter(DataSourceArrowWriter):
 
 
 class SortSink(DataSource):
-    """`df.write.format("postroom")`: the options are catalog and lake, or, for our own use, a whole Job."""
+    """`df.write.format("postroom")`: the options are those of `writing.OPTIONS`, or, for our own use, a whole Job."""
 
     @classmethod
     def name(cls) -> str:
@@ -73,11 +76,15 @@ class SortSink(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> SortWriter:
         """The writer of a batch."""
+        if overwrite:
+            raise BadFlag(
+                "a lake keeps what it has; nothing can be overwritten.", remedy="Say `.mode('append')` to add to it."
+            )
+        source = self.options.get("source", "")
         if "job" in self.options:
-            job = msgspec.json.decode(self.options["job"], type=Job)
-        else:
-            job = job_of(self.options, schema.names)
-        return SortWriter(job, self.options.get("source", ""))
+            return SortWriter(msgspec.json.decode(self.options["job"], type=Job), source, KEY)
+        job = job_of(self.options, {field.name: field.dataType.simpleString() for field in schema.fields})
+        return SortWriter(job, source, self.options.get("recordId", ""))
 
 
 def write_to_sink(frame: DataFrame, job: Job, source: str) -> None:

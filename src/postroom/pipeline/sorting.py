@@ -38,6 +38,7 @@ def sort(
     nulls: str = "",
     checkpoint: str | Path | None = None,
     source: str = "",
+    record_id: str = "",
     partition_by_date: bool = False,
     every: float | None = None,
     stop: Event | None = None,
@@ -49,6 +50,9 @@ def sort(
     passed over, and a call that died is finished first. With `every`, the source is followed: looked at again after so
     many seconds, until `stop` is set. A watcher hears of every batch, and from time to time of what is still to do. The
     answer adds up all batches of this call.
+
+    `record_id` names the column of a DataFrame that tells its records apart; without it, and without columns `source`
+    and `position`, ids are good for one batch only.
     """
     folder = None if checkpoint is None else local_path(checkpoint, "a checkpoint")
     target = create_lake(lake)
@@ -58,10 +62,13 @@ def sort(
     made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
     try:
         if not isinstance(records, str | Path):
-            return _sort_frame(made, records, source, folder)
+            return _sort_frame(made, records, source, record_id, folder)
+        if record_id:
+            raise LakeRefused("only a DataFrame has a column to know records by.", remedy="Leave `record_id` out.")
         opened = open_source(records)
         opened.check(follow=every is not None)
         made.source = source or opened.name
+        made.cluster = opened.cluster(spark)
         if folder is None and every is None:
             return _sort_once(spark, made, opened, watcher)
         folder = folder or default_checkpoint(target, opened.name)
@@ -79,24 +86,31 @@ def sorter(
     lake: str | Path,
     *,
     source: str = "dataframe",
+    record_id: str = "",
     nulls: str = "",
     partition_by_date: bool = False,
     report: Report | None = None,
 ) -> Sorter:
-    """What `stream.writeStream.foreachBatch(…)` takes to sort a stream of records, exactly once over restarts."""
+    """What `stream.writeStream.foreachBatch(…)` takes to sort a stream of records, exactly once over restarts.
+
+    `record_id` names the column that tells records apart, as in `sort`.
+    """
     target = create_lake(lake)
     finish_commits(target)
     catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
-    return Sorter(target, catalogs, source=source, nulls=nulls, partition_by_date=partition_by_date, report=report)
+    read = partial(frame_of_records, name=source, record_id=record_id)
+    return Sorter(
+        target, catalogs, source=source, nulls=nulls, partition_by_date=partition_by_date, read=read, report=report
+    )
 
 
-def _sort_frame(made: Sorter, records: DataFrame, source: str, checkpoint: Path | None) -> LedgerEntry:
+def _sort_frame(made: Sorter, records: DataFrame, source: str, record_id: str, checkpoint: Path | None) -> LedgerEntry:
     if checkpoint is not None:
         raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
     if records.isStreaming:
         raise LakeRefused("this DataFrame is a stream.", remedy="Give it `.writeStream.foreachBatch(sorter(…))`.")
     made.source = source or "dataframe"
-    return made.sort_once(new_run(), lambda: frame_of_records(records))
+    return made.sort_once(new_run(), lambda: frame_of_records(records, made.source, record_id))
 
 
 def _sort_once(spark: SparkSession, made: Sorter, opened: Source, watcher: Watcher | None) -> LedgerEntry:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from postroom.errors import LakeRefused, SourceUnknown
-from postroom.pipeline.columns import KAFKA, holds_records, record_columns
+from postroom.pipeline.columns import KAFKA, KEY, check_key, holds_records, record_columns
 from postroom.pipeline.lag import Lags, Reached
 from postroom.pipeline.local_paths import local_path, scheme_of
 
@@ -44,6 +44,9 @@ class Source(Protocol):
     def lag(self, reached: Reached) -> Lags:
         """What is still to do, by what people call the parts of a source; empty where nobody knows."""
 
+    def cluster(self, spark: SparkSession) -> str:
+        """What ids of records name in place of brokers, `kafka://<id>`; empty where the name of a file does."""
+
 
 def open_source(source: str | Path) -> Source:
     """The source of a name: `kafka://…`, a file or a folder."""
@@ -63,12 +66,11 @@ def open_source(source: str | Path) -> Source:
     )
 
 
-def frame_of_records(frame: DataFrame, name: str = "dataframe") -> DataFrame:
-    """A DataFrame of records with their source and position.
+def frame_of_records(frame: DataFrame, name: str = "dataframe", record_id: str = "") -> DataFrame:
+    """A DataFrame of records with their source, the position where there is one, and the key if a column has it.
 
     Records are a column `value` (a line of JSON as text or bytes), the record columns of the contract (protocol,
-    metadata, payload), or the columns of Spark's Kafka connector. Without columns `source` and `position` the row
-    number stands in for the position.
+    metadata, payload), or the columns of Spark's Kafka connector. The worker counts rows without a position.
     """
     from pyspark.sql import functions as f
 
@@ -78,7 +80,7 @@ def frame_of_records(frame: DataFrame, name: str = "dataframe") -> DataFrame:
             f"this DataFrame holds no records: its columns are {', '.join(frame.columns)}.",
             remedy="It needs a column `value`, or `protocol`, `metadata` and `payload`.",
         )
-    source, position = f.lit(name), f.monotonically_increasing_id()
+    source, position = f.lit(name), None
     if columns >= KAFKA:
         base = name if name.startswith("kafka://") else "kafka:/"
         source, position = f.concat_ws("/", f.lit(base), "topic", f.col("partition").cast("string")), f.col("offset")
@@ -86,4 +88,8 @@ def frame_of_records(frame: DataFrame, name: str = "dataframe") -> DataFrame:
         source = f.col("source").cast("string")
     if "position" in columns:
         position = f.col("position").cast("long")
-    return frame.select(source.alias("source"), position.alias("position"), *record_columns(columns))
+    places = [source.alias("source")] if position is None else [source.alias("source"), position.alias("position")]
+    if record_id:
+        check_key(record_id, {field.name: field.dataType.simpleString() for field in frame.schema.fields})
+        places.append(f.col(f"`{record_id}`").cast("string").alias(KEY))
+    return frame.select(*places, *record_columns(columns))

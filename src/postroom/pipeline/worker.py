@@ -91,14 +91,14 @@ class Tables:
 
     def add(self, haul: Haul) -> None:
         """Sort a haul and write it, one file per table."""
-        places = Places(haul)
+        places = Places(haul, self._job.cluster)
         landed: dict[str, list[pa.Table]] = {}
         left: list[int] = []
         for piles, others in haul.piles(self._engine):
             left += others
             for pile in piles:
                 left += self._land(pile, places, landed)
-        self._finish(landed, self._sort_exactly(haul, sorted(left), landed))
+        self._finish(landed, self._sort_exactly(haul, places, sorted(left), landed))
 
     def remove(self) -> None:
         """Take back what was written: nobody will ever commit the files of a task that failed."""
@@ -122,12 +122,14 @@ class Tables:
         self.read += len(bundle.rows)
         return left
 
-    def _sort_exactly(self, haul: Haul, rows: list[int], landed: dict[str, list[pa.Table]]) -> list[Row]:
+    def _sort_exactly(
+        self, haul: Haul, places: Places, rows: list[int], landed: dict[str, list[pa.Table]]
+    ) -> list[Row]:
         """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
         found: dict[str, list[Row]] = {}
         letters: list[Row] = []
         for row, (record, messages) in zip(rows, haul.sort_exactly(self._engine, rows), strict=True):
-            line = Line(haul.sources[row], haul.positions[row], record)
+            line = Line(haul.sources[row], haul.positions[row], record, places.record_id(row))
             self.read += len(messages)
             for number, message in enumerate(messages):
                 sorted_row = Row(line, number, len(messages) > 1, message)

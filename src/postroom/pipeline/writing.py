@@ -3,61 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from postroom.errors import BadFlag
-from postroom.pipeline.columns import KAFKA, holds_records
+from postroom.pipeline.arrow import numbers
+from postroom.pipeline.columns import KAFKA, check_key, holds_records, record_columns
+from postroom.pipeline.local_paths import local_path
+from postroom.pipeline.record_ids import digest_of, id_of_key, origin_of_rows
 
 if TYPE_CHECKING:
     from postroom.pipeline.job import Job
 
-OPTIONS = ("catalog", "lake", "source", "nulls", "endpoint", "partitionByDate")
+# As people write them; Spark does not mind the case.
+OPTIONS = ("catalog", "lake", "source", "nulls", "endpoint", "partitionByDate", "recordId")
+CHOICES = {"nulls": ("strict", "absent"), "partitionbydate": ("true", "false")}
 
-# Rows of a task are counted from here: Spark's own row numbers are made the same way.
+# Rows of a task are counted from here.
 ROWS_OF_A_TASK = 2**33
 
 
-def job_of(options: Mapping[str, str], columns: Iterable[str]) -> Job:
-    """The batch that options ask for; every write is a new run."""
+class Naming(msgspec.Struct, frozen=True):
+    """How rows of a batch are named that do not say where they came from; `key` is the column that tells them apart."""
+
+    source: str
+    batch: str
+    key: str = ""
+
+
+def check_options(options: Mapping[str, str]) -> None:
+    """Refuse what nobody would act on."""
+    known = {name.lower(): name for name in OPTIONS}
+    for name, value in options.items():
+        option = name.lower()
+        if option not in known and option != "path":  # what .save(…) was given
+            near = get_close_matches(option, known, n=1)
+            hint = f"Did you mean {known[near[0]]!r}?" if near else f"There are {', '.join(OPTIONS)}."
+            raise BadFlag(f'the format "postroom" has no option {name!r}.', remedy=hint)
+        if value.lower() not in CHOICES.get(option, (value.lower(),)):
+            raise BadFlag(f"the option {known[option]!r} is {' or '.join(CHOICES[option])}, not {value!r}.")
+
+
+def lake_of(options: Mapping[str, str]) -> str:
+    """The lake that is written to: the option, or what `.save(…)` was given."""
+    option, path = options.get("lake", ""), options.get("path", "")
+    if option and path and local_path(option, "a lake") != local_path(path, "a lake"):
+        raise BadFlag(f"there are two lakes: the option says {option} and save(…) says {path}.")
+    return option or path
+
+
+def job_of(options: Mapping[str, str], types: Mapping[str, str]) -> Job:
+    """The batch that options ask for, for a DataFrame with columns of these types; every write is a new run."""
     from postroom.pipeline.batches import Sorter, finish_commits
     from postroom.pipeline.checkpoint import new_run
     from postroom.pipeline.lake import create_lake
     from postroom.pipeline.watching import CatalogWatch
     from postroom.settings import load_settings
 
-    missing = [name for name in ("catalog", "lake") if not options.get(name)]
+    check_options(options)
+    place = lake_of(options)
+    missing = [name for name, value in (("catalog", options.get("catalog")), ("lake", place)) if not value]
     if missing:
         raise BadFlag(f'the format "postroom" needs the option {missing[0]!r}.')
-    if not holds_records(set(columns)):
-        raise BadFlag(f"this DataFrame holds no records: its columns are {', '.join(columns)}.")
+    if not holds_records(set(types)):
+        raise BadFlag(f"this DataFrame holds no records: its columns are {', '.join(types)}.")
+    if options.get("recordId"):
+        check_key(options["recordId"], types)
+    local_path(place, "a lake")
     watch = CatalogWatch(options["catalog"], load_settings(), options.get("endpoint", ""))
-    lake = create_lake(options["lake"])
+    lake = create_lake(place)
     finish_commits(lake)
     by_date = options.get("partitionByDate", "").lower() == "true"
-    return Sorter(lake, watch, nulls=options.get("nulls", ""), partition_by_date=by_date).job(new_run(), 0)
+    nulls = options.get("nulls", "").lower()
+    return Sorter(lake, watch, nulls=nulls, partition_by_date=by_date).job(new_run(), 0)
 
 
-def with_places(batches: Iterable[pa.RecordBatch], source: str, task: int) -> Iterator[pa.RecordBatch]:
-    """Rows with their source and position, where they do not say these themselves."""
+def with_places(batches: Iterable[pa.RecordBatch], naming: Naming, task: int) -> Iterator[pa.RecordBatch]:
+    """Records with source, position and id, where they do not say these themselves; ranges of files as they are."""
     row = task * ROWS_OF_A_TASK
     for batch in batches:
         names = set(batch.schema.names)
-        if not names >= {"source", "position"} and "length" not in names:
-            yield _placed(batch, source or "dataframe", row)
-        else:
+        if not holds_records(names):
             yield batch
+        elif names >= {"source", "position"} and naming.key not in names:
+            yield batch.select(["source", "position", *record_columns(names)])
+        else:
+            yield _placed(batch, names, naming, row)
         row += batch.num_rows
 
 
-def _placed(batch: pa.RecordBatch, source: str, row: int) -> pa.RecordBatch:
-    columns = {name: batch.column(name) for name in batch.schema.names}
-    sources = pa.array([source] * batch.num_rows)
-    positions = pa.array(range(row, row + batch.num_rows), pa.int64())
-    if columns.keys() >= KAFKA:
-        pairs = zip(columns["topic"].to_pylist(), columns["partition"].to_pylist(), strict=True)
-        sources = pa.array([f"kafka://{topic}/{partition}" for topic, partition in pairs])
-        positions = columns["offset"].cast(pa.int64())
-    placed = {"source": sources, "position": positions, **columns}
-    return pa.RecordBatch.from_arrays(list(placed.values()), names=list(placed))
+def _placed(batch: pa.RecordBatch, names: set[str], naming: Naming, row: int) -> pa.RecordBatch:
+    count = batch.num_rows
+    columns = {name: batch.column(name) for name in record_columns(names)}
+    is_kafka, rows = names >= KAFKA, numbers(row, count)
+    places: dict[str, Any] = {"source": pa.repeat(naming.source, count), "position": rows}
+    if is_kafka and not names >= {"source", "position"}:
+        pairs = zip(batch.column("topic").to_pylist(), batch.column("partition").to_pylist(), strict=True)
+        base = naming.source if naming.source.startswith("kafka://") else "kafka:/"
+        places = {
+            "source": pa.array([f"{base}/{topic}/{partition}" for topic, partition in pairs], pa.string()),
+            "position": batch.column("offset").cast(pa.int64()),
+        }
+    places |= {name: batch.column(name).cast(places[name].type) for name in places if name in names}
+    if naming.key in names or not (is_kafka or "position" in names):
+        places["record_id"] = _ids(places["source"], rows, naming, batch)
+    return pa.RecordBatch.from_arrays(list((places | columns).values()), names=list(places | columns))
+
+
+def _ids(sources: pa.Array, rows: pa.Array, naming: Naming, batch: pa.RecordBatch) -> pa.Array:
+    """Ids by key; where there is none, by the batch and the number of the row."""
+    named: list[str] = sources.to_pylist()
+    digests = {source: digest_of(origin_of_rows(source, naming.batch)) for source in set(named)}
+    numbered = pc.binary_join_element_wise(pa.array([digests[s] for s in named]), rows.cast(pa.string()), "-")
+    if naming.key not in batch.schema.names:
+        return numbered
+    keys = batch.column(naming.key).cast(pa.string()).to_pylist()
+    known = zip(named, keys, numbered.to_pylist(), strict=True)
+    return pa.array([number if key is None else id_of_key(source, key) for source, key, number in known], pa.string())
