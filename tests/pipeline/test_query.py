@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from postroom.catalog import Catalog
 from postroom.cli.main import execute
 from postroom.errors import BadFlag
 from postroom.pipeline.commit import commit_batch
@@ -118,6 +119,24 @@ def test_a_group_may_be_called_as_it_likes(sorted_lake: Lake, group: str) -> Non
     sorted_lake.path("shop").rename(sorted_lake.path(group))
     quoted = group.replace('"', '""')
     assert run_query(sorted_lake, f'SELECT count(*) FROM "{quoted}"."order.placed"').rows == [(6,)]  # noqa: S608
+
+
+def test_ids_that_no_registry_would_take_are_sorted_and_asked_for(fleet: Any, lake: Lake, tmp_path: Path) -> None:
+    ids = ["a\0b", "a~00b", "x" * 300, "x" * 299 + "y", "line\nend", "..", "../..", "a/b", "a/c", "a", "", "del\x7f"]
+    messages = {
+        name: {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": f"t{number}"}}}
+        for number, name in enumerate(ids)
+    }
+    catalog = Catalog({"messagegroups": {"g\0": {"messages": messages}}}).compiled
+    events = [fleet.position(number, type=f"t{number}") for number in range(len(ids))]
+    job = fleet.job(lake, catalog)
+    entry = commit_batch(lake, job, "", [fleet.task(job, fleet.write(tmp_path / "odd.jsonl", events))])
+    assert (len(entry.landed), sum(entry.landed.values())) == (len(ids), len(ids))
+    answer = run_query(lake, "SHOW ALL TABLES")
+    shown = {row[answer.columns.index("name")] for row in answer.rows}
+    assert len(shown) == len(ids) + 1  # and the ledger
+    assert {"a~00b", "a~7E00b", "line~0Aend", "..", "a/b"} < shown
+    assert run_query(lake, 'SELECT ce_id FROM "g~00"."a~7E00b"').rows == [("p1",)]
 
 
 STRANGE_VALUES = [

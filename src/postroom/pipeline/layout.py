@@ -97,7 +97,8 @@ DEAD_LETTER_COLUMNS = (
 
 def table_folder(xid: str) -> str:
     """Where in the lake the table of a definition lies."""
-    kind, group, _, message = xid.strip("/").split("/")[:4]
+    kind, _, rest = xid.removeprefix("/").partition("/")
+    group, _, message = rest.partition("/messages/")
     parts = [folder_of(group), folder_of(message)]
     return "/".join(["_endpoints", *parts] if kind == "endpoints" else parts)
 
