@@ -23,6 +23,7 @@ from tests.brokers import Broker
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 TOPIC = "fleet.positions"
+PROVIDER = "org.apache.kafka.common.config.provider.FileConfigProvider"
 POSITION = "/messagegroups/fleet/messages/position"
 CATALOG = {
     "messagegroups": {
@@ -121,7 +122,11 @@ def test_a_topic_is_followed_over_a_restart_of_the_broker(
     assert (again.returncode, output.splitlines()[-1]) == (0, "read 10 = landed 9 + dead 1"), errors
 
     # And all of it once more, by another name of the broker: the records are known by their cluster.
-    other = start(tmp_path, f"kafka://localhost:{kafka.port}/{TOPIC}")
+    # What must be secret may stand in a file.
+    (tmp_path / "kafka.properties").write_text("how = PLAINTEXT\n")
+    secret = "config.providers=file&config.providers.file.class=" + PROVIDER
+    secret += f"&security.protocol=${{file:{tmp_path}/kafka.properties:how}}"
+    other = start(tmp_path, f"kafka://localhost:{kafka.port}/{TOPIC}?{secret}")
     output, errors = other.communicate(timeout=300)
     assert (other.returncode, output.splitlines()[-1]) == (0, "read 210 = landed 189 + dead 21"), errors
     rows = DeltaTable(lake.path("fleet/position")).to_pyarrow_table().to_pylist()

@@ -1,13 +1,26 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from postroom.errors import ServiceUnreachable, SourceUnknown
+from postroom.catalog import Catalog
+from postroom.errors import MissingSystem, ServiceUnreachable, SourceUnknown
+from postroom.pipeline import sort
 from postroom.pipeline.kafka_source import KafkaSource, answers, parse_kafka
 from postroom.pipeline.lag import Lag, Reached
 from postroom.pipeline.sources import open_source
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_a_spark_without_the_connector_is_one_sentence(spark: Any, catalog: Catalog, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        source = f"kafka://127.0.0.1:{broker.getsockname()[1]}/orders"
+        with pytest.raises(MissingSystem, match="without its connector for Kafka. Start it with --packages org"):
+            sort(spark, source, catalog, tmp_path / "lake")
 
 
 def test_brokers_topics_and_options_come_from_the_address() -> None:

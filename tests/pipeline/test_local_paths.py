@@ -100,6 +100,18 @@ def test_a_path_is_taken_as_it_is_written(written: str, meant: str, cwd: Path) -
     assert local_path(written, "a lake") == Path(meant.format(cwd=cwd))
 
 
+def test_a_checkpoint_knows_its_source_as_it_was_spelled(cwd: Path) -> None:
+    """Checkpoints of earlier versions say it so: another name would be refused, or sorted from the beginning."""
+    (cwd / "inbox").mkdir()
+    (cwd / "link").symlink_to("inbox")
+    assert [open_source(name).name for name in ("link", "./link", "a/../link")] == [
+        f"{cwd}/link",
+        f"{cwd}/link",
+        f"{cwd}/a/../link",
+    ]
+    assert open_source("kafka://b:9092,a/orders,returns?x.y=1").name == "kafka://b:9092,a:9092/orders,returns"
+
+
 def test_a_file_with_a_colon_in_its_name_is_a_file(cwd: Path) -> None:
     (cwd / "export-10:30.jsonl").touch()
     assert open_source("export-10:30.jsonl").name == str(cwd / "export-10:30.jsonl")

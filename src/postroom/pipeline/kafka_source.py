@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
-from postroom.errors import ServiceUnreachable, SourceUnknown
+from postroom.errors import MissingSystem, ServiceUnreachable, SourceUnknown
 from postroom.pipeline.jars import Libraries, find_jars
 from postroom.pipeline.lag import Lag, Lags, Reached
 from postroom.pipeline.sources import frame_of_records
@@ -182,7 +182,11 @@ def cluster_id(spark: SparkSession, options: Mapping[str, str], place: str) -> s
             properties.setProperty(name.removeprefix("kafka."), value)
     try:
         client = java.org.apache.kafka.clients.admin.AdminClient.create(properties)
-    except (Py4JJavaError, TypeError):  # what Spark says of bad options, and of a library that is not there, is better
+    except TypeError:  # to Python, a class that Java does not have is a package
+        raise MissingSystem(
+            "this Spark was started without its connector for Kafka.", remedy=f"Start it with --packages {_CONNECTOR}."
+        ) from None
+    except Py4JJavaError:  # of bad options Spark has more to say
         return ""
     try:
         return client.describeCluster().clusterId().get(ANSWER_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
