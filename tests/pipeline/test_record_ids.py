@@ -51,7 +51,7 @@ def test_a_partition_is_known_by_its_cluster_and_not_by_brokers() -> None:
     assert {origin_in_cluster(source, "kafka:/") for source in spelled} == {"kafka://orders/3"}
 
 
-def placed(columns: dict[str, list[Any]], source: str = "dataframe", **more: Any) -> list[dict[str, Any]]:
+def placed(columns: dict[str, Any], source: str = "dataframe", **more: Any) -> list[dict[str, Any]]:
     task = more.pop("task", 0)
     naming = Naming(source, **({"batch": "run-0"} | more))
     rows: list[dict[str, Any]] = []
@@ -111,6 +111,19 @@ def test_rows_without_a_key_are_told_apart_all_the_same() -> None:
         for row in placed(LINES | {"number": [None, None]}, key="number", batch=batch)
     ]
     assert len(set(ids)) == 4
+
+
+def test_a_row_without_a_key_is_known_by_its_place_if_it_has_one() -> None:
+    (row,) = placed(KAFKA | {KEY: pa.array([None], pa.string())}, key=KEY)
+    assert row["record_id"] == f"{digest_of('kafka://orders/3')}-42"
+
+
+def test_batches_without_rows_are_batches() -> None:
+    for columns in (
+        {"value": pa.array([], pa.string())},
+        {"value": pa.array([], pa.string()), KEY: pa.array([], pa.int64())},
+    ):
+        assert placed(columns, key=KEY) == []
 
 
 def test_a_key_wins_over_topic_and_offset() -> None:

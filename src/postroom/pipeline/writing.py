@@ -99,9 +99,8 @@ def with_places(batches: Iterable[pa.RecordBatch], naming: Naming, task: int) ->
 def _placed(batch: pa.RecordBatch, names: set[str], naming: Naming, row: int) -> pa.RecordBatch:
     count = batch.num_rows
     columns = {name: batch.column(name) for name in record_columns(names)}
-    is_kafka, rows = names >= KAFKA, numbers(row, count)
-    places: dict[str, Any] = {"source": pa.repeat(naming.source, count), "position": rows}
-    if is_kafka and not names >= {"source", "position"}:
+    places: dict[str, Any] = {"source": pa.repeat(naming.source, count), "position": numbers(row, count)}
+    if names >= KAFKA and not names >= {"source", "position"}:
         pairs = zip(batch.column("topic").to_pylist(), batch.column("partition").to_pylist(), strict=True)
         base = naming.source if naming.source.startswith("kafka://") else "kafka:/"
         places = {
@@ -109,18 +108,26 @@ def _placed(batch: pa.RecordBatch, names: set[str], naming: Naming, row: int) ->
             "position": batch.column("offset").cast(pa.int64()),
         }
     places |= {name: batch.column(name).cast(places[name].type) for name in places if name in names}
-    if naming.key in names or not (is_kafka or "position" in names):
-        places["record_id"] = _ids(places["source"], rows, naming, batch)
+    counted = not (names >= KAFKA or "position" in names)
+    if naming.key in names or counted:
+        numbered = _by_number(**places, batch=naming.batch if counted else "")
+        keys = batch.column(naming.key).cast(pa.string()) if naming.key in names else pa.nulls(count, pa.string())
+        places["record_id"] = _by_key(places["source"], keys, numbered)
     return pa.RecordBatch.from_arrays(list((places | columns).values()), names=list(places | columns))
 
 
-def _ids(sources: pa.Array, rows: pa.Array, naming: Naming, batch: pa.RecordBatch) -> pa.Array:
-    """Ids by key; where there is none, by the batch and the number of the row."""
-    named: list[str] = sources.to_pylist()
-    digests = {source: digest_of(origin_of_rows(source, naming.batch)) for source in set(named)}
-    numbered = pc.binary_join_element_wise(pa.array([digests[s] for s in named]), rows.cast(pa.string()), "-")
-    if naming.key not in batch.schema.names:
-        return numbered
-    keys = batch.column(naming.key).cast(pa.string()).to_pylist()
-    known = zip(named, keys, numbered.to_pylist(), strict=True)
-    return pa.array([number if key is None else id_of_key(source, key) for source, key, number in known], pa.string())
+def _by_number(source: pa.Array, position: pa.Array, batch: str) -> pa.Array:
+    """Ids by source and position; positions that are numbers of rows count in one batch only."""
+    sources: list[str] = source.to_pylist()
+    digests = {name: digest_of(origin_of_rows(name, batch) if batch else name) for name in set(sources)}
+    texts = pa.array([digests[name] for name in sources], pa.string())
+    return pc.binary_join_element_wise(texts, position.cast(pa.string()), "-")
+
+
+def _by_key(source: pa.Array, keys: pa.Array, otherwise: pa.Array) -> pa.Array:
+    """Ids by source and key, and those of rows that have none."""
+    if keys.null_count == len(keys):
+        return otherwise
+    pairs = zip(source.to_pylist(), keys.to_pylist(), strict=True)
+    known = pa.array([None if key is None else id_of_key(name, key) for name, key in pairs], pa.string())
+    return pc.coalesce(known, otherwise)
