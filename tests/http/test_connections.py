@@ -111,6 +111,8 @@ REQUESTS: list[tuple[str, bytes, int, str]] = [
     ("options of a star", b"OPTIONS * HTTP/1.1\r\n" + CLOSE + b"\r\n", 404, "not_found"),
     ("long header", get(b"/", CLOSE + b"X: " + b"x" * 1_000_000 + b"\r\n"), 431, "bad_request"),
     ("many headers", get(b"/", CLOSE + b"X: y\r\n" * 100_000), 431, "bad_request"),
+    ("many empty headers", get(b"/", CLOSE + b"a:\r\n" * 8_000), 431, "bad_request"),
+    ("some empty headers", get(b"/", CLOSE + b"a:\r\n" * 2_000), 200, ""),
     ("header within limits", get(b"/", CLOSE + b"X: " + b"x" * 100_000 + b"\r\n"), 200, ""),
     ("bytes beyond ASCII in a header", get(b"/", CLOSE + b"X: \xff\xfe\r\n"), 200, ""),
     ("NUL in a header", get(b"/", CLOSE + b"X: a\x00b\r\n"), 400, "bad_request"),

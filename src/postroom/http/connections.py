@@ -20,6 +20,8 @@ from postroom.registry.problems import RegistryProblem
 
 LONGEST_TARGET = 64 * 1024
 LONGEST_HEAD = 128 * 1024
+LINE_OVERHEAD = 32
+"""What a header line counts beside its name and its value, as in RFC 9113 §10.5.1: an empty line is work as well."""
 LINGER_SECONDS = 2.0
 STAND_IN = b"POST"
 FRAMING = (b"content-length", b"transfer-encoding")
@@ -48,6 +50,7 @@ class Connection(HttpToolsProtocol):
         self._begun = 0
         """How many requests began in the bytes at hand."""
         self._head_size = 0
+        self._headers_size = 0
         self._method = b""
         """The method of the request at hand, if the parser does not know it and was given another one."""
         self._goes_on = False
@@ -131,7 +134,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self._in_request = self._in_head = True
         self._begun += 1
-        self._head_size = 0
+        self._head_size = self._headers_size = 0
 
     def on_url(self, url: bytes) -> None:
         if self._goes_on:
@@ -142,8 +145,12 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Trailers are dropped: they come too late to be what they would be as headers."""
-        if self._in_head:
-            super().on_header(name, value)
+        if not self._in_head:
+            return
+        self._headers_size += len(name) + len(value) + LINE_OVERHEAD
+        if self._headers_size > LONGEST_HEAD:
+            self._stop(_too_long("the head of the request", LONGEST_HEAD, self.url, 431))
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         if self._goes_on:
@@ -153,8 +160,6 @@ class Connection(HttpToolsProtocol):
         version = self.parser.get_http_version()
         if version not in VERSIONS:
             self._stop(_bad(f"HTTP/{version} is not spoken here", self.url, 505))
-        if sum(len(name) + len(value) for name, value in self.headers) > LONGEST_HEAD:
-            self._stop(_too_long("the head of the request", LONGEST_HEAD, self.url, 431))
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (not hosts and version == "1.1"):
             self._stop(_bad("there has to be exactly one Host header", self.url))
