@@ -53,6 +53,40 @@ def test_log_lines_are_json_on_a_pipe(
         assert lines[1]["message"] == "careful now"
 
 
+def _fail_loudly() -> None:
+    try:
+        _ = 1 // 0
+    except ZeroDivisionError:
+        logging.getLogger("postroom.test").exception("it failed")
+
+
+@pytest.mark.parametrize(
+    ("form", "verbose", "debug", "told"),
+    [
+        ("text", 0, "0", False),
+        ("json", 0, "0", False),
+        ("json", 1, "0", False),
+        ("text", 2, "0", True),
+        ("json", 0, "1", True),
+    ],
+)
+def test_an_exception_is_logged_in_one_line_unless_somebody_debugs(
+    form: str,
+    verbose: int,
+    debug: str,
+    told: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("POSTROOM_LOG_FORMAT", form)
+    monkeypatch.setenv("POSTROOM_DEBUG", debug)
+    configure_logs(verbose, quiet=False)
+    _fail_loudly()
+    shown = capsys.readouterr().err
+    assert ("Traceback" in shown) is told
+    assert told or ("ZeroDivisionError" in shown and len(shown.splitlines()) == 1)
+
+
 def test_settings_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["settings"]) == 0
     assert "POSTROOM_PORT" in capsys.readouterr().out

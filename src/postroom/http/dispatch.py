@@ -31,21 +31,30 @@ def answer(call: Call, store: Store, settings: Settings) -> Answer:
         return completed(made.after(made) if made.after else made, call, settings)
     except RegistryProblem as problem:
         return refuse(problem, call, _release(call, store))
-    except Exception:
-        LOG.exception("%s %s failed", call.method, call.path)
-        return refuse(RegistryProblem("server_error", call.path), call, asked(call.query))
+    except Exception as error:  # noqa: BLE001 - a defect of ours: the client gets an answer, the log says which it was
+        return refuse(RegistryProblem("server_error", call.path), call, asked(call.query), cause=error)
 
 
-def refuse(problem: RegistryProblem, call: Call, release: Release | None = None) -> Answer:
+def refuse(
+    problem: RegistryProblem, call: Call, release: Release | None = None, cause: Exception | None = None
+) -> Answer:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
-    LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra={"fields": {"instance": instance}})
+    _log(problem, call, instance, cause)
     document, status = {**problem.document(), "instance": instance}, problem.status
     if release is not None:
         document = {"instance": instance, **problem_document(problem, release, call.base)}
         status = problem_status(problem, release)
     headers = {name.title(): value for name, value in problem.extra_headers.items()}
     return completed(Answer(status=status, headers=headers, json=document), call, Settings())
+
+
+def _log(problem: RegistryProblem, call: Call, instance: str, cause: Exception | None) -> None:
+    fields = {"fields": {"instance": instance}}
+    if cause is None:
+        LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra=fields)
+        return
+    LOG.error("%s %s failed (%s)", call.method, call.path, instance, exc_info=cause, extra=fields)
 
 
 def _release(call: Call, store: Store) -> Release | None:
