@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -76,7 +76,17 @@ class Catalog:
     @cached_property
     def engine(self) -> Engine:
         """The engine that sorts by this catalog."""
-        return Engine(self.compiled, nulls=self.settings.nulls, max_record_mb=self.settings.max_record_mb)
+        return self.engine_like(None)
+
+    def engine_like(self, other: Engine | None, max_batch: int | None = None) -> Engine:
+        """An engine of its own; one for an earlier state of the catalog makes it quick."""
+        return Engine(
+            self.compiled,
+            nulls=self.settings.nulls,
+            max_record_mb=self.settings.max_record_mb,
+            max_batch=max_batch,
+            like=other,
+        )
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -105,13 +115,12 @@ class Catalog:
 
     def explain(self, match: Match) -> str:
         """What became of a message and what would make it fit, in words; rules of a base message are named with it."""
-        return explain_match(match, self._constraints)
+        return explain_match(match, self._constraints({reason.message for reason in match.reasons}))
 
-    @cached_property
-    def _constraints(self) -> dict[tuple[str, str], Constraint]:
+    def _constraints(self, xids: Iterable[str]) -> dict[tuple[str, str], Constraint]:
         return {
             (definition.xid, constraint.at): constraint
-            for definition in self.definitions
+            for definition in filter(None, map(self._definitions.get, xids))
             for constraint in (*definition.envelope_constraints, *definition.protocol_constraints)
         }
 

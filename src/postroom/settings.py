@@ -50,6 +50,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     upload_timeout_s: Annotated[
         float, Meta(gt=0, description="How long a request body may take to arrive, in seconds.")
     ] = 60.0
+    request_timeout_s: Annotated[
+        float,
+        Meta(gt=0, description="How long the service works on a request that writes nothing, in seconds."),
+    ] = 60.0
     actor_header: Annotated[
         str,
         Meta(description="Header in which a trusted proxy says who asks, to be logged with changes. None by default."),
@@ -76,6 +80,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
     max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
     max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64
+    max_records: Annotated[
+        int, Meta(ge=1, le=10_000_000, description="Most records that one request may have matched or made.")
+    ] = 10_000
     max_depth: Annotated[int, Meta(ge=8, le=512, description="Deepest nesting of a document.")] = 128
     timeout_s: Annotated[
         float, Meta(gt=0, description="How long a request to another service may take, in seconds.")

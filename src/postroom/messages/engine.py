@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
+from weakref import WeakMethod
 
 import msgspec
 
@@ -36,18 +37,39 @@ MOST_REASONS = 5
 
 
 class Engine:
-    """Sorts messages by the definitions of one compiled catalog."""
+    """Sorts messages by the definitions of one compiled catalog.
 
-    def __init__(self, catalog: CompiledCatalog, *, nulls: str = "strict", max_record_mb: int = 64) -> None:
+    An engine like it, for an earlier state of the catalog, spares the work that was done for what is the same.
+    """
+
+    def __init__(
+        self,
+        catalog: CompiledCatalog,
+        *,
+        nulls: str = "strict",
+        max_record_mb: int = 64,
+        max_batch: int | None = None,
+        like: Engine | None = None,
+    ) -> None:
         self.definitions = catalog.definitions
         self._documents = Documents(catalog.schemas)
         self._assert_formats = catalog.assert_formats
-        self.index = Index(catalog.definitions)
+        self._stored = catalog.schemas
+        self.index: Index = Index(catalog.definitions, None if like is None else like.index)
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
+        self._max_batch = max_batch
         self._schemas: dict[str, PayloadSchema | None] = {}
         self._fillers: dict[str, Filler] = {}
-        self.express = Express(self.index, self._decoder)
+        self.express: Express = Express(self.index, _weakly(self._decoder), None if like is None else like.express)
+        if like is not None and like._stored is catalog.schemas:
+            self._inherit(like)
+
+    def _inherit(self, like: Engine) -> None:
+        """Take over the schemas that another engine parsed for the same definitions."""
+        mine, theirs = self.index.by_xid, like.index.by_xid
+        self._schemas = {x: schema for x, schema in like._schemas.copy().items() if mine.get(x) is theirs[x]}
+        self._fillers = {x: made for x, made in like._fillers.copy().items() if mine.get(x) is theirs[x]}
 
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
@@ -67,7 +89,7 @@ class Engine:
 
     @cached_property
     def _unreading(self) -> Express:
-        return Express(self.index, self._unreader)
+        return Express(self.index, _weakly(self._unreader), self.express)
 
     def _taken(self, line: bytes, express: Express) -> Landed | None:
         if len(line) > self._max_record_mb * 1_000_000:
@@ -104,7 +126,7 @@ class Engine:
             limit, size = f"at most {self._max_record_mb} MB", f"{len(line) / 1_000_000:.1f} MB"
             return [Malformed("", "record_too_large", limit, size)]
         try:
-            return unwrap(parse_record(line) if record is None else record)
+            return unwrap(parse_record(line) if record is None else record, self._max_batch)
         except RecordRefused as error:
             return [Malformed("", "record_broken", "a record or a CloudEvent", error.sentence)]
 
@@ -252,6 +274,17 @@ def _passes_by(result: Sorted, message: Message) -> bool:
     """Whether an event only happens to be where a definition without an envelope expects other messages."""
     is_event = message.attributes is not None
     return is_event and result.match.outcome == "invalid" and not (result.definition and result.definition.envelope)
+
+
+def _weakly(decoder_of: Callable[[Definition], Decoder | None]) -> Callable[[Definition], Decoder | None]:
+    """A method that does not keep its engine alive: engines come and go with the states of a catalog."""
+    method = WeakMethod(decoder_of)
+
+    def found(definition: Definition) -> Decoder | None:
+        living = method()
+        return None if living is None else living(definition)
+
+    return found
 
 
 def match_of(definition: Definition, variables: dict[str, str]) -> Match:

@@ -22,6 +22,7 @@ from postroom.messages.readers import (
     HeaderReader,
     Line,
     LineReader,
+    event_attributes,
     event_type,
     is_structured,
 )
@@ -50,15 +51,17 @@ Planned = tuple[Plan, Decoder] | None
 
 
 class Express:
-    """Takes plain events off lines, one by one."""
+    """Takes plain events off lines, one by one; what reads lines is shared with an express lane like it."""
 
-    def __init__(self, index: Index, decoder_of: DecoderOf) -> None:
+    def __init__(self, index: Index, decoder_of: DecoderOf, like: Express | None = None) -> None:
         self.index = index
         self._decoder_of = decoder_of
-        self.event = event_type(index)
+        attributes = event_attributes(index)
+        is_same = like is not None and like.names == attributes
+        self.event: Any = like.event if like is not None and is_same else event_type(attributes)
         self.names: tuple[str, ...] = tuple(n for n in self.event.__struct_fields__ if n not in BODY_MEMBERS)
         self.read_event = msgspec.json.Decoder(self.event).decode
-        self.lines = LineReader(self.names)
+        self.lines: LineReader = like.lines if like is not None and is_same else LineReader(self.names)
         self._plans: dict[tuple[str, str | None], Planned] = {}
         self._readers: dict[str, HeaderReader] = {}
         self._json_types: dict[str | None, bool] = {None: True, "application/json": True}

@@ -42,6 +42,7 @@ class Filter:
         checks = [Check(c, definition.xid) for c in definition.envelope_constraints]
         # Of an envelope that we do not know, the attributes are headers of the same names (C-16).
         self.envelope, self.foreign = (checks, []) if is_event else ([], checks)
+        self.names = frozenset(check.path[0] for check in self.envelope)
         self._is_foreign = bool(definition.envelope) and not is_event
         self.protocol = [Check(c, definition.xid) for c in deciding]
         # Which of several headers of one name a check looks at first.

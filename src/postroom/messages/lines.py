@@ -6,10 +6,11 @@ its schema can do that without decoding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from postroom.deadlines import check_deadline
 from postroom.formats.schema import CheckingSchema
 from postroom.messages.definition import Definition
 from postroom.messages.engine import Engine, match_of, type_of
@@ -38,6 +39,12 @@ def match_lines(engine: Engine, lines: list[bytes]) -> list[list[Match]]:
     return found
 
 
+def _in_time(lines: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        check_deadline()
+        yield line
+
+
 class _Lines:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -45,7 +52,7 @@ class _Lines:
         self._waiting: dict[tuple[str, str], list[_Waiting]] = {}
 
     def match(self, lines: list[bytes]) -> list[list[Match]]:
-        found = [self._matches(row, line) for row, line in enumerate(lines)]
+        found = [self._matches(row, line) for row, line in enumerate(_in_time(lines))]
         for (xid, contenttype), waiting in self._waiting.items():
             for place in _doubtful(self._schemas[xid], contenttype, [one.body for one in waiting]):
                 one = waiting[place]

@@ -36,12 +36,16 @@ class Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     payload: str = ""
 
 
-def event_type(index: Index) -> Any:
-    """The type of an event: the attributes that definitions name, and those that CloudEvents has."""
-    declared = {check.path[0] for candidate in index.filters for check in candidate.envelope}
+def event_attributes(index: Index) -> tuple[str, ...]:
+    """The attributes of events: those that CloudEvents has, and those that definitions name."""
+    declared = frozenset[str]().union(*{candidate.names for candidate in index.filters})
     others = sorted(name for name in declared if name.isidentifier() and name not in (*TEXTS, *BODY_MEMBERS))
-    fields: list[tuple[str, Any, Any]] = [(name, str | None, None) for name in TEXTS]
-    fields += [(name, Any, None) for name in others[:MOST_NAMES]]
+    return (*TEXTS, *others[:MOST_NAMES])
+
+
+def event_type(attributes: tuple[str, ...]) -> Any:
+    """The type of an event with these attributes."""
+    fields: list[tuple[str, Any, Any]] = [(name, str | None if name in TEXTS else Any, None) for name in attributes]
     fields += [("data", msgspec.Raw, _ABSENT), ("data_base64", str | None, None)]
     return msgspec.defstruct("Event", fields, gc=False, forbid_unknown_fields=True)
 

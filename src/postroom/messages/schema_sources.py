@@ -17,13 +17,19 @@ def schema_source(tree: Tree, message: Tree, fetch: Fetch | None = None) -> Sche
     stated = str(message.get("dataschemaformat") or "")
     if message.get("dataschema") is not None:
         return SchemaSource(format=stated, document=message["dataschema"], reference="#/dataschema")
-    reference = message.get("dataschemaxid") or message.get("dataschemauri")
-    if not isinstance(reference, str) or not reference:
+    reference = schema_reference(message)
+    if not reference:
         return None
     path = local_path(reference, tree)
     if path is None:
         return _from_elsewhere(reference, stated, fetch)
     return _from_catalog(tree, reference, path, stated)
+
+
+def schema_reference(message: Tree) -> str:
+    """Where a message says that its schema is; empty when it does not."""
+    reference = message.get("dataschemaxid") or message.get("dataschemauri")
+    return reference if isinstance(reference, str) else ""
 
 
 def _from_elsewhere(reference: str, stated: str, fetch: Fetch | None) -> SchemaSource:

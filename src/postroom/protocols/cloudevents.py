@@ -55,13 +55,20 @@ class Malformed(msgspec.Struct, frozen=True, gc=False):
     found: str
 
 
-def unwrap(record: Record) -> list[Message | Malformed]:
-    """The messages a record carries: one, or all those of a CloudEvents batch."""
+class BatchTooLarge(Exception):
+    """A CloudEvents batch of more events than somebody wants to see."""
+
+
+def unwrap(record: Record, most: int | None = None) -> list[Message | Malformed]:
+    """The messages a record carries: one, or all those of a CloudEvents batch.
+
+    BatchTooLarge when a batch has more than `most`; nothing is made of its events then.
+    """
     wire = wire_named(record.protocol)
     stated = wire.content_type(record.metadata) if record.protocol else _bare_content_type(record.metadata)
     media = media_type(stated)
     if media.startswith(EVENT_MEDIA):
-        return _announced(record, media, stated)
+        return _announced(record, media, stated, most)
     try:
         binary = wire.event_headers(record.metadata)
     except HeaderBroken as broken:
@@ -79,11 +86,11 @@ def _bare_content_type(metadata: dict[str, Any]) -> str:
     return stated if isinstance(stated, str) else ""
 
 
-def _announced(record: Record, media: str, stated: str) -> list[Message | Malformed]:
+def _announced(record: Record, media: str, stated: str, most: int | None) -> list[Message | Malformed]:
     if media in _EVENT:
         return [_structured(record, record.payload)]
     if media in _BATCH:
-        return _batch(record)
+        return _batch(record, most)
     return [Malformed("/metadata", "event_format_unknown", JSON_EVENT, stated)]
 
 
@@ -118,15 +125,35 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def _batch(record: Record) -> list[Message | Malformed]:
+def _batch(record: Record, most: int | None) -> list[Message | Malformed]:
+    text = record.payload.removeprefix(_BYTE_ORDER_MARK)
     try:
-        events = _batch_decoder.decode(record.payload.removeprefix(_BYTE_ORDER_MARK))
+        if most is not None and text.count(b",") >= most:
+            _refuse_more(text, most)
+        events = _batch_decoder.decode(text)
     except _UNREADABLE as error:
         return [Malformed("/payload", "batch_broken", "a JSON array of CloudEvents", str(error))]
     if not events:
         # A record must end somewhere; an empty batch says nothing that could land.
         return [Malformed("/payload", "empty_batch", "at least one event", "an empty batch")]
     return [_structured(record, bytes(event), f"/payload/{number}") for number, event in enumerate(events)]
+
+
+class _Counted:
+    """An event of a batch that is only counted."""
+
+
+def _refuse_more(batch: bytes, most: int) -> None:
+    event, count = _Counted(), 0
+
+    def counted(_: type, __: Any) -> _Counted:
+        nonlocal count
+        count += 1
+        if count > most:
+            raise BatchTooLarge
+        return event
+
+    msgspec.json.decode(batch, type=list[_Counted], dec_hook=counted)
 
 
 def _structured(record: Record, text: bytes, at: str = "/payload") -> Message | Malformed:

@@ -23,14 +23,15 @@ from postroom.registry.groups import (
     write_registry,
     write_resources,
 )
+from postroom.registry.inlining import NOTHING
 from postroom.registry.interaction import Interaction, timestamp
 from postroom.registry.modelling import checked_model, write_modelsource
-from postroom.registry.places import Place
+from postroom.registry.places import Place, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.resources import ResourceWrite, Written, write_resource
 from postroom.registry.transaction import Transaction
-from postroom.registry.trees import read_registry
-from postroom.registry.views import EXPORT, render
+from postroom.registry.trees import read_entity, read_registry
+from postroom.registry.views import ALONE, EXPORT, render
 
 REGISTRY_WORDS = frozenset(
     {
@@ -187,6 +188,16 @@ def export_document(tx: Transaction) -> dict[str, Any]:
             for plural, resource_kind in kind.resources.items():
                 group[plural] = {one: _exported(r, resource_kind.singular) for one, r in group[plural].items()}
     return document
+
+
+def export_entity(tx: Transaction, xid: str) -> dict[str, Any] | None:
+    """A Group without its members, or a Resource, as `export_document` has it; None when it is not there."""
+    if tx.entity(xid) is None:
+        return None
+    place = resolve(tx.model(), xid)
+    if place.kind == "group":
+        return render(read_entity(tx, place, NOTHING), ALONE)
+    return _exported(render(read_entity(tx, place, EXPORT.inline), EXPORT), place.resource.singular)
 
 
 def _exported(resource: dict[str, Any], singular: str) -> dict[str, Any]:

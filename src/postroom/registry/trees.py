@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from postroom.deadlines import check_deadline
 from postroom.model.types import GroupType, Model, ResourceType
 from postroom.registry.entities import Entity
 from postroom.registry.inlining import NOTHING, Inline
@@ -216,6 +217,7 @@ def _nested(
     read: Callable[[str, Inline, Sieve], dict[str, Any]],
 ) -> Nested | None:
     """Read what is shown or has to be counted below an entity; None when the sieve holds the entity back."""
+    check_deadline()
     judgement = sieve.judge(tree)
     finer = {name: sieve.below(judgement, name) for name in counts}
     members = {
@@ -283,6 +285,7 @@ def _source(tx: Transaction, meta: Entity) -> Entity | None:
 
 
 def _version_tree(kind: ResourceType, meta: Entity, source: Entity, entity: Entity) -> VersionTree:
+    check_deadline()
     return VersionTree(
         xid=f"{meta.xid}/versions/{entity.id}",
         resource_id=meta.id,

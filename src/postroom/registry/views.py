@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.deadlines import check_deadline
 from postroom.model.core import SPECVERSION
 from postroom.model.render import render_model
 from postroom.model.types import ResourceType
@@ -71,6 +72,7 @@ def render_collection(collection: Collection, view: View) -> Json:
 
 
 def _identity(view: View, xid: str, details: bool = False) -> Json:
+    check_deadline()
     if not view.urls:
         return {"xid": xid}
     short = {"shortself": view.base + short_path(xid)} if view.shortself and not view.doc else {}
@@ -195,3 +197,4 @@ def _version(tree: VersionTree, view: View, inline: Inline) -> Json:
 
 
 EXPORT = View(inline=ALL, urls=False)
+ALONE = View(urls=False)
