@@ -27,9 +27,9 @@ def correlated(given: Answer, interaction: Interaction, settings: Settings) -> A
     return msgspec.structs.replace(given, headers={**given.headers, CORRELATION: interaction.correlation})
 
 
-def completed(given: Answer, call: Call, settings: Settings) -> Answer:
-    """The answer as it is sent, apart from compression and what concerns the connection."""
+def completed(given: Answer, call: Call, settings: Settings, *, waits: bool = True) -> Answer:
+    """The answer as it is sent, apart from compression and what concerns the connection; see `encoded` for `waits`."""
     links = [f"<{call.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
     is_json = given.json is not msgspec.UNSET
     headers = {**({"Content-Type": JSON_TYPE} if is_json else {}), **given.headers, "Link": ", ".join(links)}
-    return encoded(msgspec.structs.replace(given, headers=headers), settings)
+    return encoded(msgspec.structs.replace(given, headers=headers), settings, waits=waits)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,11 +16,13 @@ from postroom.http.bodies import MEGABYTE, read_body
 from postroom.http.cache import AnswerCache
 from postroom.http.calls import Answer, Call, Stream, parse_query
 from postroom.http.dialects.releases import asked
-from postroom.http.dispatch import answer, refuse
-from postroom.http.messages import MakeOrder
+from postroom.http.dispatch import answer, finish, next_piece, refuse
+from postroom.http.messages import NDJSON, MakeOrder
+from postroom.http.pools import Pools
 from postroom.http.representations import RawHeaders, Representation, matches, represent, takes_gzip
 from postroom.http.sharing import READING, refuse_foreign_writes, sharing_headers
 from postroom.http.streams import Streams
+from postroom.http.work import ClientGone, Work, listening
 from postroom.model.types import Model
 from postroom.registry.capabilities import Access, Capabilities
 from postroom.registry.paging import Cursor
@@ -33,6 +35,8 @@ from postroom.store.interface import Store
 NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
 LONGEST_ACTOR = 200
 STREAM_TYPE = b"text/event-stream"
+PIECE = 256 * 1024
+"""How much of a body is handed to the connection at once; the rest waits until the client has read."""
 UNKNOWN_BASE = "http://localhost"
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
@@ -75,6 +79,7 @@ class Edge:
         self._origins = frozenset(settings.cors_origins)
         self._cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self._streams = Streams(store, settings.max_streams)
+        self._pools = Pools(settings)
 
     async def answer_kept(self, scope: Scope, send: Send) -> bool:
         """Answer a GET whose answer is kept from the present state; False when there is none."""
@@ -109,8 +114,17 @@ class Edge:
         if problem is not None:
             await self._send(represent(refuse(problem, call, asked(call.query)), call.method, gzips=False), call, send)
             return
+        with suppress(ClientGone):
+            await self._respond(call, scope, receive, send)
+
+    async def _respond(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
         state = self._store.version()
-        made, given = await run_in_threadpool(self._make, call)
+        async with listening(receive) as client:
+            work = Work(call, self._pools, self._settings, client)
+            made, given = await self._make(work, call, is_old=scope.get("http_version") == "1.0")
+            if made.pieces is not None:
+                await self._send_pieces(made, made.pieces, work, call, send)
+                return
         if given.stream is not None:
             await self._stream(given.stream, made, call, scope, receive, send)
             return
@@ -153,9 +167,44 @@ class Edge:
         headers = [(name, value) for name, value in made.headers if name != b"etag"]
         await self._streams.serve(stream, headers + self._sharing(call), scope, receive, send)
 
-    def _make(self, call: Call) -> tuple[Representation, Answer]:
-        given = answer(call, self._store, self._settings)
+    async def _make(self, work: Work, call: Call, is_old: bool) -> tuple[Representation, Answer]:
+        try:
+            made, given = await work.run(lambda: self._represented(answer(call, self._store, self._settings), call))
+            if given.after is not None:
+                ready = partial(finish, given, call, self._store, self._settings)
+                made, given = await work.run(lambda: self._represented(ready(), call), self._pools.fetches)
+            if made.pieces is not None and is_old:  # HTTP/1.0 has no chunks, so what it gets has to be whole
+                body = b"".join([piece async for piece in self._pieces(made.pieces, work, call)])
+                made = msgspec.structs.replace(made, pieces=None, body=body)
+        except RegistryProblem as problem:
+            given = refuse(problem, call, asked(call.query), problem.__cause__)
+            made = represent(given, call.method, gzips=False)
+        return made, given
+
+    def _represented(self, given: Answer, call: Call) -> tuple[Representation, Answer]:
         return represent(given, call.method, takes_gzip(call.header("accept-encoding") or "")), given
+
+    async def _pieces(self, pieces: Iterator[bytes], work: Work, call: Call) -> AsyncIterator[bytes]:
+        while (piece := await work.run(lambda: next_piece(pieces, call, self._settings))) is not None:
+            yield piece
+
+    async def _send_pieces(
+        self, made: Representation, pieces: Iterator[bytes], work: Work, call: Call, send: Send
+    ) -> None:
+        """Send a body while it is made. One that cannot be completed is not ended either: the server closes the
+        connection, and no client takes it for whole. Lines end in one that says why.
+        """
+        headers = [*made.headers, *self._sharing(call)]
+        await send({"type": "http.response.start", "status": made.status, "headers": headers})
+        try:
+            async for piece in self._pieces(pieces, work, call):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except RegistryProblem as problem:
+            last = refuse(problem, call, cause=problem.__cause__).content + b"\n"
+            is_lines = (b"content-type", NDJSON[0].encode()) in made.headers
+            await send({"type": "http.response.body", "body": last if is_lines else b"", "more_body": True})
+            return
+        await send({"type": "http.response.body", "body": b""})
 
     async def _send(self, made: Representation, call: Call, send: Send) -> None:
         condition = call.header("if-none-match") if made.etag else None
@@ -166,8 +215,7 @@ class Edge:
         headers += self._sharing(call)
         if status not in (204, 304):
             headers.append((b"content-length", str(len(body)).encode()))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if call.method == "HEAD" else body})
+        await _send_whole(status, headers, b"" if call.method == "HEAD" else body, send)
 
     def _sharing(self, call: Call) -> RawHeaders:
         shared = sharing_headers(call, self._origins)
@@ -193,8 +241,15 @@ def _key(base: str, scope: Scope, headers: dict[bytes, bytes]) -> tuple[str, str
 
 async def _send_plainly(made: Representation, send: Send) -> None:
     headers = [*made.headers, (b"content-length", b"%d" % len(made.body))]
-    await send({"type": "http.response.start", "status": made.status, "headers": headers})
-    await send({"type": "http.response.body", "body": made.body})
+    await _send_whole(made.status, headers, made.body, send)
+
+
+async def _send_whole(status: int, headers: RawHeaders, body: bytes, send: Send) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    last = max(0, len(body) - 1) // PIECE * PIECE
+    for start in range(0, last, PIECE):
+        await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+    await send({"type": "http.response.body", "body": body[last:]})
 
 
 def _is_kept(given: Answer, call: Call) -> bool:

@@ -38,7 +38,7 @@ async def read_body(request: Request, settings: Settings) -> bytes:
         detail = f"the content coding {coding[:40]!r} is not read here"
         raise RegistryProblem("bad_request", path, error_detail=detail, status=415)
     if body is not None and CODINGS[coding]:
-        body = _unzipped(body, limit, path)
+        body = await asyncio.to_thread(_unzipped, body, limit, path)
     if body is None:
         detail = f"the body is larger than {settings.max_body_mb} MB"
         raise RegistryProblem("bad_request", path, error_detail=detail, status=413)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -56,6 +56,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the answer to a GET depends on nothing but the store's state."""
     stream: Stream | None = None
     """What follows the head, piece by piece, instead of a body."""
+    pieces: Iterator[bytes] | None = None
+    """The body, made while it is sent, instead of `content`; what it raises before the first piece is a problem."""
     after: Callable[[Answer], Answer] | None = None
     """What completes the answer once the transaction is over: fetching from elsewhere must not hold it."""
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import uuid
+from collections.abc import Callable, Iterator
 
+import msgspec
+
+from postroom.deadlines import DeadlinePassed
 from postroom.http import configuration, entities
 from postroom.http.answers import completed
 from postroom.http.calls import Answer, Call
@@ -13,6 +18,8 @@ from postroom.http.dialects.releases import Release, asked, spoken
 from postroom.http.dialects.translating import is_foreign, rendered_in, understood
 from postroom.http.discovery import NAMES
 from postroom.http.mounts import mounted
+from postroom.http.pools import busy
+from postroom.http.proxying import MustFetch
 from postroom.registry.capabilities import read_capabilities
 from postroom.registry.flags import parse_flags
 from postroom.registry.places import resolve
@@ -25,18 +32,57 @@ LOG = logging.getLogger("postroom.http")
 
 
 def answer(call: Call, store: Store, settings: Settings) -> Answer:
-    """The answer to a call, whatever happens on the way."""
+    """The answer to a call, whatever happens on the way; with `after`, it waits for `finish`."""
+    return _answered(lambda: _begun(call, store, settings), call, store, settings)
+
+
+def finish(made: Answer, call: Call, store: Store, settings: Settings) -> Answer:
+    """The answer with what has to be fetched for it, which may take as long as other hosts do."""
+    return _answered(lambda: completed(made.after(made) if made.after else made, call, settings), call, store, settings)
+
+
+def next_piece(pieces: Iterator[bytes], call: Call, settings: Settings) -> bytes | None:
+    """What is to be sent next, None at the end; a problem when there is something to be sent and it cannot be made."""
     try:
-        made = _dispatch(call, store, settings)
-        return completed(made.after(made) if made.after else made, call, settings)
+        return next(pieces, None)
+    except DeadlinePassed:
+        raise _late(call, settings) from None
+    except RegistryProblem:
+        raise
+    except Exception as error:
+        raise RegistryProblem("server_error", call.path) from error
+
+
+def _begun(call: Call, store: Store, settings: Settings) -> Answer:
+    made = _dispatch(call, store, settings)
+    if made.after is not None:
+        return made
+    if made.pieces is not None:
+        made = msgspec.structs.replace(made, pieces=itertools.chain([next(made.pieces, b"")], made.pieces))
+    try:
+        return completed(made, call, settings, waits=False)
+    except MustFetch:
+        return msgspec.structs.replace(made, after=lambda given: given)
+
+
+def _answered(make: Callable[[], Answer], call: Call, store: Store, settings: Settings) -> Answer:
+    try:
+        return make()
     except RegistryProblem as problem:
         return refuse(problem, call, _release(call, store))
+    except DeadlinePassed:
+        return refuse(_late(call, settings), call, asked(call.query))
     except Exception as error:  # noqa: BLE001 - a defect of ours: the client gets an answer, the log says which it was
         return refuse(RegistryProblem("server_error", call.path), call, asked(call.query), cause=error)
 
 
+def _late(call: Call, settings: Settings) -> RegistryProblem:
+    seconds = f"{settings.request_timeout_s:g} seconds (request_timeout_s)"
+    return busy(call.path, f"It was not done after {seconds}. Ask for less: a page, fewer filters, fewer records.")
+
+
 def refuse(
-    problem: RegistryProblem, call: Call, release: Release | None = None, cause: Exception | None = None
+    problem: RegistryProblem, call: Call, release: Release | None = None, cause: BaseException | None = None
 ) -> Answer:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
@@ -49,7 +95,7 @@ def refuse(
     return completed(Answer(status=status, headers=headers, json=document), call, Settings())
 
 
-def _log(problem: RegistryProblem, call: Call, instance: str, cause: Exception | None) -> None:
+def _log(problem: RegistryProblem, call: Call, instance: str, cause: BaseException | None) -> None:
     fields = {"fields": {"instance": instance}}
     if cause is None:
         LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra=fields)

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-import functools
+import io
 import itertools
 import random
-from collections.abc import Iterator
-from typing import Any, NoReturn
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from postroom.catalog import Catalog
+from postroom.deadlines import check_deadline
 from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
+from postroom.http.catalogs import Catalogs
 from postroom.messages.breaking import make_invalid
 from postroom.messages.explaining import explain_reason
 from postroom.messages.lines import match_lines
-from postroom.messages.making import AUTO
+from postroom.messages.making import AUTO, Maker
 from postroom.messages.outcome import Match
+from postroom.protocols.cloudevents import BatchTooLarge, Malformed, Message
 from postroom.protocols.records import render_record
-from postroom.registry.operations import export_document
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
+T = TypeVar("T")
+
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
-MOST_MADE = 10_000
+JSON_TYPE = "application/json; charset=utf-8"
+BATCH_LINES, BATCH_BYTES = 250, 64 * 1024
+"""What is matched at once: between two batches the client may leave, and time may be over."""
+BATCH_MADE = 50
+TOO_MANY = 413
 
 
 class MakeOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,21 +52,71 @@ class MakeOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     invalid: bool = False
 
 
+@lru_cache(maxsize=4)
+def catalogs(store: Store, settings: Settings) -> Catalogs:
+    """The catalogs of a store; a process has one store."""
+    return Catalogs(store, settings)
+
+
 def answer_match(call: Call, store: Store, settings: Settings) -> Answer:
     """Records in, outcomes out: one record or batch as JSON, any number as lines."""
-    query = dict(call.query)
-    catalog = _catalog(store, store.version(), _settings(query, settings, call.path), query.get("endpoint", ""))
-    chosen = _chosen(catalog, call.path)
-    explain = "explain" in query
-    if _media_type(call) in NDJSON:
-        given = [line for line in call.body.splitlines() if line.strip()]
-        matches = itertools.chain.from_iterable(match_lines(chosen.engine, given))
-        lines = [msgspec.json.encode(_shown(chosen, match, explain)) for match in matches]
-        return Answer(headers={"Content-Type": NDJSON[0]}, content=b"".join(line + b"\n" for line in lines))
-    if not call.body.strip():
+    is_lines = _media_type(call) in NDJSON
+    if not is_lines and not call.body.strip():
         raise RegistryProblem("missing_body", call.path)
-    found = [_shown(chosen, match, explain) for match in chosen.engine.match_line(call.body)]
-    return Answer(json=found if call.body.lstrip()[:1] == b"[" else found[0])
+    if is_lines and _lines_in(call.body) > settings.max_records:
+        _refuse_more(call.path, settings)
+    matching = Matching(call, _catalog(call, store, settings), settings)
+    if is_lines:
+        return Answer(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(matching.lines()))
+    messages = matching.messages()
+    if len(messages) == 1 and call.body.lstrip()[:1] != b"[":
+        return Answer(json=matching.outcome(messages[0]))
+    return Answer(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(matching.outcomes(messages)))
+
+
+class Matching:
+    """The records of one request and what becomes of them, in batches."""
+
+    def __init__(self, call: Call, catalog: Catalog, settings: Settings) -> None:
+        self._call = call
+        self._catalog = catalog
+        self._settings = settings
+        self._explains = any(name == "explain" for name, _ in call.query)
+
+    def lines(self) -> Iterator[list[Any]]:
+        """The outcomes of lines, as many as are read at once."""
+        count = 0
+        for batch in _line_batches(self._call.body):
+            try:
+                found = list(itertools.chain.from_iterable(match_lines(self._catalog.engine, batch)))
+            except BatchTooLarge:
+                _refuse_more(self._call.path, self._settings)
+            count += len(found)
+            if count > self._settings.max_records:
+                _refuse_more(self._call.path, self._settings)
+            yield [self._shown(match) for match in found]
+
+    def messages(self) -> list[Message | Malformed]:
+        """The messages of the one record that the body is."""
+        try:
+            return self._catalog.engine.opened(self._call.body)
+        except BatchTooLarge:
+            _refuse_more(self._call.path, self._settings)
+
+    def outcomes(self, messages: list[Message | Malformed]) -> Iterator[list[Any]]:
+        """What becomes of them."""
+        for batch in _batches(messages, BATCH_LINES):
+            yield [self.outcome(message) for message in batch]
+
+    def outcome(self, message: Message | Malformed) -> Any:
+        """What becomes of one."""
+        check_deadline()
+        return self._shown(self._catalog.engine.judged(message).match)
+
+    def _shown(self, match: Match) -> Any:
+        if not self._explains:
+            return match
+        return {**msgspec.to_builtins(match), "explanation": self._catalog.explain(match)}
 
 
 def answer_make(call: Call, store: Store, settings: Settings) -> Answer:
@@ -69,65 +128,87 @@ def answer_make(call: Call, store: Store, settings: Settings) -> Answer:
         order = msgspec.convert(given, MakeOrder)
     except msgspec.ValidationError as error:
         _refuse(call.path, str(error))
-    if not 1 <= order.count <= MOST_MADE:
-        _refuse(call.path, f"count must be from 1 to {MOST_MADE}, it is {order.count}")
-    catalog = _chosen(_catalog(store, store.version(), settings, ""), call.path)
-    try:
-        made = list(_made(catalog, order))
-    except MessageUnknown as error:
-        raise RegistryProblem("not_found", call.path, detail=str(error)) from None
-    except MakeRefused as error:
-        _refuse(call.path, str(error))
+    if order.count < 1:
+        _refuse(call.path, f"count must be from 1 to {settings.max_records}, it is {order.count}")
+    if order.count > settings.max_records:
+        _refuse_more(call.path, settings)
+    made = _made(catalogs(store, settings).get(settings.nulls), order, call.path)
     if (call.header("accept") or "").partition(";")[0] in NDJSON:
-        lines = b"".join(msgspec.json.encode(one) + b"\n" for one in made)
-        return Answer(headers={"Content-Type": NDJSON[0]}, content=lines)
-    return Answer(json=made[0] if order.count == 1 else made)
+        return Answer(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(_batches(made, BATCH_MADE)))
+    if order.count == 1:
+        return Answer(json=next(made))
+    return Answer(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(_batches(made, BATCH_MADE)))
 
 
-def _made(catalog: Catalog, order: MakeOrder) -> Iterator[Any]:
-    maker = catalog.message(order.message).maker
+def _made(catalog: Catalog, order: MakeOrder, path: str) -> Iterator[Any]:
+    try:
+        maker = catalog.message(order.message).maker
+        rng = random.Random(order.seed)  # noqa: S311 - sample data, no secrets
+        for _ in range(order.count):
+            check_deadline()
+            yield _one_made(maker, order, rng)
+    except MessageUnknown as error:
+        raise RegistryProblem("not_found", path, detail=str(error)) from None
+    except MakeRefused as error:
+        _refuse(path, str(error))
+
+
+def _one_made(maker: Maker, order: MakeOrder, rng: random.Random) -> Any:
     data = AUTO if order.auto else order.data
-    rng = random.Random(order.seed)  # noqa: S311 - sample data, no secrets
-    for _ in range(order.count):
-        options: dict[str, Any] = {"protocol": order.protocol, "mode": order.mode, "rng": rng}
-        if order.invalid:
-            record, reason = make_invalid(maker, order.values, data, **options)
-            broken = {**msgspec.structs.asdict(reason), "sentence": explain_reason(reason)}
-            yield {"record": render_record(record), "broken": broken}
-        else:
-            yield render_record(maker.make(order.values, data, **options))
+    options: dict[str, Any] = {"protocol": order.protocol, "mode": order.mode, "rng": rng}
+    if not order.invalid:
+        return render_record(maker.make(order.values, data, **options))
+    record, reason = make_invalid(maker, order.values, data, **options)
+    broken = {**msgspec.structs.asdict(reason), "sentence": explain_reason(reason)}
+    return {"record": render_record(record), "broken": broken}
 
 
-@functools.lru_cache(maxsize=4)
-def _catalog(store: Store, version: int, settings: Settings, endpoint: str) -> Catalog | str:
-    """The catalog in a state of the store, compiled once; a sentence when there is no such endpoint."""
-    if endpoint:
-        whole = _catalog(store, version, settings, "")
-        if isinstance(whole, str):
-            return whole
-        try:
-            return whole.for_endpoint(endpoint)
-        except DocumentRefused as error:
-            return error.sentence
-    with store.read() as tx:
-        return Catalog(export_document(tx), settings=settings)
-
-
-def _chosen(catalog: Catalog | str, path: str) -> Catalog:
-    return _refuse(path, catalog) if isinstance(catalog, str) else catalog
-
-
-def _settings(query: dict[str, str], settings: Settings, path: str) -> Settings:
-    nulls = query.get("nulls")
-    if nulls is None:
-        return settings
+def _catalog(call: Call, store: Store, settings: Settings) -> Catalog:
+    query = dict(call.query)
+    nulls = query.get("nulls", settings.nulls)
     if nulls not in ("strict", "absent"):
-        _refuse(path, f"nulls must be strict or absent, it is {nulls!r}")
-    return msgspec.structs.replace(settings, nulls=nulls)
+        _refuse(call.path, f"nulls must be strict or absent, it is {nulls!r}")
+    try:
+        return catalogs(store, settings).get(nulls, query.get("endpoint", ""))
+    except DocumentRefused as error:
+        _refuse(call.path, error.sentence)
 
 
-def _shown(catalog: Catalog, match: Match, explain: bool) -> Any:
-    return {**msgspec.to_builtins(match), "explanation": catalog.explain(match)} if explain else match
+def _lines_in(body: bytes) -> int:
+    """How many lines a body has, counted without making them."""
+    return body.count(b"\n") + (not body.endswith(b"\n"))
+
+
+def _line_batches(body: bytes) -> Iterator[list[bytes]]:
+    batch, size = [], 0
+    for line in io.BytesIO(body):
+        if line.strip():
+            batch.append(line.rstrip(b"\r\n"))
+            size += len(line)
+        if len(batch) >= BATCH_LINES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(values)
+    while batch := list(itertools.islice(rest, size)):
+        yield batch
+
+
+def _as_lines(batches: Iterable[list[Any]]) -> Iterator[bytes]:
+    for batch in batches:
+        yield b"".join(msgspec.json.encode(one) + b"\n" for one in batch)
+
+
+def _as_array(batches: Iterable[list[Any]]) -> Iterator[bytes]:
+    start = b"["
+    for batch in batches:
+        yield start + b",".join(map(msgspec.json.encode, batch))
+        start = b","
+    yield b"]"
 
 
 def _media_type(call: Call) -> str:
@@ -136,3 +217,10 @@ def _media_type(call: Call) -> str:
 
 def _refuse(path: str, detail: str) -> NoReturn:
     raise RegistryProblem("bad_request", path, error_detail=detail.rstrip("."))
+
+
+def _refuse_more(path: str, settings: Settings) -> NoReturn:
+    detail = f"one request may have {settings.max_records} records (max_records), and these are more"
+    raise RegistryProblem(
+        "bad_request", path, error_detail=detail, detail="Send several requests, or raise max_records.", status=TOO_MANY
+    )

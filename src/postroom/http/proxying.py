@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.deadlines import check_deadline
 from postroom.http.calls import Answer
 from postroom.model.fetching import Fetched, FetchRefused, allowed_fetcher
 from postroom.registry.content import Elsewhere
@@ -35,14 +36,24 @@ def _relayed(answer: Answer, url: str, settings: Settings, is_read: bool) -> Ans
     return msgspec.structs.replace(answer, status=status, headers=headers, content=fetched.content)
 
 
-def encoded(answer: Answer, settings: Settings) -> Answer:
-    """An answer whose JSON is bytes, with the documents that had to be fetched for it; null for one not to be had."""
+class MustFetch(Exception):
+    """An answer needs documents from elsewhere, and whoever encodes it does not want to wait for them."""
+
+
+def encoded(answer: Answer, settings: Settings, *, waits: bool = True) -> Answer:
+    """An answer whose JSON is bytes, with the documents that had to be fetched for it; null for one not to be had.
+
+    MustFetch where that would take a while and nobody waits.
+    """
     fetched_any = False
 
     def fetch(value: Any) -> str | None:
         nonlocal fetched_any
         if not isinstance(value, Elsewhere):
             raise NotImplementedError(type(value))
+        if settings.allow_fetch and not waits:
+            raise MustFetch
+        check_deadline()
         fetched_any = True
         fetched = _fetched(value.url, settings, is_read=False)
         return base64.b64encode(fetched.content).decode() if fetched is not None else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -24,6 +26,8 @@ class Representation(msgspec.Struct, frozen=True, kw_only=True):
     headers: RawHeaders
     body: bytes
     etag: str = ""
+    pieces: Iterator[bytes] | None = None
+    """The body where it is made while it is sent."""
 
     @property
     def size(self) -> int:
@@ -33,6 +37,8 @@ class Representation(msgspec.Struct, frozen=True, kw_only=True):
 
 def represent(answer: Answer, method: str, gzips: bool) -> Representation:
     """The bytes of an answer; those of a GET get an ETag."""
+    if answer.pieces is not None:
+        return _in_pieces(answer, answer.pieces, gzips)
     headers, body, etag = dict(answer.headers), answer.content, ""
     if method == "GET" and answer.status in TAGGED:
         etag = tag(headers, body)
@@ -44,8 +50,27 @@ def represent(answer: Answer, method: str, gzips: bool) -> Representation:
             etag = etag and etag[:-1] + GZIP_MARK + '"'
     if etag:
         headers["ETag"] = etag
-    raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    return Representation(status=answer.status, headers=raw, body=body, etag=etag)
+    return Representation(status=answer.status, headers=_raw(headers), body=body, etag=etag)
+
+
+def _in_pieces(answer: Answer, pieces: Iterator[bytes], gzips: bool) -> Representation:
+    headers = dict(answer.headers)
+    if _can_compress(headers):
+        headers["Vary"] = "Accept-Encoding"
+        if gzips:
+            pieces, headers["Content-Encoding"] = _gzipped(pieces), "gzip"
+    return Representation(status=answer.status, headers=_raw(headers), body=b"", pieces=pieces)
+
+
+def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(level=6, wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
+    yield packer.flush()
+
+
+def _raw(headers: dict[str, str]) -> RawHeaders:
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def tag(headers: dict[str, str], body: bytes) -> str:
@@ -73,5 +98,9 @@ def matches(condition: str, etag: str) -> bool:
 
 
 def _is_compressible(headers: dict[str, str], body: bytes) -> bool:
+    return len(body) >= SMALLEST_COMPRESSED and _can_compress(headers)
+
+
+def _can_compress(headers: dict[str, str]) -> bool:
     contenttype = headers.get("Content-Type", "").lower()
-    return len(body) >= SMALLEST_COMPRESSED and (contenttype.startswith(COMPRESSIBLE) or "+json" in contenttype)
+    return contenttype.startswith(COMPRESSIBLE) or "+json" in contenttype

@@ -96,6 +96,7 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     from postroom.http.app import create_app
+    from postroom.messages.collecting import collect_rarely
     from postroom.replication.copies.guarding import guarded
     from postroom.store.opening import open_store
     from postroom.store.retention import Retention
@@ -107,10 +108,12 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
         rules = guarded(RULES, settings)
-        return create_app(open_store(settings.db, settings.model, retention=retention, rules=rules), settings)
+        app = create_app(open_store(settings.db, settings.model, retention=retention, rules=rules), settings)
     except PostroomError as error:
         logging.getLogger("postroom.http").error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
         sys.exit(STARTUP_FAILURE)
+    collect_rarely()
+    return app
 
 
 class Announcing(uvicorn.Server):
