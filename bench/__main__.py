@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib
 
-PARTS = ("startup", "matching", "formats", "documents", "serving", "changes", "delivery", "replication", "pipeline")
+PARTS = (
+    *("startup", "matching", "formats", "documents", "serving", "latency", "changes", "delivery", "replication"),
+    "pipeline",
+)
 
 
 def main() -> None:

@@ -44,14 +44,15 @@ def measure() -> Iterator[Ratio]:
         url = f"sqlite:///{folder}/bench.db"
         write_target(read_source(str(CATALOG), Settings()), url, Settings())
         ours = [sys.executable, "-m", "postroom", "serve", "--db", url, "--port", "0"]
-        with _server(ours) as registry, _server([sys.executable, "-m", "bench.serving"]) as yardstick:
+        with server(ours) as registry, server([sys.executable, "-m", "bench.serving"]) as yardstick:
             yield ratio(
                 "GET a message / a bare ASGI answer", lambda: _cost(*registry), lambda: _cost(*yardstick), None, 7
             )
 
 
 @contextlib.contextmanager
-def _server(command: list[str]) -> Iterator[tuple[int, int]]:
+def server(command: list[str]) -> Iterator[tuple[int, int]]:
+    """A server as a process of its own: its id and its port."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

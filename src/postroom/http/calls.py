@@ -20,6 +20,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     actor: str = ""
     """Who asks, where a trusted proxy says so."""
+    keeps_json: bool = False
+    """Whether the answer has to hold a JSON value rather than its text, because somebody will translate it."""
 
     def header(self, name: str) -> str | None:
         """The first header of that (lower-case) name."""

@@ -58,10 +58,13 @@ class Catalogs:
 
         Whoever comes while it is being compiled waits for it instead of compiling it too.
         """
-        with self._lock, deadline(math.inf):
+        with self._lock, deadline(math.inf), no_garbage_collection():
+            was_empty = not self._engines
             state = self._present()
             if (nulls, endpoint) not in self._catalogs:
                 self._catalogs[nulls, endpoint] = self._made(state, nulls, endpoint)
+            if was_empty:
+                gc.freeze()  # it stays: the collector need not look at it again and again
             return self._catalogs[nulls, endpoint]
 
     def _present(self) -> State:
@@ -81,18 +84,14 @@ class Catalogs:
             if state is not None and state.whole is not None and changed is not None:
                 tree = updated_tree(tx, state.tree, changed)
                 return _state(state.whole.updated(tree, _told(state.tree, tree, changed)), last, state.compiled)
-            with no_garbage_collection():
-                tree = export_document(tx)
+            tree = export_document(tx)
         return self._compiled(tree, last)
 
     def _compiled(self, tree: Tree, last: Change | None) -> State:
         self._engines.clear()
-        with no_garbage_collection():
-            if self._settings.allow_fetch:
-                return State(last, Catalog(tree, settings=self._settings).compiled, None, tree)
-            made = _state(compilation(tree), last, None)
-        gc.freeze()  # it stays: nobody has to look whether it does
-        return made
+        if self._settings.allow_fetch:
+            return State(last, Catalog(tree, settings=self._settings).compiled, None, tree)
+        return _state(compilation(tree), last, None)
 
     def _made(self, state: State, nulls: str, endpoint: str) -> Catalog:
         settings = msgspec.structs.replace(self._settings, nulls=nulls)

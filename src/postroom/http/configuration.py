@@ -108,7 +108,10 @@ def _export(call: Call, store: Store) -> Answer:
     with store.read() as tx:
         capabilities = read_capabilities(tx)
         flags = export_flags(parse_flags(call.query, capabilities, call.path), capabilities)
-        tree, view = Reading(tx, call, ROOT, flags, capabilities).entity(ROOT)
+        reading = Reading(tx, call, ROOT, flags, capabilities)
+        if made := reading.text():
+            return made
+        tree, view = reading.entity(ROOT)
     return Answer(json=render(tree, view))
 
 

@@ -120,7 +120,7 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
         return _native(call, store, settings)
     with store.read() as tx:
         native, release = understood(call, tx, settings)
-    made = _native(native, store, settings)
+    made = _native(msgspec.structs.replace(native, keeps_json=True), store, settings)
     if release is None:
         return made
     with store.read() as tx:

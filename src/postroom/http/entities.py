@@ -60,7 +60,8 @@ class EntityCall:
         """GET."""
         if self.place.is_collection:
             return self.reading.collection()
-        return self._entity(self.place)
+        made = None if self.flags.collections else self.reading.text()
+        return made or self._entity(self.place)
 
     def write(self, fetch: Fetch) -> Answer:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""

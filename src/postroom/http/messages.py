@@ -14,6 +14,7 @@ import msgspec
 from postroom.catalog import Catalog
 from postroom.deadlines import check_deadline
 from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
+from postroom.http.answers import JSON_TYPE
 from postroom.http.bodies import parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.catalogs import Catalogs
@@ -31,7 +32,6 @@ from postroom.store.interface import Store
 T = TypeVar("T")
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
-JSON_TYPE = "application/json; charset=utf-8"
 BATCH_LINES, BATCH_BYTES = 250, 64 * 1024
 """What is matched at once: between two batches the client may leave, and time may be over."""
 BATCH_MADE = 50

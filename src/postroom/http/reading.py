@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
 
+from postroom.http.answers import JSON_TYPE
 from postroom.http.calls import Answer, Call
+from postroom.http.large import written
+from postroom.http.proxying import MustFetch
 from postroom.registry.capabilities import Capabilities, read_capabilities
 from postroom.registry.filtering import parse_filter
 from postroom.registry.flags import PAGING, Flags
@@ -25,6 +29,8 @@ from postroom.registry.views import View, render, render_collection
 
 MOST_ENTITIES = 1_000_000
 """More than this is not put into one answer (FLAG-054)."""
+LARGE = frozenset({"registry", "groups", "group", "resources"})
+"""What may have any number of entities below it."""
 WITH_META = Inline(names={"meta": NOTHING})
 
 
@@ -77,8 +83,22 @@ class Reading:
         if self.flags.limit is not None or self.flags.cursor:
             return self._page()
         self._check_size(self.place, self.inline)
+        if made := self.text():
+            return made
         found = read_collection(self.tx, self.place, self.inline, sieve=self.sieve)
         return Answer(json=render_collection(self._sorted(found), self.view(self.inline)))
+
+    def text(self) -> Answer | None:
+        """The targeted place as JSON text, written in pieces; None where it is small, or has to stay a value."""
+        is_small = not self.place.is_collection and self.inline == NOTHING
+        is_chosen = self.sieve.is_on or self.order is not None
+        if is_small or is_chosen or self.call.keeps_json or self.place.kind not in LARGE:
+            return None
+        self._check_size(self.place, self.inline)
+        with suppress(MustFetch):
+            pieces = written(self.tx, self.place, self.view(self.inline))
+            return Answer(headers={"Content-Type": JSON_TYPE}, content=b"".join(pieces))
+        return None
 
     def members(self, xid: str, ids: Iterable[str]) -> dict[str, Any]:
         """Some members of a collection that is the target, or directly below it."""

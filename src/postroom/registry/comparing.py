@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from postroom.model.scalars import normal_timestamp
@@ -14,6 +15,7 @@ from postroom.model.scalars import normal_timestamp
 Key = tuple[Any, ...]
 
 _NUMBER = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
+_LONGEST_KEPT = 200
 _STAR = re.compile(r"\\\*|\*")
 RELATIVE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
@@ -38,12 +40,22 @@ def order_key(value: Any) -> Key:
 
 def text_key(text: str) -> Key:
     """The place of a text: signs, then digits, then letters, as in en-US; accents decide late, case never."""
-    instant = normal_timestamp(text)
-    if instant is not None:
-        text = instant.removesuffix("Z")
-    folded = text.casefold()
+    folded = _folded(text)
     plain = [char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char)]
     return ([(_rank(char), char) for char in plain], folded)
+
+
+def _folded(text: str) -> str:
+    """A text without its case; a timestamp as its instant."""
+    return _folded_once(text) if len(text) <= _LONGEST_KEPT else _fold(text)
+
+
+def _fold(text: str) -> str:
+    instant = normal_timestamp(text)
+    return (text if instant is None else instant.removesuffix("Z")).casefold()
+
+
+_folded_once = lru_cache(maxsize=1024)(_fold)  # the filters of a request compare the same few texts all the time
 
 
 def _rank(char: str) -> int:
@@ -64,9 +76,12 @@ def equals(value: Any, text: str) -> bool:
         return fits(value.casefold(), text.casefold())
     plain = text.replace("\\*", "*")
     wanted = _typed(value, plain)
+    if isinstance(wanted, str):
+        return _folded(value) == _folded(wanted)
     return wanted is not None and order_key(value) == order_key(wanted)
 
 
+@lru_cache(maxsize=1024)
 def has_wildcard(text: str) -> bool:
     """Whether a text holds a `*` that is not escaped."""
     return any(found.group() == "*" for found in _STAR.finditer(text))

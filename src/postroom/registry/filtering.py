@@ -32,11 +32,10 @@ class Expression(msgspec.Struct, frozen=True):
     sign: str = ""
     value: str | None = None
 
-    def holds(self, document: Mapping[str, Any]) -> bool:
-        """Whether an entity, as it is shown, fits."""
-        found = values_at(document, self.path)
+    def holds(self, found: list[Any]) -> bool:
+        """Whether an entity fits that has these values at the path."""
         if self.value is None:
-            is_there = next(found, None) is not None
+            is_there = bool(found)
             return is_there if self.sign == "" else not is_there
         if self.sign in RELATIVE:
             return any(compares(value, self.sign, self.value) for value in found)
@@ -50,6 +49,17 @@ class Expression(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         path = write_path((*self.collections, *self.path))
         return path + self.sign + ("null" if self.sign and self.value is None else self.value or "")
+
+
+class _Values(dict[Path, list[Any]]):
+    """What paths lead to in an entity, looked up once for all expressions."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+
+    def __missing__(self, path: Path) -> list[Any]:
+        found = self[path] = list(values_at(self._document, path))
+        return found
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -67,8 +77,9 @@ class Filter(msgspec.Struct, frozen=True):
     def judge(self, document: Mapping[str, Any]) -> Judgement:
         """Weigh the expressions about this entity, and hand on those about its collections."""
         below: dict[str, list[tuple[Expression, ...]]] = {}
+        values = _Values(document)
         for alternative in self.alternatives:
-            if not all(one.holds(document) for one in alternative if not one.collections):
+            if not all(one.holds(values[one.path]) for one in alternative if not one.collections):
                 continue
             deeper = [one for one in alternative if one.collections]
             if not deeper:
