@@ -20,7 +20,7 @@ SENTENCES = {
     "protocol_mismatch": "it is defined for {expected} and came over {found}",
     "envelope_missing": "it must be a {expected} message and has no envelope",
     "envelope_mismatch": "it must be a {expected} message and is a {found} one",
-    "null_not_allowed": "{at} is null; it must be {expected}",
+    "null_not_allowed": "{at} is null; it must be {expected}, or left out",
     "payload_required": "{at} must have the member {expected!r}",
     "payload_additional_properties": "{at} must not have {expected}",
     "payload_not_json": "the payload is not JSON: {found}",

@@ -29,7 +29,7 @@ REMEDIES = {
     "protocol_mismatch": "Send it over {expected}, or define the message for {found}.",
     "envelope_missing": "Send it as a CloudEvent: with specversion, id, source and type.",
     "envelope_mismatch": "Send it with that envelope, or define the message for {found}.",
-    "null_not_allowed": "Write a value, or leave an optional member out; with `nulls` set to absent null means that.",
+    "null_not_allowed": "Leave it out or write a value; with `nulls` set to absent, null counts as left out.",
     "payload_required": "Add the member, or make it optional in the schema.",
     "payload_additional_properties": "Leave it out, or add it to the schema.",
     "payload_not_json": "Send JSON, or state the true content type.",
