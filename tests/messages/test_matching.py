@@ -314,3 +314,12 @@ def test_an_xref_is_its_target_and_never_competes() -> None:
         }
     )
     assert catalog.match(kafka()).message == "/messagegroups/g/messages/m"
+
+
+def test_a_misspelt_type_finds_its_neighbour_among_very_many() -> None:
+    types = [f"shop.thing{number:04}.placed" for number in range(2_000)]
+    messages = {f"m{number}": message({"type": {"value": kind}}) for number, kind in enumerate(types)}
+    catalog = open_with({"g": {"messages": messages}})
+    found = catalog.match({**EVENT, "type": "shop.thing0700.placd"})
+    assert found.outcome == "unmatched"
+    assert found.reasons[0].expected == "shop.thing0700.placed"

@@ -32,7 +32,7 @@ from postroom.store.interface import Store
 T = TypeVar("T")
 
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
-BATCH_LINES, BATCH_BYTES = 250, 64 * 1024
+BATCH_LINES, BATCH_BYTES = 100, 64 * 1024
 """What is matched at once: between two batches the client may leave, and time may be over."""
 BATCH_MADE = 50
 TOO_MANY = 413

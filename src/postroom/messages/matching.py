@@ -5,7 +5,9 @@ The rules are those of DESIGN "Matching rules"; each has its table of cases in t
 
 from __future__ import annotations
 
+import bisect
 import difflib
+import functools
 import itertools
 from collections.abc import Iterable
 from typing import Any
@@ -133,10 +135,16 @@ class Index:
                 self._similar[kind] = found
         return found
 
+    @functools.cached_property
+    def _types(self) -> list[str]:
+        return sorted(self._by_type)
+
     def _find_similar(self, kind: str) -> tuple[str, ...]:
         # Only what comes after the prefix that all types share tells whether two are alike.
-        shared = len(_shared_prefix([kind, *self._by_type]))
-        tails = {known[shared:]: known for known in self._by_type}
+        shared = len(_shared_prefix([kind, *self._types[:1], *self._types[-1:]]))
+        place = bisect.bisect(self._types, kind)
+        near = self._types[max(0, place - _MOST_COMPARED // 2) : place + _MOST_COMPARED // 2]
+        tails = {known[shared:]: known for known in near}
         return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
 
 
