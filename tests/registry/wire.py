@@ -76,7 +76,7 @@ class Wire:
         asked = iter([{"type": "http.request", "body": content, "more_body": False}])
 
         async def receive() -> Any:
-            return next(asked, {"type": "http.disconnect"})
+            return next(asked, None) or await asyncio.Future()  # a client that waits for its answer
 
         async def send(message: Any) -> None:
             sent.append(message)
