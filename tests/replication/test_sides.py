@@ -195,6 +195,8 @@ def answering(handle: Any) -> Iterator[str]:
         def do_GET(self) -> None:
             handle(self)
 
+        do_POST = do_GET  # noqa: N815
+
         def log_message(self, *_: Any) -> None:
             """Nothing."""
 

@@ -164,7 +164,7 @@ class _Applying:
         """Keep the provenance of Versions whose model has no attributes for it."""
         if unit.is_group or has_room(resolve(self.model, unit.xid).resource):
             return
-        for version_id in unit.body.get("versions") or ():
+        for version_id in unit.versions:
             entity = self.tx.entity(f"{unit.xid}/versions/{version_id}")
             if entity is not None:
                 keep_beside(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
@@ -175,7 +175,6 @@ class _Applying:
 
     def _origin(self, unit: Unit, before: Origin | None) -> Origin:
         entry = unit.entry
-        versions = (unit.body.get("versions") or {}).values()
         origin = Origin(
             home=entry.home,
             authority=entry.authority,
@@ -183,7 +182,7 @@ class _Applying:
             link=self.batch.link,
             stamp=stamp_after(entry, before),
             digest=entry.digest,
-            implied=tuple(name for name in PROVENANCE if any(name not in one for one in versions)),
+            implied=tuple(name for name in PROVENANCE if any(name not in one for one in unit.versions.values())),
         )
         put_origin(self.tx, unit.xid, origin)  # the digest depends on what is implied
         return msgspec.structs.replace(origin, local=self._digest(unit.xid))

@@ -16,7 +16,7 @@ from postroom.registry.places import Place, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.copies.naming import plain_path
-from postroom.replication.copies.units import TIMES, Tree, Unit, is_group
+from postroom.replication.copies.units import TIMES, Tree, Unit
 
 
 def check_place(model: Model, xid: str) -> Place:
@@ -29,14 +29,9 @@ def check_place(model: Model, xid: str) -> Place:
 
 def check_body(unit: Unit, place: Place) -> None:
     """Refuse a unit that does not have the parts of one; the registry looks at what is in them."""
-    if unit.is_group:
-        if any(name in unit.body for name in place.group.resources):
-            raise RegistryProblem("bad_request", unit.xid, error_detail="a group is copied without what is in it")
-        return
-    meta, versions = unit.body.get("meta"), unit.body.get("versions")
-    is_reference = isinstance(meta, dict) and "xref" in meta and versions is None
-    holds_versions = isinstance(versions, dict) and versions and all(isinstance(v, dict) for v in versions.values())
-    if not isinstance(meta, dict) or not (is_reference or holds_versions):
+    if unit.is_group and any(name in unit.body for name in place.group.resources):
+        raise RegistryProblem("bad_request", unit.xid, error_detail="a group is copied without what is in it")
+    if not unit.is_whole:
         raise RegistryProblem("bad_request", unit.xid, error_detail="a copy has a meta, and versions or an xref")
 
 
@@ -67,10 +62,10 @@ class Arrival(Interaction):
 def write_unit(interaction: Arrival, model: Model, unit: Unit) -> None:
     """Make a unit what it is at the source."""
     place = resolve(model, unit.xid)
-    interaction.keep_times(unit.xid, unit.body.get("meta") or unit.body)
-    for version_id, version in (unit.body.get("versions") or {}).items():
+    interaction.keep_times(unit.xid, unit.body if unit.is_group else unit.body["meta"])
+    for version_id, version in unit.versions.items():
         interaction.keep_times(f"{unit.xid}/versions/{version_id}", version)
-    if is_group(unit.xid):
+    if unit.is_group:
         operations.put_group(interaction, place, dict(unit.body), patch=False)
         return
     body = with_provenance(unit, place.resource)
@@ -93,11 +88,11 @@ def with_provenance(unit: Unit, kind: ResourceType) -> Tree:
 
 def with_versions_named(unit: Unit) -> Tree:
     """A Resource whose Versions have their authority and their absolute URI (S002 2.2.4, 2.2.5)."""
-    if "versions" not in unit.body:
+    if not unit.versions:
         return unit.body
     versions = {
         one: {AUTHORITY: unit.entry.authority, VERSION_URI: uri_of(unit, one), **version}
-        for one, version in unit.body["versions"].items()
+        for one, version in unit.versions.items()
     }
     return {**unit.body, "versions": versions}
 

@@ -20,7 +20,7 @@ def implied_authority(base: str, xid: str) -> str:
 def version_uris(tx: Transaction, unit: Unit, base: str) -> dict[str, str]:
     """The absolute URIs of the Versions of a Resource: as they came, or as they are served here."""
     uris = {}
-    for version_id in unit.body.get("versions") or ():
+    for version_id in unit.versions:
         entity = tx.entity(f"{unit.xid}/versions/{version_id}")
         provenance = provenance_of(tx, entity) if entity is not None else None
         if provenance is not None and is_absolute(provenance.uri):

@@ -82,10 +82,13 @@ def _unit(xid: str, entities: Iterable[Entity], shapes: Shapes, home: str, origi
     body = _attributes(own) if shape is None else _resource(own, versions, shape)
     if origin is None or origin.deleted:
         entry = Entry(
-            digest=digest_of(body, shape), stamp=Stamp(0, newest_time(body)), home=home, authority=authority_in(body)
+            digest=digest_of(body, shape),
+            stamp=Stamp(0, newest_time(body, shape)),
+            home=home,
+            authority=authority_in(body, shape),
         )
         return Unit(xid=xid, body=body, entry=entry)
-    if origin.implied:
+    if origin.implied and shape is not None:
         body = _without(body, origin.implied)
     return Unit(xid=xid, body=body, entry=imported_entry(digest_of(body, shape), origin))
 
@@ -129,11 +132,10 @@ def _attributes(entity: Entity) -> Tree:
     return {**attributes, "createdat": entity.createdat, "modifiedat": entity.modifiedat}
 
 
-def authority_in(body: Tree) -> str:
+def authority_in(body: Tree, shape: ResourceShape | None) -> str:
     """The authority that a unit names itself."""
-    versions = body.get("versions") or {}
-    newest = versions.get(body["meta"].get("defaultversionid")) if versions else None
-    named = (newest or body).get("authority")
+    holder = body if shape is None else (body.get("versions") or {}).get(body["meta"].get("defaultversionid")) or {}
+    named = holder.get("authority")
     return named if isinstance(named, str) else ""
 
 

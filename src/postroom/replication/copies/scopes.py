@@ -45,20 +45,18 @@ class Scope(msgspec.Struct, frozen=True):
         if not self.renames:
             return unit
         entry = msgspec.structs.replace(unit.entry, path=unit.entry.path or unit.xid)
-        return msgspec.structs.replace(unit, xid=self.there(unit.xid), body=self._moved(unit.body), entry=entry)
+        return msgspec.structs.replace(unit, xid=self.there(unit.xid), body=self._body(unit), entry=entry)
 
-    def _moved(self, body: Tree) -> Tree:
-        moved: Tree = {}
-        for name, value in body.items():
-            if name in REFERENCES:
-                moved[name] = self._reference(value)
-            elif name == "meta" and isinstance(value, dict):
-                moved[name] = self._moved(value)
-            elif name == "versions" and isinstance(value, dict):
-                moved[name] = {one: self._moved(version) for one, version in value.items()}
-            else:
-                moved[name] = value
+    def _body(self, unit: Unit) -> Tree:
+        if unit.is_group:
+            return self._moved(unit.body)
+        moved: Tree = {**unit.body, "meta": self._moved(unit.body["meta"])}
+        if unit.versions:
+            moved["versions"] = {one: self._moved(version) for one, version in unit.versions.items()}
         return moved
+
+    def _moved(self, attributes: Tree) -> Tree:
+        return {name: self._reference(value) if name in REFERENCES else value for name, value in attributes.items()}
 
     def _reference(self, value: Any) -> Any:
         if isinstance(value, list):

@@ -69,6 +69,21 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
         """Whether this is a Group."""
         return is_group(self.xid)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has the parts of a unit; what is in them is for a registry to judge."""
+        if self.is_group:
+            return True
+        meta, versions = self.body.get("meta"), self.body.get("versions")
+        is_reference = isinstance(meta, dict) and "xref" in meta and versions is None
+        holds_versions = isinstance(versions, dict) and versions and all(isinstance(v, dict) for v in versions.values())
+        return isinstance(meta, dict) and bool(is_reference or holds_versions)
+
+    @property
+    def versions(self) -> dict[str, Tree]:
+        """The Versions of a Resource; a Group has none, whatever its attributes are called."""
+        return {} if self.is_group else self.body.get("versions") or {}
+
 
 class ResourceShape(msgspec.Struct, frozen=True):
     """What has to be known of a Resource type to read its JSON."""
@@ -128,9 +143,9 @@ def digest_of(body: Tree, shape: ResourceShape | None, leave_out: tuple[str, ...
     return hashlib.blake2b(msgspec.json.encode(content, order="sorted"), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def newest_time(body: Tree) -> str:
+def newest_time(body: Tree, shape: ResourceShape | None) -> str:
     """The latest `modifiedat` in a unit."""
-    holders = [body, body.get("meta") or {}, *(body.get("versions") or {}).values()]
+    holders = [body] if shape is None else [body["meta"], *(body.get("versions") or {}).values()]
     return max((str(one["modifiedat"]) for one in holders if one.get("modifiedat")), default="")
 
 

@@ -151,13 +151,12 @@ def _group_unit(xid: str, said: Tree, home: str) -> Unit:
 
 
 def _default(unit: Unit) -> str:
-    versions = unit.body.get("versions") or {}
     chosen = unit.body["meta"].get("defaultversionid")
-    return chosen if chosen in versions else next(iter(versions), VERSION)
+    return chosen if chosen in unit.versions else next(iter(unit.versions), VERSION)
 
 
 def _document(unit: Unit, group: Tree) -> Tree | None:
-    version = (unit.body.get("versions") or {}).get(_default(unit))
+    version = unit.versions.get(_default(unit))
     if version is None or "basemessage" in version:
         return None
     group_id, name = unit.xid.split("/")[2::2]

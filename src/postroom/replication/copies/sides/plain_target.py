@@ -102,9 +102,9 @@ class PlainTarget(PlainSide):
     def _clear(self, unit: Unit) -> None:
         """A write never takes Versions away, so a Resource that has too many is written anew."""
         present = self._held.get(unit.xid) or next(self.units([unit.xid]), None)
-        if present is None or unit.is_group or "versions" not in unit.body:
+        if present is None or not unit.versions:
             return
-        if any(one not in unit.body["versions"] for one in present.body.get("versions") or {}):
+        if any(one not in unit.versions for one in present.versions):
             self._delete(unit.xid)
 
     def _write(self, units: list[Unit], outcome: Outcome) -> None:

@@ -64,7 +64,10 @@ class PostroomSide:
         while left:
             asked, left = left[:MOST_UNITS], left[MOST_UNITS:]
             page = self._send(UnitPage, "/units", asked)
-            yield from page.units
+            for unit in page.units:
+                if not unit.is_whole:
+                    raise ServiceRefused(f"{unit.xid} has no meta with versions or an xref.", place=self.name)
+                yield unit
             if len(page.rest) >= len(asked):
                 raise ServiceRefused("it answers none of the units it was asked for.", place=self.name)
             left = page.rest + left

@@ -55,12 +55,13 @@ def resource_unit(xid: str, seen: Tree, meta: Tree, versions: dict[str, Tree], s
     kept = {n: v for n, v in meta.items() if n not in _OF_THE_SERVER | ids | {"defaultversionurl"}}
     shown = {one: _version(version, shape) for one, version in versions.items()}
     if not shown:
-        shown = {str(seen.get("versionid") or kept.get("defaultversionid") or "1"): _version(seen, shape)}
+        own = {name: value for name, value in seen.items() if name not in ("meta", "versions")}
+        shown = {str(seen.get("versionid") or kept.get("defaultversionid") or "1"): _version(own, shape)}
     return _unit(xid, {"meta": kept, "versions": shown}, shape, home)
 
 
 def _version(version: Tree, shape: ResourceShape) -> Tree:
-    beside = {shape.singular + "id", "versionid", "metaurl", "meta", "versionsurl", "versionscount", "versions"}
+    beside = {shape.singular + "id", "versionid", "metaurl", "versionsurl", "versionscount"}
     plain = {name: value for name, value in version.items() if name not in _OF_THE_SERVER | beside}
     if shape.hasdocument and shape.singular + "proxyurl" in plain:  # fetched for every answer, and nobody's content
         plain.pop(shape.singular, None)
@@ -70,7 +71,10 @@ def _version(version: Tree, shape: ResourceShape) -> Tree:
 
 def _unit(xid: str, body: Tree, shape: ResourceShape | None, home: str) -> Unit:
     entry = Entry(
-        digest=digest_of(body, shape), stamp=Stamp(0, newest_time(body)), home=home, authority=authority_in(body)
+        digest=digest_of(body, shape),
+        stamp=Stamp(0, newest_time(body, shape)),
+        home=home,
+        authority=authority_in(body, shape),
     )
     return Unit(xid=xid, body=body, entry=entry)
 
