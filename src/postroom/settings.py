@@ -36,6 +36,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow_fetch: Annotated[
         tuple[str, ...], Meta(description="Hosts that references may be fetched from. None by default.")
     ] = ()
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Names that the service may be asked for (Host); `*.example.com` stands for all below, `*` for "
+            "any. Empty: those of this machine on loopback, any elsewhere."
+        ),
+    ] = ()
     trusted_proxies: Annotated[
         tuple[str, ...],
         Meta(description="Addresses of proxies whose X-Forwarded-* headers are believed. None by default."),
@@ -43,9 +50,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: Annotated[
         tuple[str, ...],
         Meta(
-            description="Web origins whose pages may call the service; `*` lets all of them read, none of them write."
+            description="Web origins whose pages may call the service; `*` lets all of them read, none of them write. "
+            "None by default."
         ),
-    ] = ("*",)
+    ] = ()
     cache_mb: Annotated[Megabytes, Meta(description="Memory for answers that are kept, in megabytes.")] = 64
     upload_timeout_s: Annotated[
         float, Meta(gt=0, description="How long a request body may take to arrive, in seconds.")

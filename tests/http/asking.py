@@ -52,7 +52,7 @@ class Desk:
         body: bytes | Any = b"",
         headers: dict[str, str] | RawHeaders | None = None,
         *,
-        host: bytes = b"ovens.example",
+        host: bytes = b"ovens.localhost",
         peer: str = "203.0.113.9",
         scheme: str = "http",
     ) -> Reply:

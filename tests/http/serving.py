@@ -13,7 +13,7 @@ from pathlib import Path
 
 @contextmanager
 def serving(
-    database: str, *arguments: str, program: str = "postroom", **environment: str
+    database: str, *arguments: str, program: str = "postroom", listens: str = "127.0.0.1", **environment: str
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs."""
     command = [sys.executable, "-m", program, "serve", "--db", database, "--port", "0", *arguments]
@@ -22,7 +22,7 @@ def serving(
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("listening on http://127.0.0.1:"), line
+        assert line.startswith(f"listening on http://{listens}:"), line
         yield process, line.removeprefix("listening on ").strip()
     finally:
         if process.poll() is None:

@@ -85,9 +85,9 @@ def test_an_answer_is_rendered_once_per_state(desk: Desk, counting: Counting, pa
 
 def test_answers_differ_by_base_query_and_coding(desk: Desk) -> None:
     desk.ask("PUT", OVENS, {})
-    assert desk.ask("GET", OVENS).json["self"] == f"http://ovens.example{OVENS}"
-    assert desk.ask("GET", OVENS, host=b"other.example").json["self"] == f"http://other.example{OVENS}"
-    assert desk.ask("GET", OVENS, scheme="https").json["self"] == f"https://ovens.example{OVENS}"
+    assert desk.ask("GET", OVENS).json["self"] == f"http://ovens.localhost{OVENS}"
+    assert desk.ask("GET", OVENS, host=b"other.localhost").json["self"] == f"http://other.localhost{OVENS}"
+    assert desk.ask("GET", OVENS, scheme="https").json["self"] == f"https://ovens.localhost{OVENS}"
     assert "messages" in desk.ask("GET", f"{OVENS}?inline=messages").json
     assert "messages" not in desk.ask("GET", OVENS).json
 

@@ -27,7 +27,7 @@ from tests.http.serving import kill, serving
 
 OVENS = "/messagegroups/ovens"
 STREAM = {"Accept": "text/event-stream"}
-MADE = partial(events_of, base="http://ovens.example")
+MADE = partial(events_of, base="http://ovens.localhost")
 PATIENT = httpx.Timeout(60)
 
 
@@ -44,8 +44,8 @@ def test_a_page_has_events_and_leads_to_the_next(desk: Desk) -> None:
     assert first.json["more"] is True
     assert [event["subject"] for event in first.json["events"]] == ["/", OVENS, "/"]  # the first row is no event
     link = first.headers["link"].split(", ")[-1]
-    assert link == f"<http://ovens.example/changes?after={first.json['cursor']}&limit=4>;rel=next"
-    second = desk.ask("GET", link[len("<http://ovens.example") : link.index(">")])
+    assert link == f"<http://ovens.localhost/changes?after={first.json['cursor']}&limit=4>;rel=next"
+    second = desk.ask("GET", link[len("<http://ovens.localhost") : link.index(">")])
     assert [event["subject"] for event in second.json["events"]] == [
         "/messagegroups/mixers",
         "/",
@@ -54,8 +54,8 @@ def test_a_page_has_events_and_leads_to_the_next(desk: Desk) -> None:
     assert second.json["more"] is False
     assert "rel=next" not in second.headers["link"]
     event = second.json["events"][0]
-    assert event["source"] == "http://ovens.example"
-    shown = desk.ask("GET", event["source"].removeprefix("http://ovens.example") + event["subject"])
+    assert event["source"] == "http://ovens.localhost"
+    shown = desk.ask("GET", event["source"].removeprefix("http://ovens.localhost") + event["subject"])
     assert shown.json["xid"] == event["subject"]
 
 

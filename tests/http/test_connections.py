@@ -18,8 +18,10 @@ import pytest
 
 from tests.http.serving import serving
 
-CLOSE = b"Host: ovens.example\r\nConnection: close\r\n"
-UPGRADE = b"Host: ovens.example\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+CLOSE = b"Host: ovens.localhost\r\nConnection: close\r\n"
+UPGRADE = (
+    b"Host: ovens.localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+)
 GROUP = b"/messagegroups/wired"
 
 
@@ -103,10 +105,10 @@ REQUESTS: list[tuple[str, bytes, int, str]] = [
     ("long target", get(b"/" + b"x" * 1_000_000), 414, "bad_request"),
     ("long query", get(b"/?" + b"x" * 1_000_000), 414, "bad_request"),
     ("target within limits", get(b"/messagegroups/" + b"x" * 60_000), 400, "malformed_id"),
-    ("absolute target", get(b"http://other.example/messagegroups"), 200, ""),
-    ("absolute target without a path", get(b"http://other.example"), 200, ""),
-    ("absolute target with a user", get(b"http://u:p@other.example/"), 400, "bad_request"),
-    ("absolute target of another kind", get(b"ftp://other.example/x"), 404, "api_not_found"),
+    ("absolute target", get(b"http://other.localhost/messagegroups"), 200, ""),
+    ("absolute target without a path", get(b"http://other.localhost"), 200, ""),
+    ("absolute target with a user", get(b"http://u:p@other.localhost/"), 400, "bad_request"),
+    ("absolute target of another kind", get(b"ftp://other.localhost/x"), 404, "api_not_found"),
     ("star", get(b"*"), 404, "not_found"),
     ("options of a star", b"OPTIONS * HTTP/1.1\r\n" + CLOSE + b"\r\n", 404, "not_found"),
     ("long header", get(b"/", CLOSE + b"X: " + b"x" * 1_000_000 + b"\r\n"), 431, "bad_request"),
@@ -130,7 +132,7 @@ REQUESTS: list[tuple[str, bytes, int, str]] = [
     ("bare CR", get(b"/").replace(b"\r\n", b"\r"), 400, "bad_request"),
     ("empty lines first", b"\r\n\r\n" + get(b"/"), 200, ""),
     ("no host", get(b"/", b"Connection: close\r\n"), 400, "bad_request"),
-    ("two hosts", get(b"/", CLOSE + b"Host: other.example\r\n"), 400, "bad_request"),
+    ("two hosts", get(b"/", CLOSE + b"Host: other.localhost\r\n"), 400, "bad_request"),
     ("empty host", get(b"/", b"Host:\r\nConnection: close\r\n"), 200, ""),
     ("wrong host", get(b"/", b"Host: a b\r\nConnection: close\r\n"), 400, "bad_request"),
     ("HTTP/1.0", get(b"/", b"", b"HTTP/1.0"), 200, ""),
@@ -145,7 +147,7 @@ REQUESTS: list[tuple[str, bytes, int, str]] = [
     ("unknown method with a body", b"BREW / HTTP/1.1\r\n" + CLOSE + b"Content-Length: 2\r\n\r\n{}", 405, ""),
     ("method that is no word", get(b"/").replace(b"GET", b"G(T", 1), 400, "bad_request"),
     ("endless method", b"X" * 1_000_000, 400, "bad_request"),
-    ("connect", get(b"ovens.example:443").replace(b"GET", b"CONNECT", 1), 404, "not_found"),
+    ("connect", get(b"ovens.localhost:443").replace(b"GET", b"CONNECT", 1), 404, "not_found"),
     ("trace", get(b"/").replace(b"GET", b"TRACE", 1), 405, "action_not_supported"),
     ("two lengths", put(b"Content-Length: 2\r\nContent-Length: 3\r\n", b"{}"), 400, "bad_request"),
     ("length and chunks", put(b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", b"{}"), 400, "bad_request"),
@@ -193,15 +195,15 @@ def test_a_refusal_says_why_and_where(service: str) -> None:
 
 
 def test_the_address_in_the_request_line_counts_more_than_the_header(service: str) -> None:
-    (answer,) = exchange(service, get(b"http://other.example:81/"))
-    assert json.loads(answer.body)["self"] == "http://other.example:81/"
+    (answer,) = exchange(service, get(b"http://other.localhost:81/"))
+    assert json.loads(answer.body)["self"] == "http://other.localhost:81/"
 
 
 def test_trailers_are_no_headers(client: httpx.Client, service: str) -> None:
     chunks = b'2\r\n{}\r\n0\r\nIf-Match: "never"\r\nX-Forwarded-Host: evil.example\r\n\r\n'
     (answer,) = exchange(service, put(b"Transfer-Encoding: chunked\r\n", chunks))
     assert answer.status == 201
-    assert b"ovens.example" in answer.body
+    assert b"ovens.localhost" in answer.body
 
 
 def test_a_request_may_come_in_any_pieces(service: str) -> None:
@@ -214,7 +216,7 @@ def test_a_request_may_come_in_any_pieces(service: str) -> None:
 
 
 def test_answers_keep_the_order_of_their_requests(client: httpx.Client, service: str) -> None:
-    kept = b"Host: ovens.example\r\n"
+    kept = b"Host: ovens.localhost\r\n"
     several = [get(b"/messagegroups", kept), get(b"/nowhere", kept), get(b"/model", kept)]
     answers = exchange(service, b"".join(several) + get(b"/messagegroups/none"))
     assert [answer.status for answer in answers] == [200, 404, 200, 404]
@@ -227,19 +229,19 @@ def test_answers_keep_the_order_of_their_requests(client: httpx.Client, service:
         b"\x00garbage\r\n\r\n",
         get(b"/", b""),
         get(b"/a b"),
-        b"PUT " + GROUP + b" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        b"PUT " + GROUP + b" HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
     ],
     ids=["garbage", "no host", "no HTTP", "bad chunk"],
 )
 def test_what_came_before_a_bad_request_is_answered_first(client: httpx.Client, service: str, last: bytes) -> None:
-    answers = exchange(service, get(b"/model", b"Host: ovens.example\r\n") * 3 + last)
+    answers = exchange(service, get(b"/model", b"Host: ovens.localhost\r\n") * 3 + last)
     assert [answer.status for answer in answers] == [200, 200, 200, 400]
     assert answers[-1].problem == "bad_request"
     assert client.get("/messagegroups").json() == {}
 
 
 def test_a_client_that_sends_no_more_still_gets_its_answer(client: httpx.Client, service: str) -> None:
-    body = b"Host: ovens.example\r\nContent-Length: 2\r\n\r\n{}"
+    body = b"Host: ovens.localhost\r\nContent-Length: 2\r\n\r\n{}"
     (answer,) = exchange(service, b"PUT " + GROUP + b" HTTP/1.1\r\n" + body, ends=True)
     assert answer.status == 201
 
@@ -272,7 +274,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         (b"", None),
         (b"GET", "the head of the request took too long"),
         (b"GET / HTTP/1.1\r\nHost: ovens", "the head of the request took too long"),
-        (b"PUT " + GROUP + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", "the body took too long"),
+        (b"PUT " + GROUP + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{", "the body took too long"),
     ],
 )
 def test_nobody_keeps_the_server_waiting(hasty: str, sent: bytes, detail: str | None) -> None:
@@ -281,5 +283,5 @@ def test_nobody_keeps_the_server_waiting(hasty: str, sent: bytes, detail: str | 
 
 
 def test_a_head_that_never_ends_is_refused_though_it_keeps_coming(hasty: str) -> None:
-    (answer,) = exchange(hasty, b"GET / HTTP/1.1\r\nHost: x\r\n", *[b"X: y\r\n"] * 40, pause_s=0.02)
+    (answer,) = exchange(hasty, b"GET / HTTP/1.1\r\nHost: localhost\r\n", *[b"X: y\r\n"] * 40, pause_s=0.02)
     assert answer.status == 408

@@ -17,7 +17,7 @@ OVEN = "/messagegroups/ovens"
 
 @pytest.fixture
 def desk(store: Store) -> Desk:
-    return Desk(create_app(store, Settings(correlation_header="always")))
+    return Desk(create_app(store, Settings(correlation_header="always", cors_origins=("*",))))
 
 
 @pytest.mark.feature("EVT-006", "EVT-007")

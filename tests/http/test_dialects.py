@@ -220,17 +220,17 @@ ENDPOINT_WORDS = [
     ("1.0-rc3", {"usage": ["producer"]}, {"usage": ["producer"]}),
     (
         "1.0-rc2",
-        {"deprecated": {"docs": "https://ovens.example/gone"}},
-        {"deprecated": {"documentation": "https://ovens.example/gone"}},
+        {"deprecated": {"docs": "https://ovens.localhost/gone"}},
+        {"deprecated": {"documentation": "https://ovens.localhost/gone"}},
     ),
 ]
 OPTIONS = {
-    "endpoints": [{"url": "https://ovens.example/hot"}],
-    "authorization": [{"type": "OAuth2", "resourceurl": "https://ovens.example/"}],
+    "endpoints": [{"url": "https://ovens.localhost/hot"}],
+    "authorization": [{"type": "OAuth2", "resourceurl": "https://ovens.localhost/"}],
 }
 TODAY = {
-    "endpoints": [{"uri": "https://ovens.example/hot"}],
-    "authorization": [{"type": "OAuth2", "resourceuri": "https://ovens.example/"}],
+    "endpoints": [{"uri": "https://ovens.localhost/hot"}],
+    "authorization": [{"type": "OAuth2", "resourceuri": "https://ovens.localhost/"}],
 }
 
 
@@ -332,7 +332,7 @@ def test_a_reference_says_nothing_of_its_own(ovens: Desk) -> None:
 
 
 NO_ADDRESS = {"protocol": "HTTP", "protocoloptions": {"endpoints": [{}]}}
-DEPRECATED = {"documentation": "https://ovens.example/a", "docs": "https://ovens.example/b"}
+DEPRECATED = {"documentation": "https://ovens.localhost/a", "docs": "https://ovens.localhost/b"}
 MISTAKES: list[tuple[str, str, Any, str]] = [
     (f"{VERSIONS}/2$details", "1.0-rc3", {"ancestor": "1", "ancestorid": "2"}, "invalid_attribute"),
     (f"{VERSIONS}/2$details", "1.0-rc3", {"ancestor": "9"}, "unknown_id"),
@@ -412,7 +412,7 @@ def test_older_words_in_a_native_request(ovens: Desk) -> None:
     assert ovens.ask("PUT", "/dirs/d/files/f", {"ancestor": "7", "ancestorid": "1"}).problem == "unknown_attribute"
     assert ovens.ask("PUT", "/dirs/d/files/f/meta", {"compatibilityauthority": "server"}).problem == "unknown_attribute"
     assert ovens.ask("PATCH", "/capabilities", {"apis": ["/model"]}).problem == "capability_unknown"
-    options = {"endpoints": [{"url": "https://ovens.example"}]}
+    options = {"endpoints": [{"url": "https://ovens.localhost"}]}
     refused = ovens.ask(
         "PUT", "/endpoints/hot", {"usage": ["producer"], "protocol": "HTTP", "protocoloptions": options}
     )

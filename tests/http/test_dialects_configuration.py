@@ -204,8 +204,10 @@ def test_the_model_of_the_first_version(desk: Desk) -> None:
         "groups": {
             "dirs": {
                 "singular": "dir",
-                "modelcompatiblewith": "https://ovens.example/dirs.json",
-                "resources": {"files": {"singular": "file", "modelcompatiblewith": "https://ovens.example/files.json"}},
+                "modelcompatiblewith": "https://ovens.localhost/dirs.json",
+                "resources": {
+                    "files": {"singular": "file", "modelcompatiblewith": "https://ovens.localhost/files.json"}
+                },
             }
         }
     }
@@ -213,8 +215,8 @@ def test_the_model_of_the_first_version(desk: Desk) -> None:
     group = desk.ask("GET", f"/model?{RC2}").json["groups"]["dirs"]
     kind = group["resources"]["files"]
     assert (group["compatiblewith"], kind["compatiblewith"]) == (
-        "https://ovens.example/dirs.json",
-        "https://ovens.example/files.json",
+        "https://ovens.localhost/dirs.json",
+        "https://ovens.localhost/files.json",
     )
     assert kind["setdefaultversionsticky"] is True
     assert not {"ancestorid", "formatvalidated", "compatibilityvalidatedreason"} & kind["attributes"].keys()
@@ -250,7 +252,7 @@ def test_a_type_whose_default_cannot_be_chosen(desk: Desk) -> None:
 
 
 SOURCES: list[tuple[str, Json, Json]] = [
-    (RC2, {"compatiblewith": "https://ovens.example/"}, {"modelcompatiblewith": "https://ovens.example/"}),
+    (RC2, {"compatiblewith": "https://ovens.localhost/"}, {"modelcompatiblewith": "https://ovens.localhost/"}),
     (RC2, {"maxversions": 1, "setdefaultversionsticky": False}, {"maxversions": 1}),
     (
         RC2,

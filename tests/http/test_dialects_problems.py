@@ -11,7 +11,7 @@ from postroom.http.dialects.releases import RC2, RC3
 from postroom.registry.problems import PROBLEMS, RegistryProblem
 from tests.http.asking import Desk
 
-BASE = "http://ovens.example"
+BASE = "http://ovens.localhost"
 FIRST_ERRORS = frozenset(
     (
         *("ancestor_circular_reference", "api_not_found", "bad_flag", "bad_request", "cannot_doc_xref"),

@@ -39,7 +39,7 @@ def desk(store: Store) -> Desk:
 
 words = st.text('abcdefgh äé%"', min_size=1, max_size=8).map(lambda text: text.strip() or "a")
 labels = st.dictionaries(st.from_regex(r"[a-z][a-z0-9_.-]{0,6}", fullmatch=True), words, max_size=3)
-urls = st.sampled_from(["https://ovens.example/a", "https://ovens.example/b?c=d#e"])
+urls = st.sampled_from(["https://ovens.localhost/a", "https://ovens.localhost/b?c=d#e"])
 
 
 def optional(**members: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
@@ -70,7 +70,9 @@ def schemas(draw: st.DrawFn) -> Json:
 @st.composite
 def messages(draw: st.DrawFn) -> Json:
     base = draw(
-        st.sampled_from(["/messagegroups/g~0/messages/b", "https://ovens.example/m", "/messagegroups/a:b/messages/c@d"])
+        st.sampled_from(
+            ["/messagegroups/g~0/messages/b", "https://ovens.localhost/m", "/messagegroups/a:b/messages/c@d"]
+        )
     )
     return {
         **draw(optional(**common, datacontenttype=st.just("text/plain"))),
@@ -81,9 +83,9 @@ def messages(draw: st.DrawFn) -> Json:
 @st.composite
 def endpoints(draw: st.DrawFn) -> Json:
     usage = draw(st.sampled_from([["producer"], ["consumer"], ["subscriber"], ["consumer", "subscriber"]]))
-    brokers = st.sampled_from(["mqtt://ovens.example", "mqtts://ovens.example:8883"])
+    brokers = st.sampled_from(["mqtt://ovens.localhost", "mqtts://ovens.localhost:8883"])
     addresses = st.lists(st.fixed_dictionaries({"uri": brokers}, optional={"region": words}), max_size=2)
-    secrets = [{"type": "SASL", "mechanism": "PLAIN"}, {"type": "OAuth2", "resourceuri": "https://ovens.example/"}]
+    secrets = [{"type": "SASL", "mechanism": "PLAIN"}, {"type": "OAuth2", "resourceuri": "https://ovens.localhost/"}]
     grants = st.lists(st.sampled_from(secrets), max_size=2)
     options = draw(optional(endpoints=addresses, authorization=grants, deployed=st.booleans(), topicfilter=words))
     own = {"usage": usage, "protocol": "MQTT/5.0", "protocoloptions": options}

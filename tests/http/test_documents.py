@@ -40,7 +40,7 @@ def test_headers_patch_and_the_content_type_goes_when_it_is_not_given(client: ht
 
 @pytest.mark.feature("RES-022", "RES-023", "RES-039")
 def test_a_document_elsewhere_is_a_redirect(client: httpx.Client) -> None:
-    url = "https://ovens.example/oven.proto"
+    url = "https://ovens.localhost/oven.proto"
     assert client.put(OVEN, headers={**FORMAT, "xRegistry-schemaurl": url}).status_code == 201
     got = client.get(OVEN)
     assert (got.status_code, got.headers["location"], got.content) == (303, url, b"")
@@ -96,8 +96,8 @@ def test_unusual_attributes_never_break_the_headers(client: httpx.Client) -> Non
     got = client.get(OVEN)
     assert got.headers["xregistry-description"] == "50%20%25%20K%C3%A4se%0A"
     assert not [name for name in got.headers if name.startswith(("xregistry-mine", "xregistry-list", "xregistry-deep"))]
-    client.put(f"{OVEN}$details", json={"format": "X/1", "schemaurl": "https://ovens.example/ö€"})
-    assert client.get(OVEN).headers["location"] == "https://ovens.example/%C3%B6%E2%82%AC"
+    client.put(f"{OVEN}$details", json={"format": "X/1", "schemaurl": "https://ovens.localhost/ö€"})
+    assert client.get(OVEN).headers["location"] == "https://ovens.localhost/%C3%B6%E2%82%AC"
     for wrong in ({"contenttype": "a/b\r\nX: y"}, {"contenttype": "ä/€"}, {"schemaurl": "a b"}, {"schemaurl": 5}):
         assert client.put(f"{OVEN}$details", json={"format": "X/1", **wrong}).status_code == 400
 

@@ -109,7 +109,7 @@ def test_which_attributes_become_headers(desk: Desk) -> None:
     shown = {name.removeprefix("xregistry-"): value for name, value in got.headers.items() if name[:10] == "xregistry-"}
     times = [shown.pop("createdat"), shown.pop("modifiedat")]
     assert all(time.endswith("Z") for time in times)
-    root = f"http://ovens.example{OVEN}"
+    root = f"http://ovens.localhost{OVEN}"
     assert shown == {
         "fileid": "oven",
         "versionid": "1",
@@ -181,7 +181,7 @@ def test_headers_change_what_they_name(desk: Desk, headers: dict[str, str], attr
         ([("xregistry-file", "x")], "extra_xregistry_header"),
         ([("xregistry-filebase64", "eA==")], "extra_xregistry_header"),
         ([("xregistry-contenttype", "text/x")], "extra_xregistry_header"),
-        ([("xregistry-fileurl", "http://ovens.example/x")], "extra_xregistry_header"),
+        ([("xregistry-fileurl", "http://ovens.localhost/x")], "extra_xregistry_header"),
         ([("xregistry-name", "a"), ("xregistry-name", "b")], "header_error"),
         ([("xregistry-epoch", "99")], "mismatched_epoch"),
         ([("xregistry-epoch", str(2**70))], "mismatched_epoch"),

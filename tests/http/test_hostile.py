@@ -271,7 +271,7 @@ def connected(service: str) -> socket.socket:
 
 
 def request_head(path: str, length: int) -> bytes:
-    return f"PUT {path} HTTP/1.1\r\nHost: ovens.example\r\nContent-Length: {length}\r\n\r\n".encode()
+    return f"PUT {path} HTTP/1.1\r\nHost: ovens.localhost\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
 def test_an_upload_that_stops_changes_nothing(client: httpx.Client, service: str) -> None:

@@ -34,7 +34,7 @@ def test_json_says_what_it_is_and_where_the_registry_is(stocked: Desk, path: str
     answer = stocked.ask("GET", path)
     assert answer.status == (404 if path == "/nowhere/x" else 200)
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
-    assert answer.headers["link"] == "<http://ovens.example>;rel=xregistry-root"
+    assert answer.headers["link"] == "<http://ovens.localhost>;rel=xregistry-root"
     assert isinstance(answer.json, dict)
 
 
@@ -106,7 +106,7 @@ def test_writes_answer_with_what_they_wrote(
 ) -> None:
     answer = stocked.ask(method, path, body)
     assert answer.status == status, answer.body
-    expected = f"http://ovens.example{location}" if location else None
+    expected = f"http://ovens.localhost{location}" if location else None
     assert answer.headers.get("location") == expected
     if location is not None:
         assert answer.json["self"] == expected
@@ -131,8 +131,8 @@ def test_documents_say_which_version_they_are(
 ) -> None:
     answer = stocked.ask(method, path, b"hot", {"xRegistry-format": "Text/1"})
     assert (answer.status, answer.body) == (status, b"hot")
-    assert answer.headers["content-location"] == f"http://ovens.example{version}"
-    assert answer.headers.get("location") == (f"http://ovens.example{location}" if location else None)
+    assert answer.headers["content-location"] == f"http://ovens.localhost{version}"
+    assert answer.headers.get("location") == (f"http://ovens.localhost{location}" if location else None)
     if location is not None:
         assert answer.headers["location"] == answer.headers["xregistry-self"]
 
@@ -192,7 +192,7 @@ def test_our_own_names_give_way_to_the_model(tmp_path: Path) -> None:
 @pytest.mark.feature("REG-089", "REG-090")
 @pytest.mark.parametrize("path", ["/.well-known/xregistry", "/.xregistry"])
 def test_discovery(desk: Desk, path: str) -> None:
-    assert desk.ask("GET", path).json == {"registries": ["http://ovens.example"]}
+    assert desk.ask("GET", path).json == {"registries": ["http://ovens.localhost"]}
     assert desk.ask("PUT", path, {}).problem == "action_not_supported"
 
 

@@ -92,7 +92,7 @@ def test_a_document_is_in_one_place_only(desk: Desk, host: str) -> None:
     made = desk.ask("PUT", OVEN, b"", headers)
     assert (made.status, made.body) == (201, b"hot\x00\xff")
     assert desk.ask("PUT", OVEN, b"with a body", headers).problem == "extra_xregistry_header"
-    both = {"format": "Text/1", "schemaproxyurl": f"{host}/ok", "schemaurl": "http://ovens.example/x"}
+    both = {"format": "Text/1", "schemaproxyurl": f"{host}/ok", "schemaurl": "http://ovens.localhost/x"}
     assert desk.ask("PUT", f"{OVEN}$details", both).problem == "one_resource"
     assert desk.ask("PUT", OVEN, b"of its own").status == 200
     assert "schemaproxyurl" not in desk.ask("GET", f"{OVEN}$details").json

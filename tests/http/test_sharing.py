@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from postroom.http.app import create_app
 from postroom.http.calls import Call
 from postroom.http.sharing import refuse_foreign_writes, sharing_headers
 from postroom.registry.problems import RegistryProblem
+from postroom.settings import Settings
+from postroom.store.interface import Store
 from tests.http.asking import Desk
 
 PAGE = "https://page.example"
@@ -14,7 +15,7 @@ PAGE = "https://page.example"
 
 def call(method: str, **headers: str) -> Call:
     given = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Call(method=method, path="/", base="http://ovens.example", headers=given)
+    return Call(method=method, path="/", base="http://ovens.localhost", headers=given)
 
 
 @pytest.mark.parametrize(
@@ -52,13 +53,14 @@ def test_pages_of_other_origins_do_not_write(method: str) -> None:
     with pytest.raises(RegistryProblem, match=PAGE) as refused:
         refuse_foreign_writes(call(method, origin=PAGE), ("*",))
     assert refused.value.status == 403
-    refuse_foreign_writes(call(method, origin="http://ovens.example"), ("*",))
+    refuse_foreign_writes(call(method, origin="http://ovens.localhost"), ("*",))
     refuse_foreign_writes(call(method, origin=PAGE), (PAGE,))
     refuse_foreign_writes(call(method), ("*",))
 
 
 @pytest.mark.feature("HTTP-005")
-def test_through_the_whole_stack(desk: Desk, tmp_path: Path) -> None:
+def test_through_the_whole_stack(store: Store) -> None:
+    desk = Desk(create_app(store, Settings(cors_origins=("*",))))
     assert desk.ask("GET", "/", headers={"Origin": PAGE}).headers["access-control-allow-origin"] == "*"
     refused = desk.ask("POST", "/messagegroups", b'{"ovens": {}}', {"Origin": PAGE, "Content-Type": "text/plain"})
     assert (refused.status, refused.problem) == (403, "bad_request")
@@ -67,3 +69,18 @@ def test_through_the_whole_stack(desk: Desk, tmp_path: Path) -> None:
     assert (options.status, options.headers["access-control-allow-origin"]) == (200, "*")
     assert options.headers["allow"] == options.headers["access-control-allow-methods"]
     assert "OPTIONS" in options.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/export", "/subscriptions", "/replication/links", "/changes?values", "/healthz"]
+)
+def test_no_page_of_another_origin_sees_anything_unless_a_setting_says_so(desk: Desk, path: str) -> None:
+    preflight = {"Origin": PAGE, "Access-Control-Request-Method": "GET"}
+    for reply in (
+        desk.ask("GET", path, headers={"Origin": PAGE}),
+        desk.ask("GET", path, headers={"Origin": PAGE}),  # from the cache
+        desk.ask("OPTIONS", path, headers=preflight),
+    ):
+        assert reply.status in (200, 405)
+        assert "access-control-allow-origin" not in reply.headers
+        assert reply.headers["vary"] == "Origin"

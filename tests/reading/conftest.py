@@ -88,7 +88,7 @@ class Client:
     def __init__(self, store: Store) -> None:
         self._loop = asyncio.new_event_loop()
         transport = httpx.ASGITransport(create_app(store, Settings()))
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://garage.example")
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://garage.localhost")
 
     def request(self, method: str, target: str, **more: Any) -> httpx.Response:
         return self._loop.run_until_complete(self._client.request(method, target, **more))

@@ -246,7 +246,7 @@ def test_shortself_is_shown_when_it_is_on(garage: Any) -> None:
     for xid, url in urls.items():
         answer = garage.client.get(url + "?inline=a%2Cb")
         assert answer.status_code == 308
-        assert answer.headers["location"] == f"http://garage.example{xid}?inline=a%2Cb"
+        assert answer.headers["location"] == f"http://garage.localhost{xid}?inline=a%2Cb"
     assert garage.client.get(manual["shortself"], follow_redirects=True).json() == {"pages": 2}
     details = garage.client.get(manual["shortself"] + "$details", follow_redirects=True)
     assert details.json()["versionid"] == "b"

@@ -124,10 +124,10 @@ def test_document_view(garage: Any) -> None:
     assert likewise.keys() == {"manualid", "self", "xid", "metaurl", "meta"}
     assert likewise["meta"].keys() == {"manualid", "self", "xid", "xref"}
     plain = garage.get("/fleets/north/manuals/driving?doc")
-    assert plain["versionsurl"] == "http://garage.example/fleets/north/manuals/driving/versions"
+    assert plain["versionsurl"] == "http://garage.localhost/fleets/north/manuals/driving/versions"
     assert plain["self"] == "#/"
     meta = garage.get("/fleets/north/manuals/driving/meta?doc")
-    assert meta["defaultversionurl"] == "http://garage.example/fleets/north/manuals/driving/versions/b$details"
+    assert meta["defaultversionurl"] == "http://garage.localhost/fleets/north/manuals/driving/versions/b$details"
 
 
 @pytest.mark.feature("FLAG-010")

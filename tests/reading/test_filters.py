@@ -123,12 +123,12 @@ def test_huge_filters_are_refused_or_answered(parked: Any, expression: str) -> N
 def test_counts_maps_and_urls_follow_the_filter(parked: Any) -> None:
     found = parked.get("/?inline=fleets.vehicles&filter=fleets.vehicles.wheels>3")
     assert found["depotscount"] == 0
-    assert found["depotsurl"] == "http://garage.example/depots?filter=excludeall"
+    assert found["depotsurl"] == "http://garage.localhost/depots?filter=excludeall"
     assert found["fleetscount"] == 1
-    assert found["fleetsurl"] == "http://garage.example/fleets?filter=vehicles.wheels%3E3"
+    assert found["fleetsurl"] == "http://garage.localhost/fleets?filter=vehicles.wheels%3E3"
     north = found["fleets"]["north"]
     assert set(north["vehicles"]) == {"van", "truck"}
-    assert north["vehiclesurl"] == "http://garage.example/fleets/north/vehicles?filter=wheels%3E3"
+    assert north["vehiclesurl"] == "http://garage.localhost/fleets/north/vehicles?filter=wheels%3E3"
     assert north["manualscount"] == 0
     assert north["vehicles"]["van"]["versionsurl"].endswith("/van/versions")
     assert set(parked.get(north["vehiclesurl"])) == {"van", "truck"}

@@ -14,7 +14,7 @@ from postroom.http.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
-HOST = "registry.example"
+HOST = "registry.localhost"
 BASE = f"http://{HOST}"
 
 

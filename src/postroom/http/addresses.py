@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from starlette.types import Scope
 
 from postroom.errors import BadSetting
+from postroom.http.hosts import AllowedHosts
 from postroom.registry.problems import RegistryProblem
 
 Headers = Mapping[bytes, bytes]
@@ -16,13 +17,16 @@ Headers = Mapping[bytes, bytes]
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?\Z")
 _PREFIX = re.compile(r"(?:/[A-Za-z0-9._~@:-]+)*\Z")
 _SCHEMES = ("http", "https")
+_PROBES = (b"/-/healthz", b"/-/readyz")
+"""What says nothing about the registry: those who look after a process know its address only."""
 
 
 class Addresses:
     """Reads base URLs; `X-Forwarded-*` counts only when the peer is a proxy that the setting names (or `*`)."""
 
-    def __init__(self, trusted_proxies: Iterable[str] = ()) -> None:
+    def __init__(self, trusted_proxies: Iterable[str] = (), hosts: AllowedHosts | None = None) -> None:
         names = tuple(trusted_proxies)
+        self._hosts = hosts
         self._everyone = "*" in names
         self._networks = tuple(_network(name) for name in names if name != "*")
 
@@ -37,6 +41,10 @@ class Addresses:
         if scheme not in _SCHEMES or not _HOST.match(host or "localhost") or not _PREFIX.match(prefix):
             detail = "the Host header, or what the proxy says about it, is no address"
             raise RegistryProblem("bad_request", "/", error_detail=detail)
+        if self._hosts is not None and scope.get("raw_path") not in _PROBES:
+            # A page that gave its name to this address can send any header, so what a proxy says does not replace Host.
+            self._hosts.require(given)
+            self._hosts.require(host)
         return f"{scheme}://{host or 'localhost'}{prefix}"
 
     def trusts(self, scope: Scope) -> bool:

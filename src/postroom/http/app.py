@@ -17,6 +17,7 @@ from postroom.http.cache import AnswerCache
 from postroom.http.calls import Answer, Call, Stream, parse_query
 from postroom.http.dialects.releases import asked
 from postroom.http.dispatch import answer, finish, next_piece, refuse
+from postroom.http.hosts import AllowedHosts
 from postroom.http.messages import NDJSON, MakeOrder
 from postroom.http.pools import Pools
 from postroom.http.representations import RawHeaders, Representation, matches, represent, takes_gzip
@@ -75,7 +76,7 @@ class Edge:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._addresses = Addresses(settings.trusted_proxies)
+        self._addresses = Addresses(settings.trusted_proxies, AllowedHosts(settings))
         self._origins = frozenset(settings.cors_origins)
         self._cache = AnswerCache(settings.cache_mb * MEGABYTE)
         self._streams = Streams(store, settings.max_streams)

@@ -19,13 +19,14 @@ BACKLOG = 2048
 def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     """Serve until a signal says stop."""
     from postroom.http.addresses import Addresses
+    from postroom.http.hosts import AllowedHosts
     from postroom.http.workers import run
     from postroom.model.fetching import allowed_fetcher
     from postroom.registry.capabilities import reset_capabilities
     from postroom.store.opening import open_store
 
     _check_host(settings)
-    Addresses(settings.trusted_proxies)
+    Addresses(settings.trusted_proxies, AllowedHosts(settings))
     settings = msgspec.structs.replace(settings, db=settings.db or default_database())
     with _listen(settings.host, settings.port) as listening:
         fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)

@@ -1,4 +1,4 @@
-"""Requests from web pages of other origins (CORS): anyone may read, only named origins may write."""
+"""Requests from web pages of other origins (CORS): named origins may read and write, `*` lets all of them read."""
 
 from __future__ import annotations
 

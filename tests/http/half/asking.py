@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.http.asking import Desk, Reply
 
-BASE = "http://ovens.example/v0.5"
+BASE = "http://ovens.localhost/v0.5"
 EVENT = {"format": "CloudEvents/1.0", "metadata": {"attributes": {"type": {"value": "oven.hot"}}}}
 TEXT_SCHEMA = {"type": "object", "properties": {"note": {"type": "string"}}}
 WIDER_SCHEMA = {"type": "object", "properties": {"note": {"type": ["string", "integer"]}}}

@@ -100,7 +100,7 @@ def test_a_new_schema_without_a_document(notes: HalfDesk) -> None:
         "#/schemaGroups/payloads/schemas/note",
         "/schemaGroups/payloads",
         f"{BASE}{NOTE}",
-        "http://ovens.example/x",
+        "http://ovens.localhost/x",
         "note.json",
     ],
 )

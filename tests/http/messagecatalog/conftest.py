@@ -15,7 +15,7 @@ from tests.http.messagecatalog.desk import CatalogDesk
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CatalogDesk]:
     with open_store(f"sqlite:///{tmp_path_factory.mktemp('catalog')}/registry.db") as store:
-        yield CatalogDesk(create_app(store, Settings()))
+        yield CatalogDesk(create_app(store, Settings(allowed_hosts=("example.com",))))
 
 
 @pytest.fixture

@@ -25,7 +25,9 @@ def test_definitions_are_listed_as_an_array_of_ids(catalog: CatalogDesk) -> None
 def test_a_post_adds_a_definition_and_then_versions(catalog: CatalogDesk) -> None:
     first = catalog.post()
     assert first.status == 201
-    assert first.headers["location"] == "http://ovens.example/messagecatalog/ovens/messagedefinitions/heated/versions/1"
+    assert (
+        first.headers["location"] == "http://ovens.localhost/messagecatalog/ovens/messagedefinitions/heated/versions/1"
+    )
     assert first.headers["message-definition-version"] == "1"
     assert first.json["version"] == 1
     warmer = varied(subject="{oven}/{tray}")

@@ -21,7 +21,7 @@ def test_groups_are_listed_as_an_array_of_ids(catalog: CatalogDesk) -> None:
 def test_a_group_is_put_and_read(catalog: CatalogDesk) -> None:
     put = catalog.ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents", "description": "Hot things"})
     assert put.status == 201
-    assert put.headers["location"] == "http://ovens.example/messagecatalog/ovens"
+    assert put.headers["location"] == "http://ovens.localhost/messagecatalog/ovens"
     group = catalog.get("ovens").json
     assert group == put.json
     assert {name: group[name] for name in ("id", "format", "description")} == {

@@ -104,7 +104,7 @@ def test_the_uri_of_a_version_and_the_look_up_by_it(
 @pytest.mark.feature("CAT-009")
 def test_in_the_default_case_the_uri_is_where_the_version_is_read(catalog: CatalogDesk) -> None:
     posted = catalog.post()
-    uri = f"http://ovens.example/messagecatalog/{PATH}/versions/1"
+    uri = f"http://ovens.localhost/messagecatalog/{PATH}/versions/1"
     assert posted.json["uri"] == posted.headers["location"] == uri
     assert look_up(catalog, uri).json == HEATED
 
@@ -128,9 +128,9 @@ def test_a_version_is_found_by_its_uri(catalog: CatalogDesk, at: str) -> None:
     "uri",
     [
         "http://[",
-        "http://ovens.example/messagecatalog/ovens/messagedefinitions/heated/versions/7",
-        "http://ovens.example/messagecatalog/ovens/messagedefinitions/heated",
-        "http://ovens.example/messagecatalog/../messagegroups",
+        "http://ovens.localhost/messagecatalog/ovens/messagedefinitions/heated/versions/7",
+        "http://ovens.localhost/messagecatalog/ovens/messagedefinitions/heated",
+        "http://ovens.localhost/messagecatalog/../messagegroups",
         "\x00\n",
         "x" * 9000,
         "::::",
@@ -157,7 +157,7 @@ def test_a_group_may_have_the_name_of_the_look_up(catalog: CatalogDesk) -> None:
 @pytest.mark.feature("CAT-007")
 def test_without_an_authority_the_catalog_has_it(catalog: CatalogDesk) -> None:
     catalog.post(Authority="")
-    assert catalog.get().headers["message-definition-authority"] == "http://ovens.example/messagecatalog"
+    assert catalog.get().headers["message-definition-authority"] == "http://ovens.localhost/messagecatalog"
     assert "authority" not in catalog.native()
 
 
@@ -179,7 +179,7 @@ def test_a_definition_of_another_origin_cannot_take_its_place(catalog: CatalogDe
     refused = catalog.post(Authority="https://elsewhere.example")
     assert refused.status == 409
     assert "the authority of this definition is" in refused.json["title"]
-    assert catalog.post(Authority=f"{first}/" if first else "http://ovens.example/messagecatalog").status == 201
+    assert catalog.post(Authority=f"{first}/" if first else "http://ovens.localhost/messagecatalog").status == 201
 
 
 @pytest.mark.feature("CAT-008")
@@ -197,7 +197,7 @@ def test_an_id_is_one_version_s_only(catalog: CatalogDesk) -> None:
 
 
 @pytest.mark.parametrize(
-    "id_and_uri", [("/x/1", "http://ovens.example/x/1"), ("//other.example/1", "http://other.example/1")]
+    "id_and_uri", [("/x/1", "http://ovens.localhost/x/1"), ("//other.example/1", "http://other.example/1")]
 )
 def test_ids_are_references_to_be_resolved(catalog: CatalogDesk, id_and_uri: tuple[str, str]) -> None:
     version_id, uri = id_and_uri
@@ -209,7 +209,7 @@ def test_ids_are_references_to_be_resolved(catalog: CatalogDesk, id_and_uri: tup
 def test_the_catalog_under_its_other_name(catalog: CatalogDesk) -> None:
     catalog.post()
     reply = catalog.ask("GET", f"/-/messagecatalog/{PATH}")
-    uri = f"http://ovens.example/-/messagecatalog/{PATH}/versions/1"
+    uri = f"http://ovens.localhost/-/messagecatalog/{PATH}/versions/1"
     assert reply.headers["content-location"] == reply.headers["message-definition-uri"] == uri
     assert look_up(catalog, uri, at="/-/messagedefinition").json == HEATED
 
@@ -217,7 +217,7 @@ def test_the_catalog_under_its_other_name(catalog: CatalogDesk) -> None:
 @pytest.mark.feature("CAT-008")
 def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> None:
     def ask(method: str, path: str, body: object) -> Answer:
-        call = Call(method=method, path=path, base="http://ovens.example", body=json.dumps(body).encode())
+        call = Call(method=method, path=path, base="http://ovens.localhost", body=json.dumps(body).encode())
         return answer(call, store, Settings())
 
     assert ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents"}).status == 201
@@ -226,7 +226,7 @@ def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> N
         made = list(pool.map(lambda document: ask("POST", f"/messagecatalog/{PATH}", document), documents))
     assert sorted(json.loads(one.content)["version"] for one in made) == list(range(1, 25))
     for one, document in zip(made, documents, strict=True):
-        path = one.headers["Location"].removeprefix("http://ovens.example")
+        path = one.headers["Location"].removeprefix("http://ovens.localhost")
         assert json.loads(ask("GET", path, "").content) == document
 
 
@@ -236,7 +236,7 @@ def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> N
     [
         (f"/messagecatalog/{PATH}/versions/1", 409),
         (f"/messagecatalog/{PATH}/versions/2", 201),
-        (f"http://ovens.example/messagecatalog/{PATH}/versions/2", 201),
+        (f"http://ovens.localhost/messagecatalog/{PATH}/versions/2", 201),
         (f"{PATH}/versions/3", 409),
         ("mixers/messagedefinitions/stirred/version/1", 409),
         ("mixers/messagedefinitions/stirred", 201),

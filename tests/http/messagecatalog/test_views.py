@@ -135,7 +135,7 @@ def test_the_same_document_again_leaves_the_message_as_it_is(catalog: CatalogDes
         "type": "t",
         "source": "/s",
         "subject": "x",
-        "dataschema": "http://ovens.example/schemagroups/ovens/schemas/heated",
+        "dataschema": "http://ovens.localhost/schemagroups/ovens/schemas/heated",
     }
     before = catalog.native()
     assert catalog.post(shown).json["version"] == 2
@@ -191,9 +191,9 @@ def test_schemas_are_on_the_same_endpoint(catalog: CatalogDesk) -> None:
     headers = {"xRegistry-format": "JsonSchema/draft-07", "Content-Type": "application/json"}
     assert catalog.ask("PUT", schema, {"type": "object"}, headers).status == 201
     catalog.group()
-    catalog.post(varied(dataschema=f"http://ovens.example{schema}"))
+    catalog.post(varied(dataschema=f"http://ovens.localhost{schema}"))
     reference = catalog.get().json["attributes"]["dataschema"]
-    assert catalog.ask("GET", reference.removeprefix("http://ovens.example")).json == {"type": "object"}
+    assert catalog.ask("GET", reference.removeprefix("http://ovens.localhost")).json == {"type": "object"}
 
 
 def test_a_model_that_keeps_several_versions_and_has_no_room_for_more(tmp_path: Path) -> None:
