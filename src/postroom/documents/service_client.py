@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 
 import httpx
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
 from postroom.model.fetching import PORTS, FetchRefused, check_host
 from postroom.settings import Settings
+from postroom.urls import Url, join_url, parse_url
 
 MEGABYTE = 1_000_000
 _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?', re.IGNORECASE)
@@ -42,7 +43,7 @@ class Reply(msgspec.Struct, frozen=True):
     def next_page(self) -> str:
         """The URL where the collection goes on; empty at its end."""
         found = _NEXT.search(self.headers.get("link", ""))
-        return urljoin(self.url, found.group(1)) if found else ""
+        return (join_url(self.url, found.group(1)) or found.group(1)) if found else ""
 
 
 class ServiceClient:
@@ -52,14 +53,13 @@ class ServiceClient:
     """What to do when it does not answer."""
 
     def __init__(self, url: str, settings: Settings, *, trust_env: bool = True) -> None:
-        try:
-            parts = urlsplit(url)
-            self.base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
-            self.name = masked(self.base)
-            self._origin = _origin(parts)
-            self._http = httpx.Client(timeout=settings.timeout_s, follow_redirects=False, trust_env=trust_env)
-        except (httpx.InvalidURL, ValueError) as error:
-            raise ServiceUnreachable(f"this is not a usable address: {error}.", place=url) from None
+        parts = parse_url(url)
+        if parts is None or not parts.host:
+            raise ServiceUnreachable("this is not a usable address.", place=masked(url))
+        self._netloc, self._origin = parts.netloc, _origin(parts)
+        self.base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
+        self.name = masked(self.base)
+        self._http = httpx.Client(timeout=settings.timeout_s, follow_redirects=False, trust_env=trust_env)
         self.requests = 0
         self.timeout = settings.timeout_s
         self.most_bytes = settings.max_document_mb * MEGABYTE
@@ -83,7 +83,8 @@ class ServiceClient:
             reply = self._ask(method, url, content, given)
             if method != "GET" or reply.status not in _MOVED or "location" not in reply.headers:
                 return reply
-            url = self.url_of(urljoin(url, reply.headers["location"]))
+            location = reply.headers["location"]
+            url = self.url_of(join_url(url, location) or location)
         raise ServiceRefused(f"{path} redirects again and again.", place=self.name)
 
     def get(self, path: str) -> Any:
@@ -107,12 +108,17 @@ class ServiceClient:
 
     def reaches(self, url: str) -> bool:
         """Whether a URL may be asked: it is on this host, or on one that the setting allow_fetch names."""
+        if self._is_here(url):
+            return True
         try:
-            if _origin(urlsplit(url)) != self._origin:
-                check_host(url, self._allowed)
-        except (FetchRefused, ValueError):
+            check_host(url, self._allowed)
+        except FetchRefused:
             return False
         return True
+
+    def _is_here(self, url: str) -> bool:
+        parts = parse_url(url)
+        return parts is not None and _origin(parts) == self._origin
 
     def url_of(self, path: str) -> str:
         """The URL of a path below the service, or a URL as it is asked: with the user of the service on its host."""
@@ -123,8 +129,10 @@ class ServiceClient:
                 place=self.name,
                 remedy="Give that address, or name its host in the setting allow_fetch.",
             )
-        parts = urlsplit(url)
-        return urlunsplit(parts._replace(netloc=urlsplit(self.base).netloc)) if _origin(parts) == self._origin else url
+        parts = parse_url(url)
+        if parts is None or not self._is_here(url):
+            return url
+        return urlunsplit((parts.scheme, self._netloc, parts.path, parts.query, ""))
 
     def close(self) -> None:
         """Close the connections."""
@@ -191,12 +199,15 @@ def problem_in(reply: Reply) -> str:
 
 def masked(address: str) -> str:
     """An address without user and password, and without its query, which may hold a token."""
-    parts = urlsplit(address)
+    parts = parse_url(address)
+    if parts is None:
+        scheme, separator, rest = address.partition("://")
+        return scheme + separator + rest.rpartition("@")[2].partition("?")[0]
     if not parts.netloc:
         return address
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return urlunsplit((parts.scheme, parts.place, parts.path, "", ""))
 
 
-def _origin(parts: SplitResult) -> tuple[str, str, int | None]:
+def _origin(parts: Url) -> tuple[str, str, int | None]:
     scheme = parts.scheme.lower()
-    return scheme, (parts.hostname or "").lower(), parts.port or PORTS.get(scheme)
+    return scheme, parts.host, parts.port or PORTS.get(scheme)

@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urljoin
 
 import msgspec
 
@@ -28,6 +27,7 @@ from postroom.errors import DocumentRefused, ServiceRefused
 from postroom.model.types import ResourceType
 from postroom.registry.content import names, proxy_name, shown
 from postroom.registry.entities import Document
+from postroom.urls import join_url
 
 log = logging.getLogger(__name__)
 PROGRESS = logging.getLogger("postroom.progress")
@@ -224,7 +224,7 @@ class ServiceReader:
         given = holder.get(xid.rpartition("/")[2] + "url")
         if not isinstance(given, str) or given.startswith("#"):
             return path_of(xid)
-        url = urljoin(self.client.base + "/", given)
+        url = join_url(self.client.base + "/", given) or ""
         if self._self and url.startswith(self._self + "/"):
             return url.removeprefix(self._self)
         return url if self.client.reaches(url) else path_of(xid)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote
 
 from postroom.formats.schema import Found
+from postroom.urls import join_url, parse_url
 
 # The document at a path of the catalog, and its path with the version; None when there is none.
 ReadDocument = Callable[[str], Found | None]
@@ -37,12 +38,13 @@ class CatalogLibrary:
         reference = reference.partition("#")[0] or reference.removeprefix("#")
         place = place or self._home
         if "://" in place:  # a document from elsewhere speaks of its own neighbours
-            reference = urljoin(place, reference)
+            reference = join_url(place, reference) or reference
         for path in _paths(reference, place):
             found = self._read(path)
             if found is not None:
                 return found
-        if self._fetch is None or not urlsplit(reference).scheme:
+        url = parse_url(reference)
+        if self._fetch is None or url is None or not url.scheme:
             return None
         document = self._fetch(reference)
         return None if document is None else Found(reference, document)
@@ -57,7 +59,9 @@ class CatalogLibrary:
 
 
 def _paths(reference: str, place: str) -> Iterator[str]:
-    url = urlsplit(reference)
+    url = parse_url(reference)
+    if url is None:
+        return
     path = unquote(url.path)
     groups = place.split("/")[1:2] or [""]
     inside = path.find(f"/{groups[0]}/")

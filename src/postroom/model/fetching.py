@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from urllib.parse import urlsplit
 
 import httpx
 import msgspec
+
+from postroom.urls import parse_url
 
 PORTS = {"http": 80, "https": 443}
 
@@ -63,12 +64,10 @@ class Fetcher:
 
 def check_host(url: str, hosts: Collection[str]) -> None:
     """Raise FetchRefused for a URL of a host that is not among the given ones (`HOST` or `HOST:PORT`)."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or PORTS.get(parts.scheme)
-    except ValueError:
-        raise FetchRefused(f"{url} is not a URL") from None
-    host = parts.hostname
+    parts = parse_url(url)
+    if parts is None:
+        raise FetchRefused(f"{url} is not a URL")
+    host, port = parts.host, parts.port or PORTS.get(parts.scheme)
     if parts.scheme not in PORTS or not host:
         raise FetchRefused(f"{url} is no http or https URL")
     if {host, f"{host}:{port}", f"[{host}]", f"[{host}]:{port}"}.isdisjoint(one.lower() for one in hosts):

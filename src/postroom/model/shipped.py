@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from postroom.errors import DocumentBroken, FileMissing
 from postroom.model.fetching import FetchRefused
@@ -13,6 +13,7 @@ from postroom.model.includes import Fetch, expand_includes, refuse_all
 from postroom.model.refusal import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Model
+from postroom.urls import parse_url
 
 
 def model_source(name: str) -> dict[str, Any]:
@@ -43,7 +44,10 @@ def _with_files(fetch: Fetch) -> Fetch:
     def read(url: str) -> bytes:
         if not url.startswith("file:"):
             return fetch(url)
-        path = Path(unquote(urlsplit(url).path))
+        parts = parse_url(url)
+        if parts is None:
+            raise FetchRefused(f"{url} is not a URL")
+        path = Path(unquote(parts.path))
         try:
             return path.read_bytes()
         except OSError as error:

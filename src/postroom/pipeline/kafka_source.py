@@ -152,7 +152,10 @@ class KafkaSource(msgspec.Struct, frozen=True):
 
 def parse_kafka(url: str) -> KafkaSource:
     """A source from its address."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)  # several hosts, so it is no URL as others are
+    except ValueError:
+        raise SourceUnknown("this is no address.", place=_bare(url), remedy="It is kafka://host:port/topic.") from None
     topics = tuple(unquote(topic) for topic in parts.path.strip("/").split(",") if topic)
     servers = tuple(_with_port(server) for server in parts.netloc.split(",") if server)
     if not topics or not servers or "/" in parts.path.strip("/"):

@@ -9,7 +9,7 @@ Version. Every write that brings a `versionuri` makes the version one that can b
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 import msgspec
 
@@ -17,6 +17,7 @@ from postroom.model.types import ResourceType
 from postroom.registry.attachments import attach, attachment, state_of
 from postroom.registry.entities import Entity
 from postroom.registry.transaction import Transaction
+from postroom.urls import join_url
 
 AUTHORITY, VERSION_URI = "authority", "versionuri"
 LONGEST_URI = 2048
@@ -56,10 +57,9 @@ def version_uri(authority: str, version_id: str) -> str:
     scheme, _, rest = authority.partition(":")
     if not rest.startswith("/"):
         return f"{authority.rstrip(':')}:{reference}"
-    # urljoin knows the schemes that have paths by name; every URI that has one is to be joined alike.
-    try:
-        joined = urljoin(f"http:{rest.rstrip('/')}/", reference)
-    except ValueError:  # what someone wrote as authority is no URI
+    # Schemes that have paths are known by name where URLs are joined; every URI that has one is to be joined alike.
+    joined = join_url(f"http:{rest.rstrip('/')}/", reference)
+    if joined is None:  # what someone wrote as authority is no URI
         return f"{authority.rstrip('/')}/{reference.lstrip('/')}"
     return scheme + joined.removeprefix("http")
 

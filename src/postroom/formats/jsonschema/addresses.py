@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote
 
 from postroom.formats.jsonschema.drafts import Draft, dialect
+from postroom.urls import join_url
 
 # Stands for the catalog in addresses: names under .invalid never resolve (RFC 2606).
 CATALOG = "https://catalog.invalid"
@@ -110,11 +111,10 @@ class Addresses:
 
 def joined(base: str, reference: str) -> str:
     """A reference seen from a base address."""
-    try:
-        # urljoin takes addresses apart at slashes, which a URN does not have.
-        return base + reference if base.startswith("urn:") and reference.startswith("#") else urljoin(base, reference)
-    except ValueError:
-        return reference
+    if base.startswith("urn:") and reference.startswith("#"):  # a URN has no slashes to be taken apart at
+        return base + reference
+    joined = join_url(base, reference)
+    return reference if joined is None else joined
 
 
 def shown(uri: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -16,6 +15,7 @@ from postroom.replication.copies.deciding import Policy
 from postroom.replication.copies.links import Link, Mode, read_state
 from postroom.replication.copies.scopes import parse_scope
 from postroom.settings import Settings
+from postroom.urls import is_plain, parse_url
 
 RUNS = "linkrun"
 
@@ -66,12 +66,16 @@ def check(link_id: str, config: LinkConfig, settings: Settings, *, files: bool) 
 
 def check_host(remote: str, settings: Settings, *, files: bool) -> None:
     """Refuse a host that the settings do not name."""
-    parts = urlsplit(remote)
+    parts = parse_url(remote)
+    if parts is None:
+        raise BadFlag("the address of the other end is no URL.")
     if parts.scheme not in ("http", "https"):
         if files and parts.scheme in ("sqlite", "postgresql", "postgres"):
             return
         raise BadFlag("the other end must be a service, http(s)://….")
-    host, place = (parts.hostname or "").lower(), parts.netloc.rpartition("@")[2].lower()
+    host, place = parts.host, parts.place.lower()
+    if not host or not is_plain(remote):
+        raise BadFlag("the address of the other end has no host, or characters that no URL has.")
     if not {"*", host, place} & {one.lower() for one in settings.link_hosts}:
         remedy = "The setting link_hosts names the hosts that links may reach."
         raise BadFlag(f"{place} is no host that links may reach.", remedy=remedy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from postroom.documents.service_client import masked
 from postroom.documents.sources import STORE_SCHEMES, scheme_of
@@ -19,6 +18,7 @@ from postroom.replication.copies.sides.side import Source, Target
 from postroom.replication.copies.sides.store import StoreSide
 from postroom.settings import Settings
 from postroom.store.opening import open_store
+from postroom.urls import parse_url
 
 HTTP = ("http", "https")
 _REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
@@ -54,7 +54,8 @@ def open_target(address: str, settings: Settings, *, plain: bool = False, reads:
 
 def is_catalog(address: str) -> bool:
     """Whether an address is that of a message catalog: S002 gives its path that name."""
-    return urlsplit(address).path.rstrip("/").endswith("/messagecatalog")
+    parts = parse_url(address)
+    return parts is not None and parts.path.rstrip("/").endswith("/messagecatalog")
 
 
 def notebook_path(address: str) -> Path:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
+from postroom.urls import Url, is_plain, parse_url
 
 ANY = "*"
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -44,18 +44,16 @@ class Target(msgspec.Struct, frozen=True):
 def parse_target(sink: str, protocol: str, settings: Settings) -> Target:
     """The target of a sink, or SinkRefused: it must fit its protocol, and its host must be allowed."""
     known = PROTOCOLS[protocol]
-    try:
-        parts = urlsplit(sink)
-        port = parts.port
-    except ValueError:
-        raise SinkRefused("this is no URI") from None
-    if parts.scheme not in known.ports or not parts.hostname or not _is_plain(sink):
+    parts = parse_url(sink)
+    if parts is None:
+        raise SinkRefused("this is no URI")
+    if parts.scheme not in known.ports or not parts.host or not is_plain(sink):
         schemes = " or ".join(f"{scheme}://HOST" for scheme in known.ports)
         raise SinkRefused(f"a sink for {protocol} is a URI that begins with {schemes}")
-    if parts.username is not None or "access_token=" in parts.query:
+    if parts.has_user or "access_token=" in parts.query:
         raise SinkRefused("credentials are no part of the sink, they belong into sinkcredential")
     target = Target(
-        parts.scheme, parts.hostname, port or known.ports[parts.scheme], _path(parts), parts.scheme in known.secure
+        parts.scheme, parts.host, parts.port or known.ports[parts.scheme], _path(parts), parts.scheme in known.secure
     )
     check_allowed(target, settings)
     return target
@@ -114,10 +112,5 @@ def _carried(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddres
     return address.ipv4_mapped or address.sixtofour
 
 
-def _path(parts: SplitResult) -> str:
+def _path(parts: Url) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-
-
-def _is_plain(sink: str) -> bool:
-    """Whether a URI has only characters that may be in one; anything else might be read in two ways."""
-    return sink.isascii() and sink.isprintable() and not set(sink) & set(' "<>\\^`{|}')

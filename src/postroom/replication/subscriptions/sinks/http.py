@@ -6,7 +6,6 @@ import http
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -21,6 +20,7 @@ from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event,
 from postroom.replication.subscriptions.sinks.tokens import Authorization, Keep
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
+from postroom.urls import parse_url
 from postroom.version import VERSION
 
 HOPELESS = frozenset({400, 405, 406, 411, 413, 414, 415, 422, 431, 501})
@@ -36,7 +36,7 @@ class HttpSink:
         self._options = options = msgspec.convert(subscription.protocolsettings, HttpOptions)
         self._target = target
         self._settings = settings
-        self._origin = settings.webhook_origin or urlsplit(subscription.base).hostname or "localhost"
+        self._origin = settings.webhook_origin or _host(subscription.base) or "localhost"
         self._authorization = Authorization(subscription.sinkcredential, settings, keep)
         self._key = key_of(settings.webhook_secret) if settings.webhook_secret else b""
         self._id = subscription.id
@@ -92,6 +92,11 @@ class HttpSink:
             addresses = resolve(self._target, self._settings)
             self._connection = Connection(self._target, addresses, self._settings.timeout_s)
         return self._connection.exchange(method, {**headers, **authorization}, body)
+
+
+def _host(base: str) -> str:
+    parts = parse_url(base)
+    return parts.host if parts is not None else ""
 
 
 def parse_rate(text: str) -> int:

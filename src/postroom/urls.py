@@ -1,0 +1,66 @@
+"""URLs that strangers write, taken apart and joined without a surprise: what is no URL is None, not an exception."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+_PLACE = re.compile(r"(?:\[(?P<address>[^\[\]]*)\]|[^\[\]:]*)(?::[0-9]*)?\Z")
+
+
+class Url(msgspec.Struct, frozen=True):
+    """A URL in its parts."""
+
+    scheme: str
+    netloc: str
+    """User, host and port as they were written."""
+    host: str
+    """In lower case, without the brackets of an address; empty where there is none."""
+    port: int | None
+    path: str
+    query: str
+    has_user: bool
+
+    @property
+    def place(self) -> str:
+        """Host and port as they were written, without the user."""
+        return self.netloc.rpartition("@")[2]
+
+
+def parse_url(text: str) -> Url | None:
+    """The parts of a URL; None when it has brackets that do not close, a port that is none, or the like."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+        place = _PLACE.match(parts.netloc.rpartition("@")[2])
+        if place is None:
+            return None
+        if place["address"] is not None:
+            ipaddress.IPv6Address(place["address"])
+    except ValueError:
+        return None
+    return Url(
+        scheme=parts.scheme,
+        netloc=parts.netloc,
+        host=parts.hostname or "",
+        port=port,
+        path=parts.path,
+        query=parts.query,
+        has_user=parts.username is not None,
+    )
+
+
+def is_plain(text: str) -> bool:
+    """Whether a URL has only characters that may be in one; anything else might be read in two ways."""
+    return text.isascii() and text.isprintable() and not set(text) & set(' "<>\\^`{|}')
+
+
+def join_url(base: str, reference: str) -> str | None:
+    """A reference seen from a base; None when one of them is no URL."""
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        return None
