@@ -94,7 +94,12 @@ def test_the_life_of_a_subscription(counter: Counter) -> None:
     shown = read(made)
     assert made.status == 201
     assert made.headers["Location"] == f"{BASE}/subscriptions/{shown['id']}"
-    assert shown == {**wanted, "id": shown["id"], "sinkcredential": {"credentialtype": "PLAIN", "identifier": "baker"}}
+    assert shown == {
+        **wanted,
+        "id": shown["id"],
+        "protocolsettings": {"headers": {"X-Shop": "…"}, "method": "PUT", "mode": "binary"},
+        "sinkcredential": {"credentialtype": "PLAIN", "identifier": "baker"},
+    }
     assert read(counter.ask("GET", f"/{shown['id']}")) == shown
     assert read(counter.ask("GET")) == [shown]
     changed = counter.ask("PUT", f"/{shown['id']}", {**PLAIN, "types": ["a", "b"]})
@@ -268,6 +273,39 @@ def test_secrets_are_write_only(counter: Counter, credential: dict[str, Any]) ->
         assert not any(secret.encode() in answered.content for secret in SECRETS)
 
 
+@pytest.mark.feature("SUB-013")
+def test_values_of_headers_are_write_only(counter: Counter, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    given = {"X-Api-Key": "k3y", "X-Shop": "7"}
+    posted = counter.ask("POST", document={**PLAIN, "protocolsettings": {"headers": given}})
+    made, path = read(posted), f"/{read(posted)['id']}"
+    assert made["protocolsettings"]["headers"] == {"X-Api-Key": "…", "X-Shop": "…"}
+
+    def headers_after(headers: dict[str, str], **other: str) -> Any:
+        replaced = {**made, "protocolsettings": {"headers": headers}, **other}
+        answers.append(counter.ask("PUT", path, replaced))
+        return json.loads(kept(counter, made["id"]))["protocolsettings"].get("headers")
+
+    answers = [posted, counter.ask("GET"), counter.ask("GET", path), counter.ask("GET", f"{path}/delivery")]
+    # What was read can be written again, in part too, and with a new value beside.
+    assert headers_after(made["protocolsettings"]["headers"]) == given
+    assert headers_after({"x-api-key": "…", "X-Shop": "8"}) == {"x-api-key": "k3y", "X-Shop": "8"}
+    assert headers_after({"X-Api-Key": "…"}) == {"X-Api-Key": "k3y"}
+    assert answers[-1].status == 200
+    # But a value never goes under another name, nor to another sink, nor into a new subscription.
+    for refused in ({"X-Other": "…"}, {"X-Api-Key": "…", "X-Shop": "…"}):
+        assert headers_after(refused) == {"X-Api-Key": "k3y"}
+        assert read(answers[-1])["pointer"] == "/protocolsettings/headers"
+    assert headers_after({"X-Api-Key": "…"}, sink="https://hooks.example/other") == {"X-Api-Key": "k3y"}
+    assert answers[-1].status == 400
+    answers.append(counter.ask("POST", document={**PLAIN, "protocolsettings": {"headers": {"X-Api-Key": "…"}}}))
+    assert answers[-1].status == 400
+    assert headers_after({}) is None
+    answers.append(counter.ask("DELETE", path))
+    assert not any(b"k3y" in answered.content for answered in answers)
+    assert "k3y" not in caplog.text
+
+
 def kept(counter: Counter, subscription_id: str) -> bytes:
     with counter.store.read() as tx:
         return tx.record("subscription", subscription_id) or b""
@@ -282,7 +320,7 @@ def kept(counter: Counter, subscription_id: str) -> bytes:
             "HTTP",
             "https://hooks.example/",
             {"headers": {"X-Shop": "7"}, "method": "PATCH", "mode": "binary"},
-            {"headers": {"X-Shop": "7"}, "method": "PATCH", "mode": "binary"},
+            {"headers": {"X-Shop": "…"}, "method": "PATCH", "mode": "binary"},
         ),
         ("MQTT3", "mqtts://broker.example:9999", {"topicname": "a"}, {"topicname": "a", "qos": 1, "retain": False}),
         (

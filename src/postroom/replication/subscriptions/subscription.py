@@ -12,16 +12,17 @@ from postroom.replication.subscriptions.credentials import Credential, PlainCred
 from postroom.replication.subscriptions.filters import Filter, FilterRefused, parse_filters
 from postroom.replication.subscriptions.sinks.addresses import SinkRefused, Target, parse_target
 from postroom.replication.subscriptions.sinks.options import ALIASES, PROTOCOLS, HttpOptions
-from postroom.settings import Settings
+from postroom.settings import HIDDEN, Settings
 
 MEMBERS = ("id", "source", "types", "config", "filters", "sink", "sinkcredential", "protocol", "protocolsettings")
 CONFIG = ("after",)
 TOKEN_PROTOCOLS = frozenset({"HTTP"})
 MOST_TYPES = 200
+HEADERS = "headers"
 LONGEST = 4096
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-# What the delivery writes itself, what concerns the connection, and what is a secret that would be shown.
+# What the delivery writes itself, what concerns the connection, and what has a place of its own, sinkcredential.
 _TAKEN_HEADERS = re.compile(
     r"(host|connection|content-length|content-type|content-encoding|transfer-encoding|te|upgrade|expect|trailer|cookie"
     r"|authorization|proxy-.*|webhook-.*|ce-.*)\Z"
@@ -71,6 +72,9 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         made = {name: getattr(self, name) for name in MEMBERS if getattr(self, name)}
         if self.types:
             made["types"] = list(self.types)
+        if HEADERS in self.protocolsettings:
+            hidden = dict.fromkeys(self.protocolsettings[HEADERS], HIDDEN)
+            made["protocolsettings"] = {**self.protocolsettings, HEADERS: hidden}
         return made if self.sinkcredential is None else {**made, "sinkcredential": shown(self.sinkcredential)}
 
 
@@ -80,7 +84,7 @@ def parse_subscription(
     """A client's document as a subscription; SubscriptionRefused says what is wrong with it.
 
     The older shape is read too (one `filter`, protocol `HTTPS`). An `id` in it means nothing, and secrets that it
-    leaves out are those of the subscription before, as long as they go to the same sink.
+    leaves out, or has as they are shown, are those of the subscription before, as long as they go to the same sink.
     """
     if not isinstance(given, dict):
         _refuse("", "a subscription is an object")
@@ -91,7 +95,7 @@ def parse_subscription(
     sink = given.get("sink")
     if not isinstance(sink, str) or len(sink) > LONGEST:
         _refuse("/sink", "this is the URI that events are delivered to")
-    keeps = before.sinkcredential if before is not None and before.sink == sink else None
+    kept = before if before is not None and before.sink == sink else None
     made = Subscription(
         id=subscription_id,
         source=_source(given.get("source")),
@@ -99,9 +103,9 @@ def parse_subscription(
         config=_config(given.get("config")),
         filters=_filters(given.get("filters")),
         sink=sink,
-        sinkcredential=_credential(given.get("sinkcredential"), protocol, keeps),
+        sinkcredential=_credential(given.get("sinkcredential"), protocol, kept.sinkcredential if kept else None),
         protocol=protocol,
-        protocolsettings=_settings(given.get("protocolsettings"), protocol),
+        protocolsettings=_settings(given.get("protocolsettings"), protocol, kept.protocolsettings if kept else {}),
         base=base,
     )
     _check_targets(made, settings)
@@ -161,8 +165,8 @@ def _filters(given: Any) -> list[Any]:
     return filters
 
 
-def _settings(given: Any, protocol: str) -> dict[str, Any]:
-    """The protocol's settings with their defaults."""
+def _settings(given: Any, protocol: str, before: dict[str, Any]) -> dict[str, Any]:
+    """The protocol's settings with their defaults, and with the header values that were there before."""
     pointer = "/protocolsettings"
     if given is not None and not isinstance(given, dict):
         _refuse(pointer, "this is an object")
@@ -174,9 +178,21 @@ def _settings(given: Any, protocol: str) -> dict[str, Any]:
     except msgspec.ValidationError as error:
         _refuse(pointer, _said(error))
     if isinstance(options, HttpOptions):
-        _check_headers(options.headers)
+        headers = _unhidden(options.headers, before.get(HEADERS, {}))
+        _check_headers(headers)
+        options = msgspec.structs.replace(options, headers=headers)
     made: dict[str, Any] = msgspec.to_builtins(options)
     return {name: value for name, value in made.items() if value != {}}
+
+
+def _unhidden(headers: dict[str, str], before: dict[str, str]) -> dict[str, str]:
+    """Headers with the values that a client has not seen; none of them can look like what stands for it."""
+    known = {name.lower(): value for name, value in before.items()}
+    unknown = next((name for name, value in headers.items() if value == HIDDEN and name.lower() not in known), None)
+    if unknown is not None:
+        sentence = f"{HIDDEN} stands for a value that is not shown, and for this sink there is none of {unknown[:80]!r}"
+        _refuse("/protocolsettings/headers", sentence)
+    return {name: known[name.lower()] if value == HIDDEN else value for name, value in headers.items()}
 
 
 def _check_headers(headers: dict[str, str]) -> None:
