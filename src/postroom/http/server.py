@@ -23,7 +23,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     from postroom.http.workers import run
     from postroom.model.fetching import allowed_fetcher
     from postroom.registry.capabilities import reset_capabilities
-    from postroom.store.opening import open_store
+    from postroom.store.opening import open_store, warn_of_readers
 
     _check_host(settings)
     Addresses(settings.trusted_proxies, AllowedHosts(settings))
@@ -34,6 +34,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
             if resets_capabilities:
                 with store.write() as transaction:
                     reset_capabilities(transaction)
+        warn_of_readers(settings.db)
         run(settings, listening)
 
 

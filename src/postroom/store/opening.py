@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import stat
 from pathlib import Path
 
 from postroom.errors import FileMissing, SourceUnknown, StoreUnusable
@@ -12,7 +14,9 @@ from postroom.store.interface import Store
 from postroom.store.retention import FOREVER, Retention
 from postroom.store.rules import RULES
 
+LOG = logging.getLogger(__name__)
 SQLITE = "sqlite:///"
+_OTHERS = stat.S_IRWXO
 
 
 def open_store(
@@ -48,3 +52,11 @@ def open_store(
         store.close()
         raise
     return store
+
+
+def warn_of_readers(url: str) -> None:
+    """Say when everybody on this machine may read a store: an older version made it so, or a person did."""
+    path = Path(url.removeprefix(SQLITE))
+    if path.stat().st_mode & _OTHERS:
+        sentence = "%s can be read by everybody on this machine, passwords of sinks and links included; chmod 600 %s*"
+        LOG.warning(sentence, path, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import sqlite3
 import threading
@@ -20,6 +21,8 @@ from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.sqlite_transaction import SqliteTransaction
 
 BUSY_SECONDS = 30.0
+PRIVATE = 0o600
+"""The mode of the files: passwords of sinks and links are among what they hold."""
 
 
 class SqliteStore:
@@ -83,14 +86,14 @@ class SqliteStore:
 
     def claim(self, name: str) -> AbstractContextManager[object] | None:
         """A lock on a file beside the database, in the one way that SQLite has on every system: a transaction."""
+        path = self._path.with_name(f"{self._path.name}-{name}")
         with contextlib.ExitStack() as stack:
             try:
-                connection = sqlite3.connect(
-                    f"{self._path}-{name}", timeout=0, isolation_level=None, check_same_thread=False
-                )
+                _make_private(path)
+                connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
                 stack.callback(connection.close)
                 connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
+            except (sqlite3.OperationalError, OSError):
                 return None
             return stack.pop_all()
 
@@ -127,10 +130,14 @@ class SqliteStore:
 def _check_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab"):
-            pass
+        _make_private(path)
     except OSError as error:
         raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(path)) from None
+
+
+def _make_private(path: Path) -> None:
+    """A file that only its owner reads, unless it is there; SQLite gives the files beside it the same mode."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
