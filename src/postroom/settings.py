@@ -85,6 +85,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_streams: Annotated[
         int, Meta(ge=0, le=10_000, description="Most clients that may follow changes as a stream, per server process.")
     ] = 100
+    min_free_mb: Annotated[
+        int,
+        Meta(
+            ge=0, le=1_000_000, description="Free space on the store's disk below which /readyz says that it is full."
+        ),
+    ] = 16
     max_body_mb: Annotated[Megabytes, Meta(description="Largest request body the service reads, in megabytes.")] = 16
     max_document_mb: Annotated[Megabytes, Meta(description="Largest document read from a file, in megabytes.")] = 64
     max_record_mb: Annotated[Megabytes, Meta(description="Largest record (one line of a stream), in megabytes.")] = 64

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,12 +15,27 @@ from pathlib import Path
 
 @contextmanager
 def serving(
-    database: str, *arguments: str, program: str = "postroom", listens: str = "127.0.0.1", **environment: str
+    database: str,
+    *arguments: str,
+    program: str = "postroom",
+    listens: str = "127.0.0.1",
+    room: int | None = None,
+    **environment: str,
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs."""
+    """Start the service on a free port; the process and its URL. It is stopped at the end, if it still runs.
+
+    With `room`, none of its files can grow beyond so many bytes.
+    """
     command = [sys.executable, "-m", program, "serve", "--db", database, "--port", "0", *arguments]
     env = {**os.environ, **environment}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=env,
+        preexec_fn=None if room is None else functools.partial(limit, 0, room),  # noqa: PLW1509  # it only sets a limit
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -30,6 +47,11 @@ def serving(
             process.wait(30)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def limit(pid: int, room: int = resource.RLIM_INFINITY) -> None:
+    """Let no file of a process grow beyond so many bytes, as if the disk were full; 0 is this process."""
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 
 
 def kill(process: subprocess.Popen[str]) -> None:

@@ -61,8 +61,8 @@ def test_what_is_kept_about_links_has_no_password(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     here, there = Kitchen(tmp_path, "here"), Kitchen(tmp_path, "there")
     here.bake()
-    with served(here) as source, served(there) as target:
-        source, secret = (url.replace("http://", "http://baker:s3cret@") for url in (source, target))
+    with served(here) as begin, served(there) as target:
+        source, secret = (url.replace("http://", "http://baker:s3cret@") for url in (begin, target))
         pull(open_source(source, Settings()), open_target(secret, Settings(), plain=True))
         pages = [path.read_text() for path in (tmp_path / "state").rglob("*.links")]
         assert len(pages) == 1

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from postroom.http.answers import correlated
-from postroom.http.bodies import parse_json
+from postroom.http.bodies import MEGABYTE, parse_json
 from postroom.http.calls import Answer, Call
 from postroom.http.discovery import NAMES, answer_discovery
 from postroom.http.including import fetched_includes
@@ -48,7 +48,7 @@ def answer_configuration(name: str, call: Call, store: Store, settings: Settings
         case "healthz":
             return Answer(json={"status": "ok"})
         case "readyz":
-            return _ready(store)
+            return _ready(store, settings)
         case "match":
             return answer_match(call, store, settings)
         case "make":
@@ -69,10 +69,13 @@ def answer_configuration(name: str, call: Call, store: Store, settings: Settings
             return _export(call, store)
 
 
-def _ready(store: Store) -> Answer:
+def _ready(store: Store, settings: Settings) -> Answer:
     with store.read() as tx:
-        ready = tx.entity("/") is not None
-    return Answer(status=200 if ready else 503, json={"status": "ready" if ready else "empty"})
+        if tx.entity("/") is None:
+            return Answer(status=503, json={"status": "empty"}, cacheable=False)
+    if trouble := store.trouble(settings.min_free_mb * MEGABYTE):
+        return Answer(status=503, json={"status": "full", "detail": trouble}, cacheable=False)
+    return Answer(json={"status": "ready"}, cacheable=False)
 
 
 def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:

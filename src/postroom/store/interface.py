@@ -21,6 +21,12 @@ class Store(Protocol):
     def version(self) -> int:
         """A number that changes whenever committed data changes."""
 
+    def trouble(self, least_free: int) -> str:
+        """Why nothing can be stored at present, in a sentence: less room than so many bytes, or a write that failed.
+
+        Empty when all is well.
+        """
+
     def claim(self, name: str) -> AbstractContextManager[object] | None:
         """The right to be the only one, among all processes on this store, that does something; None when it is taken.
 

@@ -46,8 +46,11 @@ def open_store(
         raise FileMissing("there is no such database.", place=str(path))
     store = SqliteStore(path, rules or RULES, retention)
     try:
-        with store.write() as tx:
-            initialise(tx, model, fetch)
+        with store.read() as tx:
+            is_new = tx.entity("/") is None
+        if is_new:
+            with store.write() as tx:
+                initialise(tx, model, fetch)
     except BaseException:
         store.close()
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import sqlite3
@@ -16,10 +17,12 @@ from typing import Self
 from postroom.errors import FolderUnwritable, StoreUnusable
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
+from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.sqlite_transaction import SqliteTransaction
 
+LOG = logging.getLogger(__name__)
 BUSY_SECONDS = 30.0
 PRIVATE = 0o600
 """The mode of the files: passwords of sinks and links are among what they hold."""
@@ -36,40 +39,48 @@ class SqliteStore:
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
         self._open: list[sqlite3.Connection] = []
+        self._disk = Disk(path)
+        self._thawing = threading.Lock()
+        self._openings = 0
         _check_folder(path)
         try:
-            self._writer = self._connect()
-            _migrate(self._writer, path)
-            self._watcher = self._connect()
+            self._start()
         except sqlite3.Error as error:
             self.close()
-            raise StoreUnusable(f"the database cannot be used: {error}.", place=str(path)) from None
+            if not (lacks_room(error) and self._disk.holds_all()):
+                raise StoreUnusable(f"the database cannot be used: {error}.", place=str(path)) from None
+            self._freeze()
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
         """A snapshot: BEGIN and the first SELECT fix the state that all later ones see."""
-        connection = self._reader()
+        if self._disk.is_frozen:
+            self._thaw()
+        readers = self._readers
+        connection = self._reader(readers)
         try:
             connection.execute("BEGIN")
             yield SqliteTransaction(connection, self._rules)
         finally:
             connection.rollback()
-            self._readers.put(connection)
+            readers.put(connection)
 
     @contextmanager
     def write(self) -> Iterator[SqliteTransaction]:
         """One writer at a time, in this process by the lock, among processes by BEGIN IMMEDIATE."""
-        with self._turn:
+        with self._turn, self._disk.watched():
+            if self._disk.is_frozen and not self._thaw():
+                raise disk_full()
             self._begin()
             try:
                 transaction = SqliteTransaction(self._writer, self._rules)
                 yield transaction
                 if transaction.appended:
                     forget(transaction, self._retention, transaction.appended)
+                self._writer.commit()
             except BaseException:
                 self._writer.rollback()
                 raise
-            self._writer.commit()
 
     def _begin(self) -> None:
         try:
@@ -82,7 +93,19 @@ class SqliteStore:
     def version(self) -> int:
         """SQLite's own count of commits by other connections, of this process and of others, as the watcher sees it."""
         with self._watching:
-            return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
+            return (self._openings << 32) + int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
+
+    def trouble(self, least_free: int) -> str:
+        """Why nothing can be stored at present; when the last write failed, another one is tried."""
+        if self._disk.free() < least_free:
+            return NEARLY_FULL
+        if self._disk.is_faulty or self._disk.is_frozen:
+            try:
+                with self.write():
+                    self._writer.execute(f"PRAGMA user_version = {LATEST}")  # a page is written, and nothing changes
+            except RegistryProblem:
+                return FULL
+        return ""
 
     def claim(self, name: str) -> AbstractContextManager[object] | None:
         """A lock on a file beside the database, in the one way that SQLite has on every system: a transaction."""
@@ -112,18 +135,58 @@ class SqliteStore:
         """Close the store."""
         self.close()
 
-    def _reader(self) -> sqlite3.Connection:
+    def _start(self) -> None:
+        writer = self._connect()
+        _migrate(writer, self._path)
+        with self._watching:
+            self._writer, self._watcher = writer, self._connect()
+            self._openings += 1
+
+    def _freeze(self) -> None:
+        """Read the file as it is: on a full disk the one that readers and writers share beside it cannot be made."""
+        self._disk.is_frozen = True
         try:
-            return self._readers.get_nowait()
+            self._watcher = self._connect()
+            if _schema_of(self._watcher) != LATEST:
+                raise StoreUnusable("the disk is full, and the database has to be changed.", place=str(self._path))
+        except sqlite3.Error as error:
+            self.close()
+            raise StoreUnusable(f"the database cannot be used: {error}.", place=str(self._path)) from None
+        LOG.warning("the disk is full: %s is only read until there is room again", self._path)
+
+    def _thaw(self) -> bool:
+        """Open the file for writing after all, once there is room again."""
+        if self._disk.free() < LEAST_FREE or not self._thawing.acquire(blocking=False):
+            return False
+        try:
+            if self._disk.is_frozen:
+                self._disk.is_frozen = False
+                self._start()
+                self._readers = queue.SimpleQueue()
+        except sqlite3.Error:
+            self._disk.is_frozen = True
+        finally:
+            self._thawing.release()
+        return not self._disk.is_frozen
+
+    def _reader(self, readers: queue.SimpleQueue[sqlite3.Connection]) -> sqlite3.Connection:
+        try:
+            return readers.get_nowait()
         except queue.Empty:
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self._disk.address(), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.Error:
+            connection.close()
+            raise
         self._open.append(connection)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
 
@@ -141,8 +204,10 @@ def _make_private(path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    if _schema_of(connection) == LATEST:
+        return
     connection.execute("BEGIN IMMEDIATE")
-    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    found = _schema_of(connection)
     if found > LATEST:
         connection.rollback()
         raise StoreUnusable(
@@ -155,3 +220,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {LATEST}")
     connection.commit()
+
+
+def _schema_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

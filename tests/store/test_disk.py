@@ -1,0 +1,121 @@
+"""A full disk: what can be read is read, what cannot be written is refused with a reason, and all is well afterwards.
+
+A limit on the size of files stands for the disk; SQLite cannot tell, and nobody needs to be root.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from postroom.http.app import create_app
+from postroom.registry.entities import Entity
+from postroom.settings import Settings
+from postroom.store import open_store
+from tests.absence import absent
+from tests.http.asking import Desk
+from tests.http.serving import limit, serving
+
+if sys.platform != "linux":
+    absent("Linux", "the tests of a full disk did not run, they need its limits of other processes")
+
+
+SHARED = 32 * 1024
+"""The size of the file that readers and writers share; when it is there, it is made anew in the same room."""
+OVENS = Entity(xid="/messagegroups/ovens", epoch=1, createdat="2030-01-01T00:00:00Z", modifiedat="2030-01-01T00:00:00Z")
+
+
+def put(url: str, name: str, size: int = 0) -> httpx.Response:
+    return httpx.put(f"{url}/messagegroups/{name}", json={"note": "x" * size}, timeout=60)
+
+
+def refused(url: str, size: int = 100_000) -> None:
+    answer = put(url, "refused", size)
+    assert (answer.status_code, answer.json()["type"].rpartition("#")[2]) == (507, "server_error")
+    assert "disk" in answer.json()["detail"]
+    ready = httpx.get(f"{url}/readyz")
+    assert (ready.status_code, ready.json()["status"]) == (503, "full")
+    assert "disk" in ready.json()["detail"]
+    assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def recovered(url: str, *groups: str) -> None:
+    assert httpx.get(f"{url}/readyz").json() == {"status": "ready"}
+    assert put(url, "later").status_code == 201
+    assert set(httpx.get(f"{url}/messagegroups").json()) == {*groups, "later"}
+
+
+def test_a_disk_that_fills_up_while_the_service_runs(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/registry.db") as (process, url):
+        assert put(url, "ovens").status_code == 201
+        limit(process.pid, (tmp_path / "registry.db-wal").stat().st_size)
+        for _ in range(3):
+            refused(url)
+            assert list(httpx.get(f"{url}/messagegroups").json()) == ["ovens"]
+        limit(process.pid)
+        recovered(url, "ovens")
+
+
+def test_a_service_starts_on_a_full_disk(tmp_path: Path) -> None:
+    """There is no room for the files that SQLite needs beside the database, so this one alone is read."""
+    database = f"sqlite:///{tmp_path}/registry.db"
+    with open_store(database) as store, store.write() as tx:
+        tx.put(OVENS)
+    assert not (tmp_path / "registry.db-wal").exists()
+    with serving(database, room=0) as (process, url):
+        assert list(httpx.get(f"{url}/messagegroups").json()) == ["ovens"]
+        refused(url)
+        limit(process.pid)
+        recovered(url, "ovens")
+        with open_store(database) as other, other.read() as tx:
+            assert {entity.id for entity in tx.entities("/messagegroups")} == {"ovens", "later"}
+
+
+OPEN = """
+import sys
+from postroom.store import open_store
+from tests.http.serving import limit
+limit(0, int(sys.argv[2]))
+with open_store(sys.argv[1]) as store:
+    with store.read() as tx:
+        print([entity.id for entity in tx.entities("/messagegroups")])
+"""
+
+
+@pytest.mark.parametrize(
+    ("shared", "room", "told"),
+    [(True, SHARED, "['ovens']"), (False, 0, "the database cannot be used: disk I/O error")],
+    ids=["files as a crash leaves them", "a file is lost"],
+)
+def test_what_is_not_in_the_database_itself_is_read_or_nothing_is(
+    tmp_path: Path, shared: bool, room: int, told: str
+) -> None:
+    """Without the file that readers share, and without room for another, nobody can say what was committed last."""
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
+        with store.write() as tx:
+            tx.put(OVENS)
+        crashed = tmp_path / "crashed"
+        crashed.mkdir()
+        for file in tmp_path.glob("registry.db*"):
+            shutil.copy(file, crashed)
+    assert (crashed / "registry.db-wal").stat().st_size
+    if not shared:
+        (crashed / "registry.db-shm").unlink()
+    command = [sys.executable, "-c", OPEN, f"sqlite:///{crashed}/registry.db", str(room)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("least", "status"), [(0, 200), (16, 200), (1_000_000, 503)])
+def test_a_service_is_not_ready_when_less_is_free_than_the_setting_asks_for(
+    tmp_path: Path, least: int, status: int
+) -> None:
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
+        desk = Desk(create_app(store, Settings(min_free_mb=least)))
+        assert desk.ask("GET", "/readyz").status == desk.ask("GET", "/readyz").status == status
+        assert desk.ask("PUT", "/messagegroups/ovens", {}).status == 201, "there is still room"
