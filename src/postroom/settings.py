@@ -62,6 +62,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(gt=0, description="How long the service works on a request that writes nothing, in seconds."),
     ] = 60.0
+    send_timeout_s: Annotated[
+        float,
+        Meta(gt=0, description="How long a client may read nothing of its answer until it is dropped, in seconds."),
+    ] = 60.0
     actor_header: Annotated[
         str,
         Meta(description="Header in which a trusted proxy says who asks, to be logged with changes. None by default."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import select
 import socket
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import pytest
 
 from tests.http.serving import serving
 
+LARGE, LARGE_SIZE = "/schemagroups/large/schemas/large", 6_000_000
 CLOSE = b"Host: ovens.localhost\r\nConnection: close\r\n"
 UPGRADE = (
     b"Host: ovens.localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
@@ -285,3 +287,43 @@ def test_nobody_keeps_the_server_waiting(hasty: str, sent: bytes, detail: str | 
 def test_a_head_that_never_ends_is_refused_though_it_keeps_coming(hasty: str) -> None:
     (answer,) = exchange(hasty, b"GET / HTTP/1.1\r\nHost: localhost\r\n", *[b"X: y\r\n"] * 40, pause_s=0.02)
     assert answer.status == 408
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service with a document of 6 MB that waits for readers, but not for long."""
+    folder: Path = tmp_path_factory.mktemp("impatient")
+    with serving(f"sqlite:///{folder}/registry.db", POSTROOM_SEND_TIMEOUT_S="2") as (_, url):
+        headers = {"xRegistry-format": "Text/1"}
+        put = httpx.put(f"{url}{LARGE}", content=b"x" * LARGE_SIZE, headers=headers, timeout=60)
+        assert put.status_code == 201, put.text
+        yield url
+
+
+def asking(url: str, request: bytes) -> socket.socket:
+    where = urlsplit(url)
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 * 1024)
+    made.settimeout(60)
+    made.connect((where.hostname, where.port))
+    made.sendall(request)
+    return made
+
+
+@pytest.mark.parametrize("times", [1, 5], ids=["one request", "requests in a row"])
+@pytest.mark.parametrize("ends", [CLOSE, b"Host: ovens.localhost\r\n"], ids=["close", "keep alive"])
+def test_a_client_that_does_not_read_its_answer_is_dropped(impatient: str, times: int, ends: bytes) -> None:
+    with asking(impatient, get(LARGE.encode(), ends) * times) as never_reading:
+        gone = select.poll()
+        gone.register(never_reading, 0)  # tells nothing but an end
+        assert gone.poll(20_000), "the service is still there for somebody who never reads"
+        assert httpx.get(f"{impatient}/healthz").status_code == 200
+
+
+def test_a_client_that_reads_slowly_gets_its_answer(impatient: str) -> None:
+    with asking(impatient, get(LARGE.encode())) as slow:
+        size = 0
+        while piece := slow.recv(96 * 1024):
+            size += len(piece)
+            time.sleep(0.03)
+    assert size > LARGE_SIZE

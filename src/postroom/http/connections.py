@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
+import struct
 from typing import Any, NoReturn
 
 import httptools
@@ -23,6 +25,11 @@ LONGEST_HEAD = 128 * 1024
 LINE_OVERHEAD = 32
 """What a header line counts beside its name and its value, as in RFC 9113 §10.5.1: an empty line is work as well."""
 LINGER_SECONDS = 2.0
+NO_LINGER = struct.pack("ii", 1, 0)
+MOST_UNSENT = 64 * 1024
+"""With more than that in memory for a client, nothing more is written until all of it is gone."""
+LEAST_READ = 16 * 1024
+"""What a client has to read of its answer, within the time that the setting gives, to be slow and not gone."""
 STAND_IN = b"POST"
 FRAMING = (b"content-length", b"transfer-encoding")
 VERSIONS = ("1.0", "1.1")
@@ -41,10 +48,15 @@ class Connection(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
         patience_s: float = 60.0,
+        send_timeout_s: float = 60.0,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._patience_s = patience_s
+        self._send_timeout_s = send_timeout_s
         self._timer: asyncio.TimerHandle | None = None
+        self._send_timer: asyncio.TimerHandle | None = None
+        self._answered = 0
+        """How many answers were written whole, to the network or to memory."""
         self._in_request = False
         self._in_head = False
         self._begun = 0
@@ -61,11 +73,22 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=MOST_UNSENT, low=0)
         self._wait(self._patience_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._stop_watching()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client does not read as quickly as is written: nothing more is, until it has read everything."""
+        super().pause_writing()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_watching()
 
     def shutdown(self) -> None:
         """Begin to stop: an answer that would go on for ever is told to end."""
@@ -181,6 +204,10 @@ class Connection(HttpToolsProtocol):
         self._stop_waiting()
 
     def on_response_complete(self) -> None:
+        self._answered += 1
+        if self.flow.write_paused:
+            self._stop_watching()  # from now on nothing is added, and what is read can be told
+        self._watch_reading()
         if self._farewell and not self.pipeline:
             self._say_farewell()
             return
@@ -231,6 +258,31 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _watch_reading(self) -> None:
+        """Look again after a while whether the client has read anything, unless somebody does already."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent and self._send_timer is None:
+            self._send_timer = self.loop.call_later(self._send_timeout_s, self._check_reading, unsent, self._answered)
+
+    def _check_reading(self, before: int, answered: int) -> None:
+        self._send_timer = None
+        read = before - self.transport.get_write_buffer_size()
+        # Where other answers were written since, nobody can tell what was read; there is a limit to how many there are.
+        if read < min(before, LEAST_READ) and answered == self._answered:
+            self._drop()
+        else:
+            self._watch_reading()
+
+    def _drop(self) -> None:
+        """End the connection at once; the system would keep what is not read for many minutes otherwise."""
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        self.transport.abort()
+
+    def _stop_watching(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
 
     def _lose_patience(self) -> None:
         if self._in_head and not self._farewell:

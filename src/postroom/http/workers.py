@@ -73,7 +73,9 @@ def run(settings: Settings, listening: socket.socket) -> None:
 
 def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn.Config:
     """The server's options. It neither knows proxies nor writes logs: both are the application's own."""
-    protocol: Any = functools.partial(Connection, patience_s=settings.upload_timeout_s)
+    protocol: Any = functools.partial(
+        Connection, patience_s=settings.upload_timeout_s, send_timeout_s=settings.send_timeout_s
+    )
     return uvicorn.Config(
         factory,
         factory=True,
