@@ -114,7 +114,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = "strict"
     sink_hosts: Annotated[
         tuple[str, ...],
-        Meta(description="Hosts that events of subscriptions may go to; `*` means any. None by default."),
+        Meta(
+            description="Hosts that events of subscriptions may go to; `*.example.com` stands for all below, `*` for "
+            "any. None by default."
+        ),
     ] = ()
     sink_private: Annotated[
         bool, Meta(description="Allow sinks at private and loopback addresses, and sinks without TLS.")

@@ -37,8 +37,11 @@ class Target(msgspec.Struct, frozen=True):
     @property
     def authority(self) -> str:
         """Host and port as a URL has them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return self.at(self.host)
+
+    def at(self, address: str) -> str:
+        """One of its addresses and the port, as a URL has them: clients look up whatever name they are given."""
+        return f"[{address}]:{self.port}" if ":" in address else f"{address}:{self.port}"
 
 
 def parse_target(sink: str, protocol: str, settings: Settings) -> Target:
@@ -62,6 +65,8 @@ def parse_target(sink: str, protocol: str, settings: Settings) -> Target:
 def check_allowed(target: Target, settings: Settings) -> None:
     """Refuse a target whose host no setting names, or that is private as far as its name tells."""
     names = {target.host, f"{target.host}:{target.port}", f"[{target.host}]", target.authority, ANY}
+    labels = target.host.split(".")
+    names |= {"*." + ".".join(labels[start:]) for start in range(1, len(labels))}
     if not names & {host.lower() for host in settings.sink_hosts}:
         raise SinkRefused(f"{target.host} is not among the hosts that events may go to (setting sink_hosts)")
     if settings.sink_private:

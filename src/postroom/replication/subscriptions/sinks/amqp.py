@@ -9,7 +9,7 @@ import msgspec
 
 from postroom.protocols.clients import to_amqp
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.addresses import Address, Target, resolve
 from postroom.replication.subscriptions.sinks.envelopes import record_of
 from postroom.replication.subscriptions.sinks.options import AmqpOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -59,15 +59,30 @@ class AmqpSink:
 
     def _connected(self) -> Any:
         if self._sender is None:
-            from proton.utils import BlockingConnection
-
-            resolve(self._target, self._settings)
-            self._connection = BlockingConnection(
-                f"{self._target.scheme}://{self._target.authority}", timeout=self._settings.timeout_s, **self._access()
-            )
+            self._connection = self._opened(resolve(self._target, self._settings))
             name = None if self._options.linkname is msgspec.UNSET else self._options.linkname
             self._sender = self._connection.create_sender(self._address, name=name, options=self._link_options())
         return self._sender
+
+    def _opened(self, addresses: list[Address]) -> Any:
+        """A connection to the first address that answers; the name is for TLS and for the container."""
+        from proton import ProtonException
+        from proton.utils import BlockingConnection
+
+        target = self._target
+        for number, (_, address) in enumerate(addresses, 1):
+            try:
+                return BlockingConnection(
+                    f"{target.scheme}://{target.at(address)}",
+                    timeout=self._settings.timeout_s,
+                    virtual_host=target.host,
+                    sni=target.host,
+                    **self._access(),
+                )
+            except (ProtonException, OSError):
+                if number == len(addresses):
+                    raise
+        raise DeliveryFailed(f"{target.host} has no address")
 
     def _access(self) -> dict[str, Any]:
         """SASL sends a password to whoever is there, so without TLS only where private sinks are allowed at all."""

@@ -46,6 +46,23 @@ class _TlsSocket(_Hurried, ssl.SSLSocket):
     pass
 
 
+class _NamedContext(ssl.SSLContext):
+    """TLS with the host of a name, for a client that connects to its address and takes that for the name."""
+
+    name = ""
+
+    def wrap_socket(self, sock: socket.socket, **options: Any) -> ssl.SSLSocket:  # type: ignore[override]
+        return super().wrap_socket(sock, **{**options, "server_hostname": self.name})
+
+
+def context_for(name: str) -> ssl.SSLContext:
+    """TLS as it is by default, in which the certificate has to be for a name, whatever the client calls the host."""
+    context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_default_certs()
+    context.name = name
+    return context
+
+
 class Reply(msgspec.Struct, frozen=True):
     """What came back: the status, the headers by their lower-case names, and the beginning of the body."""
 

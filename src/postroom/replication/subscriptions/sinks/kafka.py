@@ -10,7 +10,7 @@ import msgspec
 from postroom.protocols.clients import to_kafka
 from postroom.protocols.cloudevents import header_text
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.addresses import SinkRefused, Target, check_allowed, resolve
 from postroom.replication.subscriptions.sinks.envelopes import record_of
 from postroom.replication.subscriptions.sinks.options import KafkaOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -72,8 +72,20 @@ class KafkaSink:
             from confluent_kafka import Producer
 
             resolve(self._target, self._settings)
-            self._producer = Producer(self._configuration(), logger=SILENT)
+            producer = Producer(self._configuration(), logger=SILENT)
+            self._check_brokers(producer)
+            self._producer = producer
         return self._producer
+
+    def _check_brokers(self, producer: Any) -> None:
+        """Brokers say themselves where they are, and the client goes there: each of them must be allowed."""
+        for broker in producer.list_topics(self._topic, self._settings.timeout_s).brokers.values():
+            target = msgspec.structs.replace(self._target, host=broker.host.lower(), port=broker.port)
+            try:
+                check_allowed(target, self._settings)
+            except SinkRefused as refusal:
+                raise DeliveryFailed(f"a broker of {self._target.host} is elsewhere: {refusal}", "refused") from None
+            resolve(target, self._settings)
 
     def _configuration(self) -> dict[str, Any]:
         made: dict[str, Any] = {

@@ -10,7 +10,8 @@ import msgspec
 
 from postroom.protocols.clients import to_mqtt
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.addresses import Address, Target, resolve
+from postroom.replication.subscriptions.sinks.connections import context_for
 from postroom.replication.subscriptions.sinks.envelopes import record_of
 from postroom.replication.subscriptions.sinks.options import Mqtt3Options, Mqtt5Options
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -72,11 +73,11 @@ class MqttSink:
         if self._client is not None and self._client.is_connected():
             return self._client
         self.close()
-        resolve(self._target, self._settings)
+        addresses = resolve(self._target, self._settings)
         self._opened.clear()
         self._client = client = self._made()
         try:
-            client.connect(self._target.host, self._target.port, keepalive=30)
+            self._connect(addresses)
         except (OSError, ValueError) as error:
             self.close()
             raise DeliveryFailed(f"{self._target.host} cannot be reached: {error}") from None
@@ -86,6 +87,17 @@ class MqttSink:
             self.close()
             raise DeliveryFailed(f"{self._target.host} does not accept the connection{reason}")
         return client
+
+    def _connect(self, addresses: list[Address]) -> None:
+        """Connect to the first address that answers; the client looks up whatever name it is given."""
+        for number, (_, address) in enumerate(addresses, 1):
+            try:
+                self._client.connect(address, self._target.port, keepalive=30)
+            except OSError:
+                if number == len(addresses):
+                    raise
+            else:
+                return
 
     def _made(self) -> Any:
         from paho.mqtt import client as mqtt
@@ -99,7 +111,7 @@ class MqttSink:
         if isinstance(self._credential, PlainCredential):
             client.username_pw_set(self._credential.identifier, self._credential.secret)
         if self._target.is_secure:
-            client.tls_set()
+            client.tls_set_context(context_for(self._target.host))
         return client
 
     def _note_connection(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:

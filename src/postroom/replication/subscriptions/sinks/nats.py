@@ -74,22 +74,34 @@ class NatsSink:
         await self._client.flush(timeout=self._settings.timeout_s)
 
     async def _connected(self) -> Any:
-        import nats
+        from nats.aio.client import Client
+        from nats.errors import Error
 
-        resolve(self._target, self._settings)
-        access: dict[str, Any] = {}
+        target, addresses = self._target, resolve(self._target, self._settings)
+        access: dict[str, Any] = {"connect_timeout": self._settings.timeout_s}
+        if target.is_secure:
+            access |= {"tls_hostname": target.host}
         if isinstance(self._credential, PlainCredential):
-            access = {"user": self._credential.identifier, "password": self._credential.secret}
+            access |= {"user": self._credential.identifier, "password": self._credential.secret}
+
+        class Secured(Client):
+            """A client that says nothing to a server without TLS where TLS is asked for; its own goes on without."""
+
+            def _connect_command(self) -> bytes:
+                if target.is_secure and not self._server_info.get("tls_required"):
+                    raise Error("the server does not offer TLS")
+                return bytes(super()._connect_command())
 
         async def quiet(_error: Exception) -> None:
             """Errors reach the sender; the client would also log them."""
 
-        return await nats.connect(
-            f"{self._target.scheme}://{self._target.authority}",
+        client = Secured()
+        await client.connect(
+            [f"{target.scheme}://{target.at(address)}" for _, address in addresses],
             allow_reconnect=False,
             max_reconnect_attempts=1,
             reconnect_time_wait=0,
-            connect_timeout=self._settings.timeout_s,
             error_cb=quiet,
             **access,
         )
+        return client
