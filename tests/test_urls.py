@@ -39,7 +39,8 @@ BROKEN = (
 EMPTY = ("http://", "http:///", "http://:80/", "http://?x", "http://@/", "http://user:secret@/")
 """What has no host."""
 ODD = ("://", ":", "[", "http:", "\\\\ovens\\x", "//[::1", "http://\x00/", "http://a b/", "//[::1]:x", "#[")
-
+SOME = (*BROKEN[::4], "http://a\u2100b/", "http://", "//[::1", "http://\x00/", "#[")
+"""One of each kind, for what takes a while."""
 XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:import namespace="?" schemaLocation="?"/>
 <xs:include schemaLocation="?"/><xs:element name="a"/></xs:schema>"""
 
@@ -135,13 +136,11 @@ def schemas(text: str) -> Iterator[tuple[str, Any]]:
     yield "XSD/1.0", XSD.replace("?", text.replace("\x00", "").replace('"', ""))
 
 
-@pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
+@pytest.mark.parametrize("text", SOME)
 def test_references_in_schemas(desk: Desk, text: str) -> None:
     for number, (form, schema) in enumerate(schemas(text)):
         path = f"/schemagroups/refs/schemas/s{number}$details"
-        for version in ("1", "2"):
-            body = {"versionid": version, "format": form, "schema": schema}
-            assert desk.ask("PUT", path, body, JSON).status in (200, 201, 400)
+        assert desk.ask("PUT", path, {"format": form, "schema": schema}, JSON).status in (200, 201, 400)
         message = {
             "envelope": "CloudEvents/1.0",
             "envelopemetadata": {"type": {"value": f"t{number}"}},
@@ -184,7 +183,7 @@ def test_references_in_definitions_and_the_message_catalog(desk: Desk, text: str
         assert desk.ask("DELETE", path).status == 204
 
 
-@pytest.mark.parametrize("text", [text for text in (*BROKEN, *EMPTY, "kafka", "://", "//[::1") if "\x00" not in text])
+@pytest.mark.parametrize("text", [*(text for text in SOME if "\x00" not in text), "http://user:secret@[::1", "://"])
 def test_sources_and_targets_of_commands(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,8 @@ class Addresses:
         if self._hosts is not None and scope.get("raw_path") not in _PROBES:
             # A page that gave its name to this address can send any header, so what a proxy says does not replace Host.
             self._hosts.require(given)
-            self._hosts.require(host)
+            if host != given:
+                self._hosts.require(host)
         return f"{scheme}://{host or 'localhost'}{prefix}"
 
     def trusts(self, scope: Scope) -> bool:

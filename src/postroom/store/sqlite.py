@@ -147,11 +147,13 @@ class SqliteStore:
         self._disk.is_frozen = True
         try:
             self._watcher = self._connect()
-            if _schema_of(self._watcher) != LATEST:
-                raise StoreUnusable("the disk is full, and the database has to be changed.", place=str(self._path))
+            found = _schema_of(self._watcher)
         except sqlite3.Error as error:
             self.close()
             raise StoreUnusable(f"the database cannot be used: {error}.", place=str(self._path)) from None
+        if found != LATEST:
+            self.close()
+            raise StoreUnusable("the disk is full, and the database has to be changed.", place=str(self._path))
         LOG.warning("the disk is full: %s is only read until there is room again", self._path)
 
     def _thaw(self) -> bool:
