@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import FormatUnknown, SchemaRefused
+from postroom.formats.columns import STRING
 from postroom.formats.filling import filler
 from postroom.formats.schema import Found, PayloadSchema
-from postroom.formats.table import check_schema, parse_schema
+from postroom.formats.table import check_schema, parse_schema, readable
 from tests.formats.xsd.random_schemas import random_schema
 from tests.formats.xsd.schemas import attribute, choice, item, order, restriction, schema, sequence, simple
 
@@ -348,3 +349,35 @@ def test_the_schemas_of_the_shared_catalogs(shared: Path) -> None:
                 assert filler(read.columns())(value)
                 found += 1
     assert found >= 5
+
+
+LISTS = """<xs:simpleType name="tags"><xs:union memberTypes="xs:NMTOKENS"/></xs:simpleType>
+<xs:simpleType name="few"><xs:restriction base="tags"><xs:enumeration value="hot dry"/></xs:restriction></xs:simpleType>
+<xs:simpleType name="links"><xs:union memberTypes="xs:NMTOKENS xs:ENTITIES"/></xs:simpleType>"""
+
+
+@pytest.mark.parametrize("name", ["tags", "few", "links"])
+def test_a_union_of_lists_is_a_union_and_its_payloads_are_texts(name: str, version: str) -> None:
+    document = schema(f'<xs:element name="reading" type="{name}"/>{LISTS}')
+    check_schema(f"XSD/{version}", document)
+    parsed = parse(document, version)
+    assert parsed.columns() == STRING
+    assert parsed.judge(b"<reading>hot dry</reading>") == ("hot dry", [])
+    assert parsed.judge(b"<reading>hot, dry</reading>")[1]
+    assert parsed.judge(parsed.encode(parsed.sample(random.Random(3))))[1] == []
+    assert readable(f"XSD/{version}", document, document).answer != "incompatible"
+
+
+@pytest.mark.parametrize(
+    ("base", "facet"), [("decimal", "totalDigits"), ("integer", "totalDigits"), ("decimal", "fractionDigits")]
+)
+@pytest.mark.parametrize("digits", [1_000, 99_999_999_999, 10**40])
+def test_a_type_of_very_many_digits_has_values_columns_and_comparisons(
+    base: str, facet: str, digits: int, version: str
+) -> None:
+    document = simple(base, f"{facet}={digits}")
+    parsed = parse(document, version)
+    assert parsed.columns() is not None
+    assert parsed.judge(b"<reading>12</reading>")[1] == []
+    assert parsed.judge(parsed.encode(parsed.sample(random.Random(3))))[1] == []
+    assert readable(f"XSD/{version}", document, simple(base, "totalDigits=3")).answer == "incompatible"

@@ -71,7 +71,8 @@ def facts(kind: Any) -> Facts:
     """What a simple type demands."""
     steps = _steps(kind)
     builtin = next((step.name for step in steps if (step.name or "").startswith(f"{{{XS}}}")), xs("anySimpleType"))
-    variety = "list" if kind.is_list() else "union" if kind.is_union() else "atomic"
+    # For xmlschema a union of lists is a list as well.
+    variety = "union" if kind.is_union() else "list" if kind.is_list() else "atomic"
     names = [local_name(step.name) for step in steps if (step.name or "").startswith(f"{{{XS}}}")]
     gathered: dict[str, Any] = {"patterns": [], "asserted": False}
     for step in steps:

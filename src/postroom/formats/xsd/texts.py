@@ -18,6 +18,7 @@ from postroom.formats.xsd.simple import Bound, Facts, facts
 _TRIES = 60
 _EPOCH = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
 _LONGEST = 10_000
+_MOST_DIGITS = 1_000
 
 
 def invent(kind: Any, rng: random.Random) -> str:
@@ -89,7 +90,7 @@ def _ends(demands: Facts, step: Decimal) -> tuple[Decimal, Decimal]:
         high = low + 1000
     if low < 0 <= high:
         low = Decimal(0)
-    most = Decimal(10) ** (demands.total_digits or 30) - 1
+    most = Decimal(10) ** min(demands.total_digits or 30, _MOST_DIGITS) - 1
     return low, min(high, most)
 
 
