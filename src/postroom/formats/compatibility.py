@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from postroom.formats.budget import limited
 from postroom.formats.schema import Verdict
 
 # What each mode asks: can data of the older version be read with the newer one, the other way round, or both?
@@ -26,7 +27,12 @@ def is_transitive(mode: str) -> bool:
 
 def compatible(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
     """Whether a document may follow its ancestors, nearest first: the first no, else the first doubt, else a yes with
-    the first remark on it."""
+    the first remark on it. All comparisons share one budget."""
+    with limited():
+        return _joined(older, newer, mode, readable)
+
+
+def _joined(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
     doubt: Verdict | None = None
     remark: Verdict | None = None
     for ancestor in older if is_transitive(mode) else older[:1]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import random
 from typing import Any, cast
 
 import msgspec
 
-from postroom.errors import FormatUnknown
+from postroom.errors import FormatUnknown, SchemaRefused
+from postroom.formats.budget import GivenUp, limited, spend
 from postroom.formats.schema import EmptyLibrary, Format, Library, PayloadSchema, SchemaDocument, Verdict
 
 
@@ -84,7 +86,21 @@ def readable_documents(writer: tuple[str, Any, Library | None], reader: tuple[st
     other, read = _source(reader[0], reader[1], "", reader[2])
     if other is not module:
         return Verdict(answer="undecided", reason=f"{writer[0]} and {reader[0]} are different formats.")
-    return module.readable(written, read)
+    try:
+        with limited():
+            spend()
+            return module.readable(written, read)
+    except GivenUp as error:
+        return Verdict(answer="undecided", reason=f"the comparison was {error}.")
+
+
+def sample_value(schema: PayloadSchema, rng: random.Random) -> Any:
+    """Invent a value that fits a schema; SchemaRefused when there is none, or finding one takes too long."""
+    try:
+        with limited():
+            return schema.sample(rng)
+    except GivenUp as error:
+        raise SchemaRefused(f"the search for fitting data was {error}.", remedy="Give your own with --data.") from None
 
 
 def _source(name: str, document: Any, fragment: str, library: Library | None) -> tuple[Format, SchemaDocument]:

@@ -12,6 +12,7 @@ import msgspec
 from postroom.errors import MakeRefused, SchemaRefused
 from postroom.formats.filling import ColumnMismatch, Filler, filler
 from postroom.formats.schema import PayloadSchema, QuickSchema, Violation
+from postroom.formats.table import sample_value
 from postroom.messages.constraints import shorten
 from postroom.messages.definition import Definition
 from postroom.messages.engine import Engine, payload_reason
@@ -134,7 +135,7 @@ class BodyMaker:
 
     def _invented(self, schema: PayloadSchema, rng: random.Random) -> Any:
         try:
-            return schema.sample(rng)
+            return sample_value(schema, rng)
         except SchemaRefused as error:
             raise self._refused(error.sentence, error.remedy) from None
 

@@ -21,7 +21,9 @@ from postroom.formats.avro.types import (
     branch_name,
     simple_name,
 )
+from postroom.formats.budget import spend
 
+_MOST_NAMED = 20
 # What a reader's primitive type reads beside itself.
 _PROMOTED = {
     "long": ("int",),
@@ -57,6 +59,7 @@ class Resolution:
         # Pairs that go together, or are assumed to while they are being compared: a record may contain itself.
         self._fitting: dict[tuple[int, int], None] = {}
         self._failing: dict[tuple[int, int], Mismatch] = {}
+        self._named: dict[int, dict[str, list[AvroType]]] = {}
 
     def mismatch(self, writer: AvroType, reader: AvroType) -> Mismatch | None:
         """Why values of the writer's type cannot all be read with the reader's; None when they can."""
@@ -65,13 +68,14 @@ class Resolution:
             return None
         if pair in self._failing:
             return self._failing[pair]
+        spend()
         before = len(self._fitting)
         self._fitting[pair] = None
         found = self._compare(writer, reader)
         if found is not None:
             # What was concluded from the assumption goes with it.
-            for assumed in list(self._fitting)[before:]:
-                del self._fitting[assumed]
+            while len(self._fitting) > before:
+                self._fitting.popitem()
             self._failing[pair] = found
         return found
 
@@ -96,7 +100,7 @@ class Resolution:
 
     def _into_union(self, writer: AvroType, reader: Union) -> Mismatch | None:
         found = []
-        for branch in reader.branches:
+        for branch in self._candidates(writer, reader):
             mismatch = self.mismatch(writer, branch)
             if mismatch is None:
                 return None
@@ -106,8 +110,19 @@ class Resolution:
         alike = [m for branch, m in found if branch.kind == writer.kind and _same_name(writer, branch)]
         if doubtful or alike:
             return (doubtful or alike)[0]
-        names = ", ".join(map(branch_name, reader.branches)) or "none"
+        names = ", ".join(map(branch_name, reader.branches[:_MOST_NAMED])) or "none"
+        names += ", …" if len(reader.branches) > _MOST_NAMED else ""
         return Mismatch(f"no branch of the reader's union ({names}) reads {branch_name(writer)}.", writer.at, reader.at)
+
+    def _candidates(self, writer: AvroType, reader: Union) -> list[AvroType]:
+        """The branches that could read a type: for one with a name, those of the same name."""
+        if id(reader) not in self._named:
+            self._named[id(reader)] = _by_name(reader)
+        named = self._named[id(reader)]
+        if not isinstance(writer, Record | Enum | Fixed):
+            return named.get("", [])
+        found = [*named.get(simple_name(writer.name), ()), *named.get(f"={writer.name}", ())]
+        return [branch for branch in found if branch.kind == writer.kind]
 
     def _records(self, writer: Record, reader: Record) -> Mismatch | None:
         written = {field.name: field for field in writer.fields}
@@ -115,6 +130,7 @@ class Resolution:
 
     def _field(self, writer: Record, written: dict[str, Field], field: Field) -> Mismatch | None:
         names = (field.name, *field.aliases)
+        spend()
         source = next((written[name] for name in names if name in written), None)
         if source is not None:
             return _below(self.mismatch(source.type, field.type), source.name)
@@ -122,6 +138,19 @@ class Resolution:
             return None
         reason = f"the reader's field {field.name!r} has no default, and the writer has no such field."
         return Mismatch(reason, writer.at, field.at)
+
+
+def _by_name(union: Union) -> dict[str, list[AvroType]]:
+    """The branches by their unqualified names, and by `=` and their aliases; those without a name under ""."""
+    found: dict[str, list[AvroType]] = {}
+    for branch in union.branches:
+        if not isinstance(branch, Record | Enum | Fixed):
+            found.setdefault("", []).append(branch)
+            continue
+        found.setdefault(simple_name(branch.name), []).append(branch)
+        for alias in branch.aliases:
+            found.setdefault(f"={alias}", []).append(branch)
+    return found
 
 
 def _worst(mismatches: Iterable[Mismatch | None]) -> Mismatch | None:

@@ -154,13 +154,7 @@ _ENDLESS = float("inf")
 
 def _measure_heights(kind: AvroType, heights: dict[int, float]) -> None:
     """The least fixpoint of heights over all types that a type reaches."""
-    reached: dict[int, AvroType] = {}
-    waiting = [kind]
-    while waiting:
-        found = waiting.pop()
-        if id(found) not in reached:
-            reached[id(found)] = found
-            waiting.extend(inner_types(found))
+    reached = {id(found): found for found in reached_types(kind)}
     heights.update(dict.fromkeys(reached, _ENDLESS))
     changed = True
     while changed:
@@ -178,6 +172,18 @@ def _height(kind: AvroType, heights: dict[int, float]) -> float:
     if isinstance(kind, Union):
         return min((heights[id(branch)] for branch in kind.branches), default=_ENDLESS)
     return _ENDLESS if isinstance(kind, Enum) and not kind.symbols else 0
+
+
+def reached_types(kind: AvroType) -> list[AvroType]:
+    """A type and all types inside it, each once."""
+    reached: dict[int, AvroType] = {}
+    waiting = [kind]
+    while waiting:
+        found = waiting.pop()
+        if id(found) not in reached:
+            reached[id(found)] = found
+            waiting.extend(inner_types(found))
+    return list(reached.values())
 
 
 def inner_types(kind: AvroType) -> list[AvroType]:

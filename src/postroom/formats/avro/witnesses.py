@@ -14,10 +14,13 @@ from fastavro.read import SchemaResolutionError
 from postroom.errors import SchemaRefused
 from postroom.formats.avro.misfits import Misfit
 from postroom.formats.avro.rendering import rendered
-from postroom.formats.avro.samples import Step, bare, sample_through
-from postroom.formats.avro.types import AvroType
+from postroom.formats.avro.samples import Step, bare, reached_types, sample_through
+from postroom.formats.avro.types import AvroType, Union
 from postroom.formats.avro.writing import write
 from postroom.formats.showing import shown
+
+# It compares each type of the writer's union with each of the reader's.
+_MOST_BRANCHES = 200_000
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,15 @@ def witness(writer: AvroType, reader: AvroType, steps: Sequence[Step]) -> Witnes
         payload = write(writer, value)
     except (SchemaRefused, Misfit, RecursionError):
         return "no payload could be found that has a value there."
+    if _largest_union(writer) * _largest_union(reader) > _MOST_BRANCHES:
+        return "fastavro takes too long to be asked about unions of so many types."
     if not _is_refused(payload, rendered(writer), rendered(reader)):
         return "fastavro, asked to, reads a payload with such a value."
     return Witness(payload, shown(bare(value)))
+
+
+def _largest_union(kind: AvroType) -> int:
+    return max((len(found.branches) for found in reached_types(kind) if isinstance(found, Union)), default=1)
 
 
 def _is_refused(payload: bytes, writer: Any, reader: Any) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema.candidates import Inventor
 from postroom.formats.jsonschema.containment import Prover
-from postroom.formats.jsonschema.differences import entanglement, places
+from postroom.formats.jsonschema.differences import all_nodes, entanglement, places
 from postroom.formats.jsonschema.likeness import Likeness
 from postroom.formats.jsonschema.mutations import mixtures, simpler
 from postroom.formats.jsonschema.normalforms import Node, NormalForm, TooLarge
@@ -33,6 +33,7 @@ _MIXTURES = 400
 _SAMPLES = 5
 _MOST_CANONICAL_NODES = 800
 _MOST_CANONICAL_CASES = 300
+_MOST_CANONICAL_REQUIRED = 30
 _SHOWN = 2000
 _SIMPLER = 100
 _MOST_BYTES = 2_000_000
@@ -81,7 +82,7 @@ class _Comparison:
                 return self._no(self._simplest(value))
             if self.bytes < 0:
                 break
-        if proven:
+        if proven or self._covers():
             return Verdict(answer="compatible")
         reason = (
             "No rule proves that every payload of the writer's schema fits the reader's, and no exception was found"
@@ -145,7 +146,7 @@ class _Comparison:
             proven = prover.contained(self.written.root, self.read.root)
         except _GIVEN_UP:
             proven = False
-        if proven or self._covers():
+        if proven:
             return True, ("", "")
         if prover.failed is None:
             return False, ("", "")
@@ -154,10 +155,10 @@ class _Comparison:
         return False, (near, self.read.place(goal, keyword))
 
     def _covers(self) -> bool:
-        """What jsonschema-rs says, where our own keywords do not matter."""
+        """What jsonschema-rs says, where our own keywords do not matter. It is asked last: nothing can stop it."""
         forms = (self.written, self.read)
         # Canonical forms multiply alternatives, and take their time.
-        is_large = self.cases > _MOST_CANONICAL_CASES or any(len(form.spots) > _MOST_CANONICAL_NODES for form in forms)
+        is_large = self.cases > _MOST_CANONICAL_CASES or any(map(_is_large, forms))
         if is_large or any(form.opaque or form.exact_integers for form in forms):
             return False
         try:
@@ -210,6 +211,13 @@ def _is_same(writer: SchemaDocument, reader: SchemaDocument) -> bool:
         return False
     first, second = (msgspec.json.encode(json_of(side.document), order="sorted") for side in (writer, reader))
     return first == second
+
+
+def _is_large(form: NormalForm) -> bool:
+    """Whether jsonschema-rs would take long: it tries members that are required in each other's company."""
+    if len(form.spots) > _MOST_CANONICAL_NODES:
+        return True
+    return any(len(node.get("required", ())) > _MOST_CANONICAL_REQUIRED for node in all_nodes(form))
 
 
 def _canonical(form: NormalForm) -> jsonschema_rs.CanonicalSchema:

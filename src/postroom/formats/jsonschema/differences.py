@@ -68,7 +68,7 @@ def entanglement(form: NormalForm) -> Entanglement:
     known: dict[int, Entanglement] = {}
     busy: set[int] = set()
     most = Entanglement()
-    pending: list[tuple[Node, bool]] = [(node, False) for node in _all_nodes(form)]
+    pending: list[tuple[Node, bool]] = [(node, False) for node in all_nodes(form)]
     while pending:
         node, is_done = pending.pop()
         if is_done:
@@ -86,7 +86,8 @@ def entanglement(form: NormalForm) -> Entanglement:
     return most
 
 
-def _all_nodes(form: NormalForm) -> list[Node]:
+def all_nodes(form: NormalForm) -> list[Node]:
+    """All subschemas of a document, in normal form."""
     found: dict[int, Node] = {}
     pending: list[Any] = [form.root, *form.defs.values()]
     while pending:

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
+from postroom.formats.budget import spend
 from postroom.formats.jsonschema.normalforms import Node
 
 Nodes = tuple[Node, ...]
@@ -42,6 +43,7 @@ class Facts(msgspec.Struct):
 def facts_of(nodes: Nodes) -> Facts:
     """Read the simple keywords; combinations and parts of objects and lists are left to the reader."""
     found = Facts(least={"Length": 0, "Items": 0, "Properties": 0})
+    spend(sum(len(node.get("required", ())) for node in nodes) // 20)
     for node in nodes:
         _read(node, found)
     found.required = frozenset(name for node in nodes for name in node.get("required", ()))
@@ -81,12 +83,14 @@ def exact(number: float) -> Fraction:
 
 @functools.lru_cache(maxsize=2048)
 def _matcher(pattern: str) -> jsonschema_rs.Validator:
+    spend(100)
     options = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)
     return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=options, offline=True)
 
 
 def matches(pattern: str, text: str) -> bool:
     """Whether a text matches, as the validator sees it."""
+    spend()
     return _matcher(pattern).is_valid(text)
 
 

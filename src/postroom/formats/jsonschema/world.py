@@ -7,12 +7,14 @@ from typing import Any
 
 import jsonschema_rs
 
+from postroom.formats.budget import spend
 from postroom.formats.jsonschema.facts import ANYTHING, Nodes
 from postroom.formats.jsonschema.normalforms import Node
 from postroom.formats.jsonschema.panics import panics_as
 
 _DEFS = "#/$defs/"
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_PER_PART = 10
 
 
 class OutOfWork(Exception):
@@ -30,9 +32,11 @@ class World:
         self._kept: list[Any] = []
         self._validators: dict[tuple[int, ...], jsonschema_rs.Validator] = {}
         self._flat: dict[tuple[int, ...], Nodes] = {}
+        self._size = sum(map(_size, defs.values()))
 
     def spend(self, amount: int = 1) -> None:
-        """Count work; never clocks, so that answers are the same on every machine."""
+        """Count work, here and for the whole comparison."""
+        spend(amount)
         self.work -= amount
         if self.work < 0:
             raise OutOfWork
@@ -91,6 +95,7 @@ class World:
                 pending.append(self.target(node))
             pending += node.get("allOf", ())
             required |= set(node.get("required", ()))
+            spend(len(node.get("required", ())) // 20)
             if not pending:
                 pending = self._triggered(found.values(), required)
         return self._leaves(found.values(), required)
@@ -114,6 +119,7 @@ class World:
         more: list[Node] = []
         is_object = _is_object(nodes)
         for node in list(nodes):
+            spend(len(node.get("dependentSchemas", ())) + len(node.get("dependentRequired", ())))
             parts = node.get("dependentSchemas", {}).items() if is_object else ()
             more += [part for name, part in parts if name in required]
             for name, needed in node.get("dependentRequired", {}).items():
@@ -146,6 +152,8 @@ class World:
         key = tuple(sorted(map(id, nodes)))
         if key not in self._validators:
             self.spend(1 + len(self.defs) // 10)
+            # A validator is made of all definitions.
+            spend(_PER_PART * (self._size + sum(map(_size, nodes))))
             self._kept.append(nodes)
             self._validators[key] = _validator({"allOf": list(nodes), "$defs": self.defs})
         with panics_as(ValueError("the validator gave up")):
@@ -155,6 +163,17 @@ class World:
         """In which ways a value does not fit a subschema."""
         with panics_as(ValueError("the validator gave up")):
             return list(_validator({"allOf": [node], "$defs": self.defs}).iter_errors(value))
+
+
+def _size(node: Any) -> int:
+    """How many objects and lists a subschema is written with, those that it refers to not counted."""
+    count, pending = 0, [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict | list):
+            count += 1
+            pending += part.values() if isinstance(part, dict) else part
+    return count
 
 
 def _is_object(nodes: Iterable[Node]) -> bool:

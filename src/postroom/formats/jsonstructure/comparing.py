@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import msgspec
 
 from postroom.errors import SchemaRefused
+from postroom.formats.budget import spend
 from postroom.formats.compatibility import COMPATIBLE
 from postroom.formats.jsonstructure.containment import Comparison, TooLarge
 from postroom.formats.jsonstructure.document import Document
-from postroom.formats.jsonstructure.findings import Findings, TooMuchWork
+from postroom.formats.jsonstructure.findings import ATTEMPTS, Findings, TooMuchWork
 from postroom.formats.jsonstructure.gaps import Gap
 from postroom.formats.jsonstructure.judging import Checks
 from postroom.formats.jsonstructure.samples import Inventor
@@ -51,6 +52,7 @@ def compare(writer: Schema, reader: Schema) -> Verdict:
     for found in [*gaps, Gap("a payload shows it", writer.root.at, reader.root.at, tuple(_samples(inventor, writer)))]:
         for value in found.witnesses[:_MOST_TRIED]:
             payload = _payload(value)
+            spend(1 + len(payload or b"") // 20)
             if payload is not None and _refuted(writer, reader, payload):
                 return _incompatible(found, reader, payload)
     if not gaps:
@@ -122,6 +124,8 @@ def _accepting() -> Callable[[Shape, Any], bool]:
             checks.of(shape)(value, None, found)
         except (RecursionError, TooMuchWork):
             return False
+        finally:
+            spend(1 + ATTEMPTS - found.attempts)
         return not found.violations
 
     return accepts

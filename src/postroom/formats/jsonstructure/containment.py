@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import Any
 
+from postroom.formats.budget import spend
 from postroom.formats.jsonstructure import spans
 from postroom.formats.jsonstructure.gaps import Gap, gap
 from postroom.formats.jsonstructure.records import compare_records, same_rules
@@ -29,6 +31,7 @@ from postroom.formats.jsonstructure.shapes import (
 
 _MOST_STEPS = 10_000
 _MOST_ITEMS = 1000
+_MOST_TRIED = 100
 _CONTAINS = ("contains", "minContains", "maxContains")
 Pairs = frozenset[tuple[int, int]]
 
@@ -52,6 +55,7 @@ class Comparison:
         """What keeps a type of the writer from being readable with one of the reader."""
         writer, reader = resolved(writer), resolved(reader)
         pair = (id(writer), id(reader))
+        spend()
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise TooLarge
@@ -98,7 +102,7 @@ class Comparison:
             if not gaps:
                 return []
             found += gaps
-        witnesses = [value for one in found for value in one.witnesses]
+        witnesses = islice((value for one in found for value in one.witnesses), _MOST_TRIED)
         values = [value for value in witnesses if not self._accepts(reader, value)]
         return gap("no alternative of the reader takes all that the writer allows", writer, reader, values)
 

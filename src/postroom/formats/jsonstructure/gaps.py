@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.formats.budget import spend
 from postroom.formats.jsonstructure.shapes import Shape
 
 _MOST_WITNESSES = 12
@@ -22,7 +23,13 @@ class Gap(msgspec.Struct, frozen=True):
 
     def around(self, wrap: Callable[[Any], Any]) -> Gap:
         """The same gap, seen from the container of the value."""
-        return msgspec.structs.replace(self, witnesses=tuple(wrap(one) for one in self.witnesses))
+        wrapped = tuple(wrap(one) for one in self.witnesses)
+        spend(1 + sum(map(_width, wrapped)))
+        return msgspec.structs.replace(self, witnesses=wrapped)
+
+
+def _width(value: Any) -> int:
+    return len(value) // 20 if isinstance(value, dict | list) else 0
 
 
 def gap(reason: str, writer: Shape, reader: Shape, witnesses: Iterable[Any] = ()) -> list[Gap]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.errors import SchemaRefused
+from postroom.formats.budget import spend
 from postroom.formats.jsonstructure.heights import Heights
 from postroom.formats.jsonstructure.scalars import any_value, scalar
 from postroom.formats.jsonstructure.shapes import (
@@ -61,6 +62,7 @@ class Inventor:
         return self._value(shape, 0)
 
     def _value(self, shape: Shape, depth: int) -> Any:
+        spend()
         self._parts += 1
         if self._parts > _MOST_PARTS or depth > 300:
             raise SchemaRefused("the values of this schema are too large to be invented.", place=shape.at)

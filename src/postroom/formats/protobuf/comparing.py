@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from postroom.formats.budget import spend
 from postroom.formats.protobuf import meaning, wellknown
 from postroom.formats.protobuf.compiled import Compiled
 from postroom.formats.protobuf.counterexamples import NoExample, Path, payload_at
@@ -114,6 +115,7 @@ class _Comparing:
     def _shown(self, broken: Break, root: tuple[Descriptor, Descriptor], pair: _Pair) -> Verdict | None:
         sides = ((self.writer, root[0]), (self.reader, root[1]))
         for example in broken.examples[:_MOST_TRIES]:
+            spend(100)
             try:
                 payload, value = payload_at(self.writer, root[0], pair.path, pair.writer, example)
             except NoExample:
@@ -150,6 +152,7 @@ class _Comparing:
         read = {member.number: member for member in self.reader.members(pair.reader)}
         names = {member_name(member): member for member in read.values()}
         for field in written:
+            spend()
             member, namesake = read.get(field.number), names.get(member_name(field))
             if namesake is not None and namesake.number != field.number:
                 reason = f"{field.name} moved from number {field.number} to {namesake.number}"

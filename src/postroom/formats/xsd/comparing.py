@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroom.formats.budget import spend
 from postroom.formats.xsd import inclusion
 from postroom.formats.xsd.attributes import compare_attributes, compare_required, with_attribute
 from postroom.formats.xsd.content import EMPTY, Leaf, Model, Wildcard, leaves, nullable
@@ -46,6 +47,7 @@ class Comparison(Findings):
         if len(self._seen) > MOST_PAIRS:
             self.doubt("the schemas have too many types to be compared", path)
             return
+        spend()
         self._seen.add(pair)
         if reader.name == ANY_TYPE:
             if not self._free(writer, reader.schema):
@@ -105,6 +107,7 @@ class Comparison(Findings):
             return
         known = reader.schema.maps.types
         for name, kind in writer.schema.maps.types.items():
+            spend()
             if (
                 kind.is_complex()
                 and kind is not writer

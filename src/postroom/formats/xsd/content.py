@@ -11,7 +11,13 @@ from typing import Any
 
 import msgspec
 
+from postroom.formats.budget import spend
+
+# Longer children are never written out, so that what follows them need not be known.
+_LONGEST_WORD = 10_000
+
 Cost = Callable[["Leaf"], float]
+Word = list[tuple["Leaf", int]]
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -79,6 +85,7 @@ EMPTY = Sequence(())
 
 def sequence(parts: list[Model]) -> Model:
     """Parts in order, as one flat model."""
+    spend(1 + len(parts) // 10)
     flat: list[Model] = []
     for part in parts:
         if isinstance(part, Nothing):
@@ -89,6 +96,7 @@ def sequence(parts: list[Model]) -> Model:
 
 def choice(parts: list[Model]) -> Model:
     """One of the parts, without those that are the same or impossible."""
+    spend(1 + len(parts) // 10)
     flat: dict[Model, None] = {}
     for part in parts:
         for way in part.parts if isinstance(part, Choice) else (part,):
@@ -118,6 +126,7 @@ def nullable(model: Model) -> bool:
 
 def step(model: Model, tag: str) -> Model:
     """What may come after a first element of this name."""
+    spend()
     if isinstance(model, Leaf):
         return EMPTY if model.tag == tag else NOTHING
     if isinstance(model, Wildcard):
@@ -151,6 +160,7 @@ def step(model: Model, tag: str) -> Model:
 
 def successors(model: Model) -> dict[str, Model]:
     """What `step` says of every element that may come first, all at once; wildcards are left out."""
+    spend()
     if isinstance(model, Leaf):
         return {model.tag: EMPTY}
     if isinstance(model, Repeat):
@@ -175,6 +185,7 @@ def _followed(after: Model, model: Sequence | Choice | All, index: int) -> Model
     if isinstance(model, All):
         rest = (All(model.parts[:index] + rest),)
     parts = (*(after.parts if isinstance(after, Sequence) else (after,)), *rest)
+    spend(len(parts) // 10)
     return parts[0] if len(parts) == 1 else Sequence(parts)
 
 
@@ -226,8 +237,9 @@ def most_times(model: Model, tags: Set[str]) -> float:
     return max((most_times(part, tags) for part in model.parts), default=0) if isinstance(model, Choice) else 0
 
 
-def cheapest(model: Model, cost: Cost) -> tuple[float, list[tuple[Leaf, int]]]:
-    """The children that cost least, as elements and how often, and what they cost."""
+def cheapest(model: Model, cost: Cost) -> tuple[float, Word]:
+    """The children that cost least, as elements and how often, and what they cost; only the first of very many."""
+    spend()
     if isinstance(model, Leaf):
         return cost(model), [(model, 1)]
     if isinstance(model, Repeat):
@@ -236,10 +248,10 @@ def cheapest(model: Model, cost: Cost) -> tuple[float, list[tuple[Leaf, int]]]:
         price, word = cheapest(model.part, cost)
         if len(word) == 1:
             return price * model.least, [(word[0][0], word[0][1] * model.least)]
-        return price * model.least, word * min(model.least, 10_000)
+        return price * model.least, _repeated(word, model.least)
     if isinstance(model, Sequence | All):
         found = [cheapest(part, cost) for part in model.parts]
-        return sum(price for price, _ in found), [leaf for _, word in found for leaf in word]
+        return sum(price for price, _ in found), _joined(word for _, word in found)
     if isinstance(model, Choice):
         return min((cheapest(part, cost) for part in model.parts), key=lambda way: way[0])
     if isinstance(model, Wildcard) and model.stand_in is not None:
@@ -247,14 +259,15 @@ def cheapest(model: Model, cost: Cost) -> tuple[float, list[tuple[Leaf, int]]]:
     return float("inf"), []
 
 
-def having(model: Model, tag: str, cost: Cost) -> list[tuple[Leaf, int]] | None:
+def having(model: Model, tag: str, cost: Cost) -> Word | None:
     """Cheap children that have a certain element among them; None when there are none."""
+    spend()
     if isinstance(model, Leaf):
         return [(model, 1)] if model.tag == tag else None
     if isinstance(model, Repeat):
         word = None if model.most == 0 else having(model.part, tag, cost)
         rest = cheapest(model.part, cost)[1] if model.least > 1 else []
-        return None if word is None else word + rest * min(max(model.least - 1, 0), 10_000)
+        return None if word is None else word + _repeated(rest, max(model.least - 1, 0))
     if isinstance(model, Choice):
         ways = [way for part in model.parts if (way := having(part, tag, cost)) is not None]
         return min(ways, key=lambda way: sum(cost(leaf) * count for leaf, count in way), default=None)
@@ -262,7 +275,21 @@ def having(model: Model, tag: str, cost: Cost) -> list[tuple[Leaf, int]] | None:
         for index, part in enumerate(model.parts):
             word = having(part, tag, cost)
             if word is not None:
-                before = [leaf for other in model.parts[:index] for leaf in cheapest(other, cost)[1]]
-                after = [leaf for other in model.parts[index + 1 :] for leaf in cheapest(other, cost)[1]]
+                before = _joined(cheapest(other, cost)[1] for other in model.parts[:index])
+                after = _joined(cheapest(other, cost)[1] for other in model.parts[index + 1 :])
                 return before + word + after
     return None
+
+
+def _repeated(word: Word, times: int) -> Word:
+    return word * min(times, _LONGEST_WORD // len(word) + 1) if word else []
+
+
+def _joined(words: Iterable[Word]) -> Word:
+    joined: Word = []
+    for word in words:
+        spend(1 + len(word) // 10)
+        joined += word
+        if len(joined) > _LONGEST_WORD:
+            break
+    return joined

@@ -140,7 +140,7 @@ class _Order:
     def _emit_repeated(self, model: Repeat) -> None:
         most = math.inf if model.most is None else model.most
         rounds = int(min(self._rounds(model.part), most))
-        names = {_queue_name(leaf) for leaf in leaves(model.part)}
+        names = {_queue_name(leaf) for leaf in leaves(model.part)} & self.queues.keys()
         least = {name: _least(model.part, name) for name in names}
         if rounds < model.least and nullable(model.part):
             rounds = model.least

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.formats.budget import spend
 from postroom.formats.xsd.content import (
     NOTHING,
     All,
@@ -74,6 +75,7 @@ def _walked(writer: Model, reader: Model) -> Inclusion:
             if then == NOTHING:
                 return _completed(after, (*word, leaf))
             steps += 1
+            spend(1 + len(word) // 10)
             if (after, then) not in seen:
                 seen.add((after, then))
                 waiting.append((after, then, (*word, leaf)))
@@ -125,6 +127,7 @@ def _possible(model: Model, others: list[str]) -> list[Leaf]:
 
 def covers(reader: Model, writer: Model) -> bool:
     """Whether the models have the same shape, and the reader's is as wide everywhere; quick and often enough."""
+    spend()
     if isinstance(reader, Repeat) or isinstance(writer, Repeat):
         outer = reader if isinstance(reader, Repeat) else Repeat(reader, 1, 1)
         inner = writer if isinstance(writer, Repeat) else Repeat(writer, 1, 1)
@@ -138,7 +141,13 @@ def covers(reader: Model, writer: Model) -> bool:
         return isinstance(reader, Wildcard) and wider(reader.rule, writer.rule)
     if isinstance(writer, Choice):
         ways = reader.parts if isinstance(reader, Choice) else (reader,)
-        return all(any(covers(way, ours) for way in ways) for ours in writer.parts)
+        named = {way.tag for way in ways if isinstance(way, Leaf)}
+        others = [way for way in ways if not isinstance(way, Leaf)]
+        return all(
+            (isinstance(ours, Leaf) and ours.tag in named)
+            or any(covers(way, ours) for way in (others if isinstance(ours, Leaf) else ways))
+            for ours in writer.parts
+        )
     if isinstance(writer, Sequence | All) and type(reader) is type(writer):
         same = len(reader.parts) == len(writer.parts)
         if same and all(map(covers, reader.parts, writer.parts)):

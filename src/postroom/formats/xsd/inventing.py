@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from lxml import etree
 
 from postroom.errors import SchemaRefused
+from postroom.formats.budget import spend
 from postroom.formats.xsd import content, texts
 from postroom.formats.xsd.content import All, Choice, Leaf, Model, Repeat, Sequence, Wildcard
 from postroom.formats.xsd.names import ANY_TYPE, NIL, TYPE, XSI, local_name, namespace_of
@@ -18,6 +20,7 @@ from postroom.formats.xsd.plan import Plans
 _DEEP = 4
 _DEEPEST = 60
 MOST_ELEMENTS = 5_000
+_TOO_MANY = f"no document could be invented of at most {MOST_ELEMENTS} elements."
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +45,7 @@ class Inventor:
         self.ids: list[str] = []
         self.referring: list[tuple[Any, str | None]] = []
         self._costs: dict[int, float] = {}
+        self._possible: dict[int, list[Model]] = {}
 
     def document(self, declaration: Any) -> Any:
         """A document that starts with a declared element."""
@@ -55,6 +59,7 @@ class Inventor:
         return root
 
     def _element(self, leaf: Leaf, depth: int, path: tuple[str, ...], on_path: bool) -> Any:
+        spend(10)
         self.count += 1
         if depth > _DEEPEST or self.count > MOST_ELEMENTS:
             raise SchemaRefused("no document could be invented that is not too deep or too large.")
@@ -93,6 +98,7 @@ class Inventor:
         if not kind.is_complex() or not kind.abstract:
             return kind
         for name, other in kind.schema.maps.types.items():
+            spend()
             if other.is_complex() and not other.abstract and other is not kind and other.is_derived(kind):
                 element.set(TYPE, f"{_prefix(element, namespace_of(name))}{local_name(name)}")
                 return other
@@ -167,17 +173,26 @@ class Inventor:
         if isinstance(model, Wildcard):
             return [model.stand_in] if model.stand_in is not None else []
         if isinstance(model, Repeat):
-            top = model.least + 2 if model.most is None else min(model.most, model.least + 2)
-            if content.cheapest(model.part, self._cost)[0] == math.inf:
-                top = model.least
-            return [leaf for _ in range(self.rng.randint(model.least, top)) for leaf in self._random(model.part)]
+            return self._repeated(model)
         if isinstance(model, Choice):
-            possible = [part for part in model.parts if content.cheapest(part, self._cost)[0] < math.inf]
-            return self._random(self.rng.choice(possible or list(model.parts)))
+            return self._random(self.rng.choice(self._finite(model.parts, model) or list(model.parts)))
         parts = list(model.parts) if isinstance(model, Sequence | All) else []
         if isinstance(model, All):
             self.rng.shuffle(parts)
-        return [leaf for part in parts for leaf in self._random(part)]
+        return _all_leaves(map(self._random, parts))
+
+    def _repeated(self, model: Repeat) -> list[Leaf]:
+        top = model.least + 2 if model.most is None else min(model.most, model.least + 2)
+        if not self._finite((model.part,), model):
+            top = model.least
+        times = range(self.rng.randint(model.least, top))
+        return _all_leaves(self._random(model.part) for _ in times)
+
+    def _finite(self, parts: tuple[Model, ...], of: Model) -> list[Model]:
+        """The parts of a model for which there are children at all."""
+        if id(of) not in self._possible:
+            self._possible[id(of)] = [part for part in parts if content.cheapest(part, self._cost)[0] < math.inf]
+        return self._possible[id(of)]
 
     def _cost(self, leaf: Leaf) -> float:
         if leaf.declaration is None or leaf.declaration.type.is_simple():
@@ -190,12 +205,15 @@ class Inventor:
         self._costs = dict.fromkeys(kinds, math.inf)
         for _ in range(len(kinds) + 1):
             before = dict(self._costs)
-            for key, kind in kinds.items():
+            # What is inside was reached later, and is weighed first.
+            for key, kind in reversed(kinds.items()):
+                spend()
                 simple = kind.name == ANY_TYPE or kind.has_simple_content()
                 if not kind.abstract:
                     self._costs[key] = 0 if simple else content.cheapest(self.plans.type(kind).model, self._cost)[0]
             for kind in kinds.values():
                 if kind.abstract:
+                    spend(len(kinds))
                     below = [self._costs[key] for key, other in kinds.items() if _derives(other, kind)]
                     self._costs[id(kind)] = min(below, default=math.inf)
             if self._costs == before:
@@ -210,8 +228,10 @@ def reachable(start: Any, plans: Plans) -> dict[int, Any]:
         kind = waiting.pop()
         if kind.is_simple() or id(kind) in kinds:
             continue
+        spend()
         kinds[id(kind)] = kind
         if kind.abstract:
+            spend(len(kind.schema.maps.types))
             waiting += [other for other in kind.schema.maps.types.values() if _derives(other, kind)]
         if kind.name != ANY_TYPE:
             for leaf in content.leaves(plans.type(kind).model):
@@ -225,9 +245,19 @@ def _derives(kind: Any, base: Any) -> bool:
     return bool(kind.is_complex() and not kind.abstract and kind is not base and kind.is_derived(base))
 
 
+def _all_leaves(words: Iterable[list[Leaf]]) -> list[Leaf]:
+    joined: list[Leaf] = []
+    for word in words:
+        spend()
+        joined += word
+        if len(joined) > MOST_ELEMENTS:
+            raise SchemaRefused(_TOO_MANY)
+    return joined
+
+
 def _written_out(word: list[tuple[Leaf, int]]) -> list[Leaf]:
     if sum(count for _, count in word) > MOST_ELEMENTS:
-        raise SchemaRefused(f"no document could be invented of at most {MOST_ELEMENTS} elements.")
+        raise SchemaRefused(_TOO_MANY)
     return [leaf for leaf, count in word for _ in range(count)]
 
 
@@ -236,6 +266,7 @@ def _prefixes(declaration: Any) -> dict[str, str]:
     kind = declaration.type
     if not kind.is_complex() or not kind.abstract:
         return {}
+    spend(len(kind.schema.maps.types))
     found = sorted({namespace_of(name) for name, other in kind.schema.maps.types.items() if _derives(other, kind)})
     return {f"t{number}": namespace for number, namespace in enumerate(found) if namespace}
 

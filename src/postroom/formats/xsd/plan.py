@@ -139,11 +139,11 @@ class TypePlan:
         together: dict[str, set[str]] = {}
         for leaf in named:
             together.setdefault(leaf.mentioned.name, set()).add(leaf.tag)
+        many = {name: most_times(self.model, tags) > 1 for name, tags in together.items()}
         for leaf in named:
             mentioned, name = leaf.mentioned, local_name(leaf.mentioned.name)
             key = name if taken.setdefault(name, mentioned.name) == mentioned.name else mentioned.name
-            many = most_times(self.model, together[mentioned.name]) > 1
-            found.setdefault(leaf.tag, Child(key, many, self._plans.element(mentioned)))
+            found.setdefault(leaf.tag, Child(key, many[mentioned.name], self._plans.element(mentioned)))
         return found
 
     def decode(self, element: Any) -> Any:

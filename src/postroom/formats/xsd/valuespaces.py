@@ -129,11 +129,11 @@ def _atomic(w: Facts, r: Facts, names: set[str], reader: Any) -> bool:
     if w.primitive != r.primitive:
         return False
     if w.primitive == "string" and w.enumeration is not None and _spaces_agree(w, r):
-        return all(texts.fits(reader, text) for text in w.enumeration)
+        return _all_fit(w.enumeration, r, reader)
     # For numbers the bounds tell one built-in type from another, for texts the name does.
     named = r.is_integer <= w.is_integer if w.primitive == "decimal" else r.builtin in names
     if named and w.primitive == "decimal" and w.enumeration is not None and not r.patterns:
-        return all(texts.fits(reader, text) for text in w.enumeration)
+        return _all_fit(w.enumeration, r, reader)
     return (
         named
         and _enumerations(w, r, reader)
@@ -158,7 +158,14 @@ def _enumerations(w: Facts, r: Facts, reader: Any) -> bool:
         return True
     if w.enumeration is None or r.patterns:
         return False
-    return all(texts.fits(reader, text) for text in w.enumeration)
+    return _all_fit(w.enumeration, r, reader)
+
+
+def _all_fit(values: tuple[str, ...], r: Facts, reader: Any) -> bool:
+    # What the reader lists itself fits, unless a step of its derivation takes some of that away.
+    narrowed = r.patterns or r.least_length or r.most_length is not None or r.lower or r.upper or r.total_digits
+    listed = frozenset() if narrowed or r.enumeration is None else frozenset(r.enumeration)
+    return all(text in listed or texts.fits(reader, text) for text in values)
 
 
 def _ranges(w: Facts, r: Facts) -> bool:
