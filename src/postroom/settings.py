@@ -86,6 +86,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "as anybody has read the changes or subscribed."
         ),
     ] = "when_read"
+    write_wait_s: Annotated[
+        float, Meta(gt=0, description="How long a write waits for others before it is told to come again, in seconds.")
+    ] = 10.0
     max_streams: Annotated[
         int, Meta(ge=0, le=10_000, description="Most clients that may follow changes as a stream, per server process.")
     ] = 100

@@ -51,15 +51,20 @@ def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, setti
 def _write_store(groups: Tree, registry: Tree, document: Tree, url: str) -> None:
     from postroom.registry.interaction import Interaction
     from postroom.registry.operations import import_document, update_registry
+    from postroom.registry.transaction import Transaction
     from postroom.store import open_store
+    from postroom.store.checked_write import write_checked
 
-    with open_store(url) as store, store.write() as transaction:
+    def write(transaction: Transaction) -> None:
         model = widened_model(transaction.modelsource(), document, groups) if "modelsource" in document else None
         if registry or model:
             interaction = Interaction(transaction)
             update_registry(interaction, {**registry, **({"modelsource": model} if model else {})}, patch=True)
             interaction.finish()
         import_document(transaction, groups)
+
+    with open_store(url) as store:
+        write_checked(store, write)
 
 
 def widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:

@@ -21,8 +21,10 @@ from postroom.registry.offers import offered
 from postroom.registry.places import DETAILS, Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.shortcuts import long_path
+from postroom.registry.transaction import Transaction
 from postroom.registry.views import render
 from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 ROOT = Place(kind="registry", xid="/")
@@ -84,12 +86,15 @@ def _modelsource(call: Call, store: Store, settings: Settings) -> Answer:
             return Answer(json=tx.modelsource())
     source = required_json(call, settings)
     fetch = fetched_includes(source, settings)
-    with store.write() as tx:
+
+    def write(tx: Transaction) -> Answer:
         interaction = Interaction(tx, actor=call.actor)
         interaction.fetch = fetch
         write_modelsource(interaction, {} if source is None else source)
         interaction.finish()
         return correlated(Answer(json=tx.modelsource()), interaction, settings)
+
+    return write_checked(store, write)
 
 
 def _capabilities(call: Call, store: Store, settings: Settings) -> Answer:

@@ -28,6 +28,7 @@ from postroom.registry.transaction import Transaction
 from postroom.registry.trees import ResourceTree, VersionTree
 from postroom.registry.views import render
 from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -190,9 +191,12 @@ def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
         if call.method == "GET":
             return EntityCall(tx, call, place, settings).read()
     fetch = fetched_for(call, settings)
-    with store.write() as tx:
+
+    def write(tx: Transaction) -> Answer:
         place = resolve(tx.model(), call.path)
         check_preconditions(
             call, lambda reading: rendered(EntityCall(tx, reading, place, settings).read(), reading, tx), settings
         )
         return EntityCall(tx, call, place, settings).write(fetch)
+
+    return write_checked(store, write)

@@ -110,7 +110,10 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
         rules = guarded(RULES, settings)
-        app = create_app(open_store(settings.db, settings.model, retention=retention, rules=rules), settings)
+        store = open_store(
+            settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
+        )
+        app = create_app(store, settings)
     except PostroomError as error:
         logging.getLogger("postroom.http").error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
         sys.exit(STARTUP_FAILURE)

@@ -15,10 +15,10 @@ import msgspec
 from postroom.model.types import ResourceType
 from postroom.registry.capabilities import read_capabilities
 from postroom.registry.content import proxy_name
+from postroom.registry.document_sources import surroundings
 from postroom.registry.interaction import Interaction
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.rules import Judgement, Surroundings
-from postroom.registry.transaction import Transaction
+from postroom.registry.rules import Judgement
 from postroom.registry.versions import Drafts, VersionDraft
 
 FORMAT, COMPATIBILITY = "formatvalidated", "compatibilityvalidated"
@@ -163,28 +163,3 @@ def _content(draft: VersionDraft) -> bytes:
 
 def _supported(form: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(form.lower(), pattern.lower()) for pattern in patterns)
-
-
-def surroundings(tx: Transaction, xid: str) -> Surroundings:
-    """The documents around one Version."""
-    return Surroundings(xid, partial(_read, tx), partial(_names, tx))
-
-
-def _read(tx: Transaction, path: str) -> tuple[str, bytes] | None:
-    resource_xid, _, version_id = path.partition("/versions/")
-    resource = tx.entity(resource_xid) if resource_xid.count("/") == 4 else None
-    if resource is not None and "xref" in resource.attributes:
-        resource_xid = resource.attributes["xref"]
-        resource = tx.entity(resource_xid)
-    if resource is None:
-        return None
-    chosen = version_id or resource.attributes.get("defaultversionid", "")
-    version = tx.entity(f"{resource_xid}/versions/{chosen}")
-    if version is None or version.document is None or version.document.url:
-        return None
-    return version.xid, version.document.content
-
-
-def _names(tx: Transaction, xid: str) -> Iterable[str]:
-    collection = "/".join(xid.split("/")[:4])
-    return [entity.xid for entity in tx.entities(collection)]

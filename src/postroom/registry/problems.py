@@ -37,6 +37,7 @@ class RegistryProblem(PostroomError):
         self.extra_headers = headers or {}
         super().__init__(kind.title.format(subject=self.subject, **self.args_map), remedy=detail)
         self.code = name
+        self.exit_code = 3 if self.status >= 500 else 2
 
     def document(self) -> dict[str, Any]:
         """The problem as the JSON object that a client gets."""

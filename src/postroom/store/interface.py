@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
+from postroom.registry.deferred_checks import DeferredChecks
 from postroom.registry.transaction import Transaction
 
 
@@ -15,8 +16,11 @@ class Store(Protocol):
     def read(self) -> AbstractContextManager[Transaction]:
         """A transaction that sees one state and changes nothing."""
 
-    def write(self) -> AbstractContextManager[Transaction]:
-        """A transaction that is committed when the block ends well, and leaves nothing behind when it does not."""
+    def write(self, checks: DeferredChecks | None = None) -> AbstractContextManager[Transaction]:
+        """A transaction that is committed when the block ends well, and leaves nothing behind when it does not.
+
+        With `checks`, documents are checked later: see `checked_write`.
+        """
 
     def version(self) -> int:
         """A number that changes whenever committed data changes."""

@@ -27,12 +27,13 @@ def open_store(
     fetch: Fetch = refuse_all,
     rules: Rules | None = None,
     retention: Retention = FOREVER,
+    write_wait_s: float = 10.0,
 ) -> Store:
     """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
 
     With `create=False` a file that is not there is an error instead of a new registry; `fetch` gets what the model
     includes from elsewhere; `rules` are what the registry demands beyond its model; `retention` says which changes
-    are forgotten as new ones come.
+    are forgotten as new ones come; a write waits so many seconds for its turn.
     """
     scheme = url.partition(":")[0]
     if scheme in ("postgresql", "postgres"):
@@ -44,7 +45,7 @@ def open_store(
     path = Path(url.removeprefix(SQLITE))
     if not create and not path.exists():
         raise FileMissing("there is no such database.", place=str(path))
-    store = SqliteStore(path, rules or RULES, retention)
+    store = SqliteStore(path, rules or RULES, retention, write_wait_s)
     try:
         with store.read() as tx:
             is_new = tx.entity("/") is None

@@ -14,7 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
 from postroom.errors import FolderUnwritable, StoreUnusable
+from postroom.registry.deferred_checks import DeferredChecks
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
@@ -23,7 +26,8 @@ from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.sqlite_transaction import SqliteTransaction
 
 LOG = logging.getLogger(__name__)
-BUSY_SECONDS = 30.0
+WAIT_SECONDS = 10.0
+RETRY_SECONDS = 5
 PRIVATE = 0o600
 """The mode of the files: passwords of sinks and links are among what they hold."""
 
@@ -31,10 +35,13 @@ PRIVATE = 0o600
 class SqliteStore:
     """A store in one file. Readers have connections of their own; writers take turns on one."""
 
-    def __init__(self, path: Path, rules: Rules, retention: Retention = FOREVER) -> None:
+    def __init__(
+        self, path: Path, rules: Rules, retention: Retention = FOREVER, write_wait_s: float = WAIT_SECONDS
+    ) -> None:
         self._path = path
         self._rules = rules
         self._retention = retention
+        self._wait = write_wait_s
         self._turn = threading.Lock()
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
@@ -66,14 +73,14 @@ class SqliteStore:
             readers.put(connection)
 
     @contextmanager
-    def write(self) -> Iterator[SqliteTransaction]:
+    def write(self, checks: DeferredChecks | None = None) -> Iterator[SqliteTransaction]:
         """One writer at a time, in this process by the lock, among processes by BEGIN IMMEDIATE."""
-        with self._turn, self._disk.watched():
+        with self._turn_to_write(), self._disk.watched():
             if self._disk.is_frozen and not self._thaw():
                 raise disk_full()
             self._begin()
             try:
-                transaction = SqliteTransaction(self._writer, self._rules)
+                transaction = self._writing(checks)
                 yield transaction
                 if transaction.appended:
                     forget(transaction, self._retention, transaction.appended)
@@ -82,13 +89,29 @@ class SqliteStore:
                 self._writer.rollback()
                 raise
 
+    def _writing(self, checks: DeferredChecks | None) -> SqliteTransaction:
+        if checks is None:
+            return SqliteTransaction(self._writer, self._rules)
+        checks.begin(self._rules.documents)
+        rules = msgspec.structs.replace(self._rules, documents=checks)
+        return SqliteTransaction(self._writer, rules, checks.written)
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        if not self._turn.acquire(timeout=self._wait):
+            raise _busy(f"Others have been writing for {self._wait:g} seconds.")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
     def _begin(self) -> None:
         try:
             self._writer.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-            raise RegistryProblem("server_busy", "/", detail="Another process is writing.") from None
+            raise _busy(f"Another process has been writing for {self._wait:g} seconds.") from None
 
     def version(self) -> int:
         """SQLite's own count of commits by other connections, of this process and of others, as the watcher sees it."""
@@ -179,7 +202,7 @@ class SqliteStore:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._disk.address(), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+            self._disk.address(), timeout=self._wait, isolation_level=None, check_same_thread=False, uri=True
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -190,6 +213,10 @@ class SqliteStore:
             raise
         self._open.append(connection)
         return connection
+
+
+def _busy(detail: str) -> RegistryProblem:
+    return RegistryProblem("server_busy", "/", detail=detail, headers={"retry-after": str(RETRY_SECONDS)})
 
 
 def _check_folder(path: Path) -> None:

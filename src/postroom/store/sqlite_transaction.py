@@ -27,9 +27,15 @@ CHANGES_NEAR = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +x
 class SqliteTransaction:
     """A transaction on one connection; see registry.transaction for what each method does."""
 
-    def __init__(self, connection: sqlite3.Connection, rules: Rules) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        rules: Rules,
+        written: list[tuple[str, Entity | None]] | None = None,
+    ) -> None:
         self._db = connection
         self.rules = rules
+        self._written = written
         self.appended = 0
         """How many rows this transaction added to the change log."""
 
@@ -86,6 +92,8 @@ class SqliteTransaction:
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""
+        if self._written is not None:
+            self._written.append((entity.xid, entity))
         values = (*entity_values(entity), *_place(entity.xid), _xref(entity))
         self._db.execute(
             f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded, xref) "  # noqa: S608
@@ -95,6 +103,8 @@ class SqliteTransaction:
 
     def delete(self, xid: str) -> None:
         """Remove one entity."""
+        if self._written is not None:
+            self._written.append((xid, None))
         self._db.execute("DELETE FROM entity WHERE xid = ?", (xid,))
 
     def append_change(self, change: Change) -> int:

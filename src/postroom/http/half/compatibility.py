@@ -8,7 +8,7 @@ from typing import Any
 from postroom.documents.dialects.dialect import Tree
 from postroom.http.half.states import VersionState, version_order
 from postroom.registry.content import written
-from postroom.registry.formatting import surroundings
+from postroom.registry.document_sources import surroundings
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 

@@ -21,6 +21,7 @@ from postroom.registry.places import Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 READS = ("GET", "HEAD")
@@ -59,13 +60,16 @@ def _answer(call: Call, store: Store, settings: Settings) -> Answer:
             raise RegistryProblem("action_not_supported", call.path, action=call.method, headers={"allow": methods})
         if call.method in READS:
             return HalfReading(tx, call, settings).answer(place)
-    with store.write() as tx:
-        place = place_at(tx.model(), call.path)
-        _check_preconditions(tx, call, place, settings)
-        interaction = Interaction(tx, actor=call.actor)
-        answer = _write(interaction, call, place, settings)
-        interaction.finish()
-        return correlated(answer, interaction, settings)
+    return write_checked(store, lambda tx: _written(tx, call, settings))
+
+
+def _written(tx: Transaction, call: Call, settings: Settings) -> Answer:
+    place = place_at(tx.model(), call.path)
+    _check_preconditions(tx, call, place, settings)
+    interaction = Interaction(tx, actor=call.actor)
+    answer = _write(interaction, call, place, settings)
+    interaction.finish()
+    return correlated(answer, interaction, settings)
 
 
 def _allowed(tx: Transaction, place: Place) -> tuple[str, ...]:

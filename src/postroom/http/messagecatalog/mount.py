@@ -17,6 +17,7 @@ from postroom.registry.places import resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 Handler = Callable[[Visit], Answer]
@@ -57,18 +58,20 @@ def answer_catalog(call: Call, store: Store, settings: Settings) -> Answer:
             raise RegistryProblem("not_found", CATALOG + call.path)
         return answer(Visit(tx, asked, settings, place, version))
 
+    def write(tx: Transaction) -> Answer:
+        outside = msgspec.structs.replace(call, base=root_of(call.base))
+
+        def read(reading: Call) -> Answer:
+            return visit(tx, msgspec.structs.replace(reading, base=call.base), handlers["GET"])
+
+        check_preconditions(outside, read, settings)
+        return visit(tx, call, handler)
+
     try:
         if call.method in READS:
             with store.read() as tx:
                 return visit(tx, call, handler)
-        with store.write() as tx:
-            outside = msgspec.structs.replace(call, base=root_of(call.base))
-
-            def read(reading: Call) -> Answer:
-                return visit(tx, msgspec.structs.replace(reading, base=call.base), handlers["GET"])
-
-            check_preconditions(outside, read, settings)
-            return visit(tx, call, handler)
+        return write_checked(store, write)
     except RegistryProblem as problem:
         raise translated(problem) from None
 

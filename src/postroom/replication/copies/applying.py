@@ -17,6 +17,7 @@ from postroom.replication.copies.deciding import Policy, Verdict, decide, decide
 from postroom.replication.copies.origins import Origin, forget_origin, origin_of, put_origin
 from postroom.replication.copies.reading import Reader, registry_id
 from postroom.replication.copies.units import PROVENANCE, Unit, is_group
+from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 LINKS = "link"
@@ -90,12 +91,14 @@ def _halves(batch: Batch) -> tuple[Batch | None, Batch | None]:
 
 
 def _apply(store: Store, batch: Batch) -> Outcome:
-    with store.write() as tx:
+    def write(tx: Transaction) -> Outcome:
         applying = _Applying(tx, batch)
         applying.run()
         if batch.state:
             tx.put_record(STATES, batch.link, batch.state.encode())
         return applying.outcome
+
+    return write_checked(store, write)
 
 
 class _Applying:

@@ -1,0 +1,45 @@
+"""Where the documents are that a Version's document refers to: in the same registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Protocol
+
+from postroom.registry.entities import Entity
+from postroom.registry.rules import Surroundings
+
+
+class DocumentSource(Protocol):
+    """What is needed of a transaction to find documents."""
+
+    def entity(self, xid: str) -> Entity | None:
+        """The entity with exactly this xid."""
+
+    def entities(self, collection: str) -> list[Entity]:
+        """The members of a collection, in the order of their ids."""
+
+
+def surroundings(tx: DocumentSource, xid: str) -> Surroundings:
+    """The documents around one Version."""
+    return Surroundings(xid, partial(_read, tx), partial(_names, tx))
+
+
+def _read(tx: DocumentSource, path: str) -> tuple[str, bytes] | None:
+    resource_xid, _, version_id = path.partition("/versions/")
+    resource = tx.entity(resource_xid) if resource_xid.count("/") == 4 else None
+    if resource is not None and "xref" in resource.attributes:
+        resource_xid = resource.attributes["xref"]
+        resource = tx.entity(resource_xid)
+    if resource is None:
+        return None
+    chosen = version_id or resource.attributes.get("defaultversionid", "")
+    version = tx.entity(f"{resource_xid}/versions/{chosen}")
+    if version is None or version.document is None or version.document.url:
+        return None
+    return version.xid, version.document.content
+
+
+def _names(tx: DocumentSource, xid: str) -> Iterable[str]:
+    collection = "/".join(xid.split("/")[:4])
+    return [entity.xid for entity in tx.entities(collection)]
