@@ -89,6 +89,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     write_wait_s: Annotated[
         float, Meta(gt=0, description="How long a write waits for others before it is told to come again, in seconds.")
     ] = 10.0
+    max_entities: Annotated[
+        int, Meta(ge=0, le=100_000_000, description="Most entities that one request may write; 0 sets no limit.")
+    ] = 100_000
     max_streams: Annotated[
         int, Meta(ge=0, le=10_000, description="Most clients that may follow changes as a stream, per server process.")
     ] = 100

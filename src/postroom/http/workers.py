@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
@@ -109,7 +110,7 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
         threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
-        rules = guarded(RULES, settings)
+        rules = msgspec.structs.replace(guarded(RULES, settings), most_entities=settings.max_entities)
         store = open_store(
             settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
         )

@@ -14,12 +14,19 @@ from postroom.registry.attachments import detach_all
 from postroom.registry.authority import index
 from postroom.registry.changelog import Changelog, Note, Row
 from postroom.registry.entities import Change, Entity
+from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 
 
 def timestamp() -> str:
     """Now, in UTC with microseconds, in the form that times in requests are brought to: equal texts, equal times."""
     return datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00").rstrip("0").rstrip(".") + "Z"
+
+
+def _no_earlier_than(last: Change | None) -> str:
+    """Now; or the time of the newest change, where the clock was set back since."""
+    # Without the Z, the texts are in the order of the times.
+    return max(timestamp(), last.time if last is not None else "", key=lambda time: time.removesuffix("Z"))
 
 
 class Interaction:
@@ -31,7 +38,7 @@ class Interaction:
     def __init__(self, tx: Transaction, *, now: str = "", actor: str = "", correlation: str = "") -> None:
         self.tx = tx
         self.rules = tx.rules
-        self.now = now or timestamp()
+        self.now = now or _no_earlier_than(tx.last_change())
         self.actor = actor
         self.correlation = correlation or str(uuid.uuid4())
         self.checks_epochs = True
@@ -112,6 +119,10 @@ class Interaction:
     def _remember(self, xid: str) -> None:
         if xid not in self._before:
             self._before[xid] = self.tx.entity(xid)
+            most = self.rules.most_entities
+            if most and len(self._before) > most:
+                sentence = f"one request may write at most {most:,} entities; send them in several"
+                raise RegistryProblem("bad_request", "/", error_detail=sentence, status=413)
 
     def _delete(self, xid: str) -> None:
         self._removed.add(xid)

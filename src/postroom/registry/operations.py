@@ -24,7 +24,7 @@ from postroom.registry.groups import (
     write_resources,
 )
 from postroom.registry.inlining import NOTHING
-from postroom.registry.interaction import Interaction, timestamp
+from postroom.registry.interaction import Interaction
 from postroom.registry.modelling import checked_model, write_modelsource
 from postroom.registry.places import Place, resolve
 from postroom.registry.problems import RegistryProblem
@@ -160,7 +160,7 @@ def delete(interaction: Interaction, place: Place, epoch: int | None, members: A
 
 def import_document(tx: Transaction, tree: dict[str, Any], *, actor: str = "", correlation: str = "") -> Imported:
     """Write a whole catalog document as one interaction: its collections, not the Registry's own attributes."""
-    interaction = Interaction(tx, now=timestamp(), actor=actor, correlation=correlation)
+    interaction = Interaction(tx, actor=actor, correlation=correlation)
     interaction.checks_epochs = False  # epochs in a file are those of the registry it came from
     body = dict(tree)
     collections = take_collections(body, interaction.model.groups)

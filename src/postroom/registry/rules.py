@@ -106,6 +106,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """A Version as it is written, with the words of older texts replaced."""
     documents: DocumentRules = NoDocumentRules()
     """What is known about the formats of documents."""
+    most_entities: int = 0
+    """How many entities one request may write; 0 sets no limit."""
     guard: Callable[[Any, Mapping[str, Any]], None] = allow_changes
     """Refuses a write that nobody here may do: the transaction at its end, and the entities as they were before."""
 

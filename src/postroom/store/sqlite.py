@@ -8,6 +8,7 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -30,6 +31,9 @@ WAIT_SECONDS = 10.0
 RETRY_SECONDS = 5
 PRIVATE = 0o600
 """The mode of the files: passwords of sinks and links are among what they hold."""
+LARGE_LOG = 8 * 1024 * 1024
+LOOK_SECONDS = 2.0
+SHORT_WAIT, LONG_WAIT = 0.25, 3.0
 
 
 class SqliteStore:
@@ -42,6 +46,8 @@ class SqliteStore:
         self._rules = rules
         self._retention = retention
         self._wait = write_wait_s
+        self._log = path.with_name(f"{path.name}-wal")
+        self._next_look = 0.0
         self._turn = threading.Lock()
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
@@ -88,6 +94,22 @@ class SqliteStore:
             except BaseException:
                 self._writer.rollback()
                 raise
+            self._shorten_log()
+
+    def _shorten_log(self) -> None:
+        """Empty a WAL that has grown large: SQLite does so only when nobody happens to read, so wait a little for that.
+
+        Readers that come meanwhile need no WAL and do not count; the larger it is, the longer it is worth a wait.
+        """
+        size = self._log.stat().st_size if self._log.exists() else 0
+        if size <= LARGE_LOG or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + LOOK_SECONDS
+        wait = min(SHORT_WAIT * size / LARGE_LOG, self._wait / 2, LONG_WAIT)
+        with contextlib.suppress(sqlite3.OperationalError):  # what was written is safe; the next write tries again
+            self._writer.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._writer.execute(f"PRAGMA busy_timeout = {int(self._wait * 1000)}")
 
     def _writing(self, checks: DeferredChecks | None) -> SqliteTransaction:
         if checks is None:
@@ -208,6 +230,7 @@ class SqliteStore:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute(f"PRAGMA journal_size_limit = {LARGE_LOG}")
         except sqlite3.Error:
             connection.close()
             raise

@@ -36,6 +36,7 @@ class SqliteTransaction:
         self._db = connection
         self.rules = rules
         self._written = written
+        self._model: Model | None = None
         self.appended = 0
         """How many rows this transaction added to the change log."""
 
@@ -181,7 +182,9 @@ class SqliteTransaction:
 
     def model(self) -> Model:
         """The full model in force."""
-        return _compiled(self._configuration("modelexpanded") or self._configuration("modelsource") or b"{}")
+        if self._model is None:
+            self._model = _compiled(self._configuration("modelexpanded") or self._configuration("modelsource") or b"{}")
+        return self._model
 
     def modelsource(self) -> dict[str, Any]:
         """The model as the user gave it."""
@@ -190,6 +193,7 @@ class SqliteTransaction:
 
     def put_modelsource(self, source: dict[str, Any], expanded: dict[str, Any]) -> None:
         """Replace the model."""
+        self._model = None
         self._db.executemany(
             "INSERT OR REPLACE INTO configuration (name, value) VALUES (?, ?)",
             [("modelsource", msgspec.json.encode(source)), ("modelexpanded", msgspec.json.encode(expanded))],
