@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from postroom.cli.main import execute
+from postroom.store import open_store
 
 
 def test_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,3 +27,13 @@ def test_a_broken_source_leaves_the_target_as_it_was(tmp_path: Path, capsys: pyt
         assert captured.out == ""
         assert captured.err.startswith("postroom: ")
     assert execute(["match", "--catalog", f"sqlite:///{database}", "--input", "/dev/null"]) in (0, 2)
+
+
+def test_a_store_that_somebody_writes_to_is_a_system_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'catalog.db'}"
+    monkeypatch.setenv("POSTROOM_WRITE_WAIT_S", "0.2")
+    with open_store(url) as store, store.write():
+        assert execute(["load", "demo/catalog", "--to", url]) == 3
+    assert "writing for 0.2 seconds" in capsys.readouterr().err

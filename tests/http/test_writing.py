@@ -146,3 +146,30 @@ def test_a_busy_store_is_a_system_that_is_not_there_for_commands(store: Store) -
         write_checked(store, lambda tx: None)
     assert caught.value.exit_code == 3
     assert "writing for 0.2 seconds" in str(caught.value)
+
+
+def test_a_comparison_that_is_given_up_is_kept_with_its_reason(desk: Desk) -> None:
+    def xsd(most: int) -> dict[str, Any]:
+        item = f'<xs:element name="a" minOccurs="1000000000" maxOccurs="{most}"/>'
+        order = f'<xs:element name="o"><xs:complexType><xs:sequence>{item}</xs:sequence></xs:complexType></xs:element>'
+        document = f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{order}</xs:schema>'
+        return {"format": "XSD/1.0", "schema": document}
+
+    assert desk.ask("PUT", f"{SCHEMAS}/order$details", xsd(1_000_000_005)).status == 201
+    assert desk.ask("PATCH", f"{SCHEMAS}/order/meta", {"compatibility": "backward"}).status == 200
+    written = desk.ask("POST", f"{SCHEMAS}/order$details", xsd(1_000_000_000))
+    assert written.status == 201
+    assert written.json["compatibilityvalidated"] is False
+    assert "too many states" in written.json["compatibilityvalidatedreason"]
+
+
+def test_all_comparisons_of_a_request_share_their_time(
+    desk: Desk, formats: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.registry.deferred_checks.MOST_SECONDS", 0.0)
+    desk.ask("PUT", f"{SCHEMAS}/door$details", version(INTEGER))
+    desk.ask("PATCH", f"{SCHEMAS}/door/meta", {"compatibility": "backward"})
+    written = desk.ask("POST", f"{SCHEMAS}/door$details", version(NUMBER)).json
+    assert written["compatibilityvalidated"] is False
+    assert "given up after 0 seconds" in written["compatibilityvalidatedreason"]
+    assert "backward" not in formats.asked

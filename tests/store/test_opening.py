@@ -72,3 +72,14 @@ def test_the_model_is_given_to_new_stores_only(tmp_path: Path) -> None:
     open_store(url, model="none").close()
     with open_store(url, model="messaging") as store, store.read() as tx:
         assert tx.model().groups == {}
+
+
+def test_a_store_can_be_opened_and_read_while_somebody_writes(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/registry.db"
+    with (
+        open_store(url) as held,
+        held.write(),
+        open_store(url, create=False, write_wait_s=0.1) as store,
+        store.read() as tx,
+    ):
+        assert tx.entity("/") is not None

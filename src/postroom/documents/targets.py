@@ -33,7 +33,7 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
     if scheme in ("http", "https"):
         _write_service(groups, registry, document, target, settings)
     elif scheme in STORE_SCHEMES:
-        _write_store(groups, registry, document, target)
+        _write_store(groups, registry, document, target, settings)
     else:
         raise SourceUnknown(
             "nothing can be loaded there.", place=target, remedy="Give http(s)://… or sqlite:///path.db."
@@ -48,7 +48,7 @@ def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, setti
         write_service(url, groups, settings)
 
 
-def _write_store(groups: Tree, registry: Tree, document: Tree, url: str) -> None:
+def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
     from postroom.registry.interaction import Interaction
     from postroom.registry.operations import import_document, update_registry
     from postroom.registry.transaction import Transaction
@@ -63,7 +63,7 @@ def _write_store(groups: Tree, registry: Tree, document: Tree, url: str) -> None
             interaction.finish()
         import_document(transaction, groups)
 
-    with open_store(url) as store:
+    with open_store(url, write_wait_s=settings.write_wait_s) as store:
         write_checked(store, write)
 
 

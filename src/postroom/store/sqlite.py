@@ -256,7 +256,7 @@ def _make_private(path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    if _schema_of(connection) == LATEST:
+    if _schema_of(connection) == LATEST:  # who only reads need not wait for a writer
         return
     connection.execute("BEGIN IMMEDIATE")
     found = _schema_of(connection)
