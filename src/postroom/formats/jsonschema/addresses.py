@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from postroom.formats.jsonschema.drafts import Draft, dialect
+from postroom.formats.jsonschema.keywords import APPLICATORS, MAPS
 from postroom.urls import join_url
 
 # Stands for the catalog in addresses: names under .invalid never resolve (RFC 2606).
@@ -25,6 +26,8 @@ class Addresses:
         self.roots: dict[str, Any] = {}
         self._named: dict[str, Any] = {}
         self._anchors: dict[tuple[str, str], Any] = {}
+        self._dynamic: dict[str, dict[str, Any]] = {}
+        self._recursive: dict[str, Any] = {}
         # By the identity of subschemas, which all live as long as their documents.
         self._entered: dict[int, str] = {}
         self._followed: dict[tuple[str, str], Located | None] = {}
@@ -34,18 +37,24 @@ class Addresses:
         self.roots[base] = document
         found: list[tuple[str, str]] = []
         # By hand, not by recursion: documents may be nested deeply.
-        stack = [(document, base)]
+        stack = [(document, base, True)]
         while stack:
-            node, address = stack.pop()
+            node, address, is_schema = stack.pop()
             if isinstance(node, list):
-                stack.extend((item, address) for item in node)
+                stack.extend((item, address, is_schema) for item in node)
             elif isinstance(node, dict):
-                _, address = self.enter(node, address)
-                self._name(node, address)
+                if is_schema:
+                    _, address = self.enter(node, address)
+                    self._name(node, address)
                 found.extend((node[name], address) for name in REFERENCES if isinstance(node.get(name), str))
                 if isinstance(node.get("$schema"), str) and dialect(node["$schema"]) is None:
                     found.append((node["$schema"], address))
-                stack.extend((item, address) for item in node.values())
+                # What looks like an address in a value, or under a keyword that nobody knows, is none.
+                for name, item in node.items():
+                    if is_schema and name in MAPS and isinstance(item, dict):
+                        stack.extend((part, address, True) for part in item.values())
+                    else:
+                        stack.append((item, address, is_schema and name in APPLICATORS))
         return [pair for pair in found if not pair[0].startswith("#")]
 
     def knows(self, address: str) -> bool:
@@ -60,6 +69,22 @@ class Addresses:
         if id(schema) not in self._entered:
             self._entered[id(schema)] = joined(base, stated).partition("#")[0]
         return schema, self._entered[id(schema)]
+
+    def dynamic(self, schema: dict[str, Any]) -> list[Located]:
+        """All subschemas that the dynamic reference of a subschema may mean, whatever the dynamic scope."""
+        name = str(schema.get("$dynamicRef", "")).rpartition("#")[2]
+        return [
+            *((node, at) for at, anchors in self._dynamic.items() if (node := anchors.get(name)) is not None),
+            *((node, at) for at, node in self._recursive.items() if "$recursiveRef" in schema),
+        ]
+
+    def in_scope(self, name: str, scope: tuple[str, ...]) -> Located | None:
+        """The subschema with a dynamic anchor in the outermost resource of a scope that has one."""
+        return next(((self._dynamic[at][name], at) for at in scope if name in self._dynamic.get(at, ())), None)
+
+    def recursive_in_scope(self, scope: tuple[str, ...]) -> Located | None:
+        """The outermost resource of a scope that says `"$recursiveAnchor": true`."""
+        return next(((self._recursive[at], at) for at in scope if at in self._recursive), None)
 
     def follow(self, reference: Any, base: str) -> Located | None:
         """Where a reference leads, seen from an address; None when it leads nowhere."""
@@ -102,6 +127,10 @@ class Addresses:
         for keyword in ("$anchor", "$dynamicAnchor"):
             if isinstance(node.get(keyword), str):
                 self._anchors.setdefault((address, node[keyword]), node)
+        if isinstance(node.get("$dynamicAnchor"), str):
+            self._dynamic.setdefault(address, {}).setdefault(node["$dynamicAnchor"], node)
+        if node.get("$recursiveAnchor") is True:
+            self._recursive.setdefault(address, node)
 
     def _stated(self, schema: Any) -> str | None:
         stated = schema.get(self.draft.id_keyword) if isinstance(schema, dict) else None

@@ -31,6 +31,8 @@ class Documents:
         self.enter = self._addresses.enter
         self.follow = self._addresses.follow
         self.follow_plainly = self._addresses.follow_plainly
+        self.in_scope = self._addresses.in_scope
+        self.recursive_in_scope = self._addresses.recursive_in_scope
         self.root = self._in_our_draft(root)
         _, self.address = self.enter(self.root, HOME)
         self._gather()
@@ -44,9 +46,26 @@ class Documents:
         """All documents."""
         return self._addresses.roots.values()
 
+    def nodes(self) -> Iterable[dict[str, Any]]:
+        """All objects in all documents: subschemas, and what may look like them."""
+        stack: list[Any] = list(self.roots())
+        while stack:
+            node = stack.pop()
+            if isinstance(node, dict):
+                yield node
+            stack.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+
     def start(self) -> Located:
         """The root document and its address."""
         return self.root, self.address
+
+    def targets(self, schema: dict[str, Any], base: str) -> list[Located]:
+        """Where the references of a subschema may lead: of dynamic ones, everywhere that the dynamic scope could."""
+        plain = (self.follow(schema[name], base) for name in REFERENCES if name in schema)
+        found = [target for target in plain if target is not None]
+        if "$dynamicRef" in schema or "$recursiveRef" in schema:
+            found += (other for other in self._addresses.dynamic(schema) if all(other[0] is not t for t, _ in found))
+        return found
 
     def registry(self) -> jsonschema_rs.Registry:
         """The documents as jsonschema-rs wants them; SchemaRefused names a reference that leads nowhere."""

@@ -5,41 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-SAME_ONE = ("not", "if", "then", "else")
-SAME_LIST = ("allOf", "anyOf", "oneOf")
-SAME_MAP = ("dependentSchemas", "dependencies")
-PART_ONE = (
-    "items",
-    "additionalItems",
-    "contains",
-    "unevaluatedItems",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-)
-PART_LIST = ("items", "prefixItems")
-PART_MAP = ("properties", "patternProperties")
+UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+# Of those that judge the same value: the ones whose verdict decides what they have evaluated, and the others.
+CHOICES = ("allOf", "anyOf", "oneOf", "if")
+FOLLOWERS = ("not", "then", "else", "dependentSchemas", "dependencies")
+# Of those that judge members and items: the ones of which one judges a member, and those that may all judge the same.
+SINGLE = ("items", "additionalItems", "prefixItems", "additionalProperties", "propertyNames", "properties")
+EVERY = ("patternProperties", "contains", *UNEVALUATED)
+APPLICATORS = frozenset((*CHOICES, *FOLLOWERS, *SINGLE, *EVERY))
+MAPS = ("dependentSchemas", "dependencies", "properties", "patternProperties", "$defs", "definitions")
 
 
-def same_value(schema: dict[str, Any]) -> Iterator[Any]:
-    """The subschemas that judge the same value as the schema itself, references apart."""
-    return _subschemas(schema, SAME_ONE, SAME_LIST, SAME_MAP)
-
-
-def parts(schema: dict[str, Any]) -> Iterator[Any]:
-    """The subschemas that judge members and items of the value."""
-    return _subschemas(schema, PART_ONE, PART_LIST, PART_MAP)
-
-
-def _subschemas(
-    schema: dict[str, Any], single: tuple[str, ...], lists: tuple[str, ...], maps: tuple[str, ...]
-) -> Iterator[Any]:
-    for name in single:
-        if isinstance(schema.get(name), dict):
-            yield schema[name]
-    for name in lists:
-        if isinstance(schema.get(name), list):
-            yield from (item for item in schema[name] if isinstance(item, dict))
-    for name in maps:
-        if isinstance(schema.get(name), dict):
-            yield from (item for item in schema[name].values() if isinstance(item, dict))
+def subschemas(schema: dict[str, Any], names: tuple[str, ...]) -> Iterator[Any]:
+    """The subschemas under some keywords, whether they hold one, a list or a map of them; booleans apart."""
+    for name in names:
+        held = schema.get(name)
+        if isinstance(held, list):
+            yield from (item for item in held if isinstance(item, dict))
+        elif isinstance(held, dict) and name in MAPS:
+            yield from (item for item in held.values() if isinstance(item, dict))
+        elif isinstance(held, dict):
+            yield held
