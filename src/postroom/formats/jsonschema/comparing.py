@@ -22,6 +22,7 @@ from postroom.formats.jsonschema.likeness import Likeness
 from postroom.formats.jsonschema.mutations import mixtures, simpler
 from postroom.formats.jsonschema.normalforms import Node, NormalForm, TooLarge
 from postroom.formats.jsonschema.panics import panics_as
+from postroom.formats.jsonschema.violations import TOO_COSTLY
 from postroom.formats.jsonschema.world import OutOfWork, World
 from postroom.formats.schema import PayloadSchema, SchemaDocument, Verdict, Violation
 from postroom.formats.table import parse_schema
@@ -50,6 +51,12 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     if comparison.obstacle:
         return Verdict(answer="undecided", reason=comparison.obstacle)
     return comparison.verdict()
+
+
+def _refuses(reader: PayloadSchema, payload: bytes) -> bool:
+    violations = reader.judge(payload)[1]
+    # What takes too long to judge may be valid.
+    return bool(violations) and violations[0].code != TOO_COSTLY
 
 
 class _Comparison:
@@ -102,7 +109,7 @@ class _Comparison:
         # A quick look first: telling all that is wrong with a payload takes much longer than telling that it is.
         if not self._fits_quickly(value):
             return False
-        return not writer.judge(payload)[1] and bool(reader.judge(payload)[1])
+        return not writer.judge(payload)[1] and _refuses(reader, payload)
 
     def _fits_quickly(self, value: Any) -> bool:
         try:

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from postroom.formats.jsonschema.facts import Nodes, elements, members
+from postroom.formats.jsonschema.keywords import UNEVALUATED
 from postroom.formats.jsonschema.normalforms import Node, NormalForm, TooLarge
+from postroom.formats.jsonschema.unreadable import inside
 from postroom.formats.jsonschema.world import World
 
 _MOST_UNFOLDED = 2000
@@ -17,11 +19,15 @@ _BRANCHES = ("allOf", "anyOf", "oneOf")
 _IN_PLACE = ("not", "if", "then", "else")
 _PLAIN_WORK = 20_000
 _MANY = 10**9
+_MOST_WAYS = 100_000
 
 
 def places(written: NormalForm, read: NormalForm, value: Any) -> tuple[str, str]:
     """The pointers in the writer's and the reader's document that a payload sets against each other."""
     world = World(read.defs, _PLAIN_WORK)
+    # The validator's errors of alternatives hold all errors of each, and those of their alternatives.
+    if _widest(read) ** _depth(value) > _MOST_WAYS:
+        return "", ""
     errors = world.errors(read.root, value)
     if not errors:
         return "", ""
@@ -31,6 +37,18 @@ def places(written: NormalForm, read: NormalForm, value: Any) -> tuple[str, str]
     spoken = [written.place(world.original(part), keyword) for part in near if is_exact and keyword in part]
     around = [written.place(world.original(part)) for part in near]
     return next(filter(None, (*spoken, *around)), ""), read.place(node, keyword)
+
+
+def _widest(form: NormalForm) -> int:
+    alternatives = (node.get(keyword, ()) for node in _all_nodes(form) for keyword in ("anyOf", "oneOf"))
+    return max(map(len, alternatives), default=1) or 1
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level := inside(level):
+        depth += 1
+    return depth
 
 
 def _failing(read: NormalForm, path: list[Any]) -> tuple[Node, str]:
@@ -104,7 +122,9 @@ def _measured(form: NormalForm, node: Node, known: dict[int, Entanglement]) -> E
     def cases(parts: Iterable[Node]) -> list[int]:
         return [known.get(id(part), Entanglement()).cases for part in parts]
 
-    found = Entanglement(1 + sum(known.get(id(part), Entanglement()).parts for part in _in_place(form, node)))
+    inner = sum(known.get(id(part), Entanglement()).parts for part in _in_place(form, node))
+    # What is unevaluated is found out by judging the neighbours again, and by what they found unevaluated.
+    found = Entanglement(1 + inner if node.keys().isdisjoint(UNEVALUATED) else 1 + 3 * inner)
     found.cases = math.prod(cases([*_targets(form, node), *node.get("allOf", ())]))
     for keyword in ("anyOf", "oneOf"):
         found.cases *= sum(cases(node.get(keyword, ()))) or 1

@@ -18,23 +18,24 @@ from postroom.formats.jsonschema import columns, samples
 from postroom.formats.jsonschema.addresses import Located
 from postroom.formats.jsonschema.bounds import extent, work_of
 from postroom.formats.jsonschema.comparing import readable
+from postroom.formats.jsonschema.costs import costs_of
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.drafts import draft_of
+from postroom.formats.jsonschema.evaluation import MOST_FINDINGS, Evaluator, OutOfSteps, can_evaluate
 from postroom.formats.jsonschema.fast import FastMembers, fast_decoder, fast_members
 from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, is_text, may_be_deep, unreadable
 from postroom.formats.jsonschema.validators import Compiler
-from postroom.formats.jsonschema.violations import first_line, too_large, violation
+from postroom.formats.jsonschema.violations import first_line, too_costly, unexplained, violation
 from postroom.formats.many import Members, read_all
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
 
 __all__ = ["JsonSchema", "check", "parse", "readable"]
 
-_MOST_VIOLATIONS = 20
-# Payloads, in bytes, that all violations are found of, and those that the first one is found of among alternatives.
+# Payloads, in bytes, that all violations are found of.
 _LARGE = 50_000
-_MOST_BRANCHING = 500_000
+_FEW_JUDGEMENTS = 1_000
 # Bytes of payloads times subschemas.
 _MOST_COPIES = 10_000_000
 _decode = msgspec.json.Decoder().decode
@@ -47,16 +48,22 @@ class JsonSchema:
         self.document = documents.root
         self._documents = documents
         self._asserts_formats = assert_formats
-        compiler = Compiler(documents, assert_formats=assert_formats)
-        self._validator = compiler.whole()
+        # Before the validator sees the schema: compiling takes work as well.
+        work = work_of(documents, documents.start())
+        self._compiler = Compiler(documents, assert_formats=assert_formats)
+        self._validator = self._compiler.whole()
         self._start = documents.start()
         if fragment:
             reference, self._start = _picked(documents, fragment)
-            self._validator = compiler.part(reference)
+            work = work_of(documents, self._start)
+            self._validator = self._compiler.part(reference)
         self._is_valid = self._validator.is_valid
-        # Where a recursive schema enters itself several times over, all errors are exponentially many.
-        self._first_only = work_of(documents, self._start).entries > 1
-        self._size, self._branches = extent(documents)
+        self._costs = costs_of(documents, self._start, work)
+        self._short = self._costs.short
+        self._size, branches = extent(documents)
+        # The validator's errors of alternatives hold all errors of each, and those of a schema that leads to the same
+        # place in many ways are exponentially many.
+        self._lists_errors = not branches and work.entries <= 1 and work.judgements <= _FEW_JUDGEMENTS
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload; of equal keys in an object the last one counts."""
@@ -68,6 +75,8 @@ class JsonSchema:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return None, [unreadable(payload, error)]
         try:
+            if len(payload) > self._short and not self._costs.affordable(payload, value):
+                return value, self._judged_slowly(value, len(payload))
             return value, [] if self._is_valid(value) else self._violations(value, len(payload))
         except BaseException as error:
             if not isinstance(error, ValueError | RecursionError) and not is_panic(error):
@@ -130,23 +139,44 @@ class JsonSchema:
         return samples.sample(self._documents, self._start, rng, self._fits)
 
     def _fits(self, value: Any) -> bool:
+        payload = self.encode(value)
         with panics_as(ValueError("the validator gave up")):
+            if not self._costs.affordable(payload, value):
+                return not self._judged_slowly(value, len(payload))
             return bool(self._is_valid(value))
 
+    @functools.cached_property
+    def _evaluator(self) -> Evaluator | None:
+        return Evaluator(self._documents, self._compiler) if can_evaluate(self._documents) else None
+
+    def _judged_slowly(self, value: Any, length: int) -> list[Violation]:
+        if self._evaluator is None:
+            return [too_costly(length)]
+        try:
+            return self._evaluator.violations(self._start, value)
+        except OutOfSteps:
+            return [too_costly(length)]
+
     def _violations(self, value: Any, length: int) -> list[Violation]:
-        # The validator collects all errors before it shows the first, each with a copy of what it is about; and an
-        # error of alternatives holds all errors of each.
-        if self._branches and length > _MOST_BRANCHING:
-            return [too_large(length)]
-        if not self._first_only and length <= _LARGE and length * self._size <= _MOST_COPIES:
-            return [
-                violation(error) for error in itertools.islice(self._validator.iter_errors(value), _MOST_VIOLATIONS)
-            ]
+        if not self._lists_errors:
+            return self._explained(value, length)
+        # The validator collects all errors before it shows the first, each with a copy of what it is about.
+        if length <= _LARGE and length * self._size <= _MOST_COPIES:
+            errors = self._validator.iter_errors(value)
+            return [violation(error) for error in itertools.islice(errors, MOST_FINDINGS)]
         try:
             self._validator.validate(value)
         except jsonschema_rs.ValidationError as error:
             return [violation(error)]
         raise AssertionError("a value that failed once did not fail again")
+
+    def _explained(self, value: Any, length: int) -> list[Violation]:
+        if self._evaluator is None:
+            return [unexplained(length)]
+        try:
+            return self._evaluator.violations(self._start, value) or [unexplained(length)]
+        except OutOfSteps:
+            return [unexplained(length)]
 
 
 def parse(source: SchemaDocument) -> JsonSchema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from typing import Any
 
 from postroom.formats.jsonschema.violations import first_line
@@ -50,15 +51,19 @@ def deeper(value: Any) -> bool:
     """Whether a value is nested deeper than we take."""
     level = [value]
     for _ in range(DEEPEST):
-        level = [item for node in level for item in _inside(node)]
+        level = inside(level)
         if not level:
             return False
     return True
 
 
-def _inside(node: Any) -> list[Any]:
-    items = node if isinstance(node, list) else list(node.values()) if isinstance(node, dict) else []
-    return [item for item in items if isinstance(item, list | dict)]
+def inside(level: list[Any]) -> list[Any]:
+    """The objects and lists that are directly in some values."""
+    return [item for node in level for item in _items(node) if isinstance(item, list | dict)]
+
+
+def _items(node: Any) -> Iterable[Any]:
+    return node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
 
 
 def _reason(payload: bytes, error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NoReturn
 
 import jsonschema_rs
@@ -12,12 +11,11 @@ from postroom.formats.jsonschema.addresses import CATALOG, HOME, shown
 from postroom.formats.jsonschema.documents import Documents
 from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.violations import first_line
+from postroom.formats.pattern_costs import BACKTRACKS
 from postroom.model.pointers import pointer
 
 _MOST_BACKTRACKS = 100_000
 _PATTERN_ERRORS = ("pattern", "patternProperties", "format")
-# Look-around and back references.
-_BACKTRACKS = re.compile(r"\(\?<?[=!]|\\[1-9]")
 # Most patterns need no backtracking and are matched in linear time. Look-around and back references do; what they
 # cannot decide within the limit counts as not matching.
 _LINEAR = jsonschema_rs.RegexOptions()
@@ -29,6 +27,7 @@ class Compiler:
 
     def __init__(self, documents: Documents, *, assert_formats: bool) -> None:
         self._documents = documents
+        self._backtracks = False
         draft = documents.draft
         self._options: dict[str, Any] = {
             # Newer drafts leave it to the meta-schema, unless a setting asks for it.
@@ -48,17 +47,24 @@ class Compiler:
         self._options |= {"registry": self._documents.registry(), "base_uri": CATALOG + "/part"}
         return self._compiled({"$ref": self._documents.address + reference})
 
+    def alone(self, schema: dict[str, Any]) -> Any:
+        """The validator of a few plain keywords without references."""
+        options = {"validate_formats": self._options["validate_formats"], "offline": True}
+        patterns = _BACKTRACKING if self._backtracks else _LINEAR
+        return self._documents.draft.validator(schema, pattern_options=patterns, **options)
+
     def _compiled(self, schema: Any) -> Any:
         try:
             return self._with_patterns(schema, _LINEAR)
         except jsonschema_rs.ValidationError as error:
-            if error.kind.name in _PATTERN_ERRORS and _BACKTRACKS.search(error.message):
+            if error.kind.name in _PATTERN_ERRORS and BACKTRACKS.search(error.message):
                 return self._with_backtracking(schema)
             self._refuse(error)
         except (jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:
             self._refuse(error)
 
     def _with_backtracking(self, schema: Any) -> Any:
+        self._backtracks = True
         try:
             return self._with_patterns(schema, _BACKTRACKING)
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, RecursionError) as error:

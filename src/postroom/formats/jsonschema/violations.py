@@ -10,25 +10,42 @@ from postroom.formats.schema import Violation
 from postroom.formats.showing import shorten, shown
 from postroom.model.pointers import pointer
 
-_MOST_OPTIONS = 20
+MOST_OPTIONS = 20
+TOO_COSTLY = "payload_too_costly"
 
 
 def violation(error: Any) -> Violation:
     """One error of the validator as a violation."""
-    keyword: str = error.kind.name
-    is_null = keyword == "type" and error.instance is None
+    return of_kind(pointer(error.instance_path), error.kind, error.instance)
+
+
+def of_kind(at: str, kind: Any, value: Any) -> Violation:
+    """What the validator calls an error of some kind, about a value at a place."""
+    keyword: str = kind.name
+    is_null = keyword == "type" and value is None
     code = "null_not_allowed" if is_null else "payload_" + _snake(keyword)
-    # A pattern that gave up is of its own kind under the same keyword.
-    gave_up = type(error.kind).__name__ in ("BacktrackLimitExceeded", "RegexEngineFailure")
-    describe = _bounded_text if gave_up else _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
-    return Violation(pointer(error.instance_path), code, describe(error.kind), shown(error.instance))
+    describe = _bounded_text if gave_up(kind) else _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
+    return Violation(at, code, describe(kind), shown(value))
 
 
-def too_large(length: int) -> Violation:
+def gave_up(kind: Any) -> bool:
+    """Whether a pattern was not tried to its end, which is a kind of its own under the same keyword."""
+    return type(kind).__name__ in ("BacktrackLimitExceeded", "RegexEngineFailure")
+
+
+def of_keyword(at: str, keyword: str, expected: str, value: Any) -> Violation:
+    """The same, where we know ourselves what was expected."""
+    return Violation(at, "payload_" + _snake(keyword), expected, shown(value))
+
+
+def too_costly(length: int) -> Violation:
+    """A payload that takes too long to judge at all."""
+    return Violation("", TOO_COSTLY, "a payload that can be checked in bounded time", f"{length} bytes that cannot")
+
+
+def unexplained(length: int) -> Violation:
     """A payload that does not fit, where finding out why takes too long."""
-    return Violation(
-        "", "payload_invalid", "valid under its schema", f"{length} bytes, too many to say where it is not"
-    )
+    return Violation("", "payload_invalid", "valid under its schema", f"{length} bytes that are not")
 
 
 def first_line(error: object) -> str:
@@ -41,8 +58,8 @@ def _snake(keyword: str) -> str:
 
 
 def _options(values: list[Any]) -> str:
-    listed = ", ".join(map(shown, values[:_MOST_OPTIONS]))
-    return f"{listed} and {len(values) - _MOST_OPTIONS} more" if len(values) > _MOST_OPTIONS else listed
+    listed = ", ".join(map(shown, values[:MOST_OPTIONS]))
+    return f"{listed} and {len(values) - MOST_OPTIONS} more" if len(values) > MOST_OPTIONS else listed
 
 
 def _bounded_text(_: Any) -> str:
@@ -55,8 +72,8 @@ _EXPECTATIONS: dict[str, Callable[[Any], str]] = {
     "const": lambda kind: shown(kind.value),
     "required": lambda kind: str(kind.property),
     "falseSchema": lambda _: "absent",
-    "additionalProperties": lambda kind: ", ".join(kind.unexpected[:_MOST_OPTIONS]),
-    "unevaluatedProperties": lambda kind: "without " + ", ".join(kind.unexpected[:_MOST_OPTIONS]),
+    "additionalProperties": lambda kind: ", ".join(kind.unexpected[:MOST_OPTIONS]),
+    "unevaluatedProperties": lambda kind: "without " + ", ".join(kind.unexpected[:MOST_OPTIONS]),
     "pattern": lambda kind: f"text like {kind.pattern}",
     "format": lambda kind: f"text in the format {kind.format}",
     "minimum": lambda kind: f"at least {kind.limit}",

@@ -1,0 +1,47 @@
+"""What it costs to match a regular expression, told from how it is written.
+
+An engine without backtracking takes a step for each character and each place of the pattern that may be next. Repeats
+that are counted out multiply those places.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_COUNTED = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_COUNTED_GROUP = re.compile(r"\)" + _COUNTED.pattern)
+# Look-around and back references.
+BACKTRACKS = re.compile(r"\(\?<?[=!]|\\[1-9]")
+_REPEATED_GROUP = re.compile(r"\)[*+{]")
+_LONG_PATTERN = 256
+_MOST_STATES = 1_000_000
+
+
+@functools.lru_cache(maxsize=1024)
+def states(pattern: str) -> int:
+    """How many places of a pattern may have to be kept at once for each character; 0 for plain ones."""
+    # Long patterns have many places without counting; one repeat behind the very beginning is walked along one way.
+    found = len(pattern) if len(pattern) > _LONG_PATTERN else 0
+    counts = [_most(*bounds) for bounds in _COUNTED.findall(pattern)]
+    if len(counts) > 1 or not pattern.startswith("^"):
+        found += sum(counts)
+    # Repeats of repeats multiply.
+    for bounds in _COUNTED_GROUP.findall(pattern):
+        found = min(found * max(_most(*bounds), 1), _MOST_STATES)
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def backtracks(pattern: str) -> bool:
+    """Whether a pattern cannot be matched in linear time."""
+    return BACKTRACKS.search(pattern) is not None
+
+
+def repeats_groups(pattern: str) -> bool:
+    """Whether a pattern repeats what it may itself repeat, so that backtracking has endless ways to try."""
+    return _REPEATED_GROUP.search(pattern) is not None
+
+
+def _most(least: str, most: str) -> int:
+    return min(int((most or least)[:7]), _MOST_STATES)
