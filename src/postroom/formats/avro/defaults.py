@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from postroom.errors import SchemaRefused
+from postroom.formats.avro.logical import meaning
 from postroom.formats.avro.types import NO_DEFAULT, Array, AvroType, Enum, Field, Fixed, Map, Record, Union
 
 _INTEGERS = {"int": range(-(2**31), 2**31), "long": range(-(2**63), 2**63)}
@@ -17,6 +19,36 @@ def fits(default: Any, kind: AvroType, any_branch: bool) -> bool:
     Up to Avro 1.11 the default of a union is of its first type, since 1.12 of any of them.
     """
     return _Judge(any_branch).fits(default, kind)
+
+
+def value_of(default: Any, kind: AvroType, budget: list[int]) -> Any:
+    """The value that a default stands for, with the defaults of the records in it.
+
+    Each part of it is taken off the budget; SchemaRefused when that is spent.
+    """
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise SchemaRefused("the defaults that are to be filled in are too many for the bytes of a record.")
+    if isinstance(kind, Union):
+        return value_of(default, next(b for b in kind.branches if fits(default, b, any_branch=True)), budget)
+    if isinstance(kind, Array):
+        return [value_of(item, kind.items, budget) for item in default]
+    if isinstance(kind, Map):
+        return {name: value_of(item, kind.values, budget) for name, item in default.items()}
+    if isinstance(kind, Record):
+        return {
+            field.name: value_of(default.get(field.name, field.default), field.type, budget) for field in kind.fields
+        }
+    if isinstance(kind, Enum):
+        return default
+    plain = _plain(default, kind.kind)
+    return plain if kind.logical is None else meaning(kind.logical, kind.kind)(plain)
+
+
+def _plain(default: Any, kind: str) -> Any:
+    if kind in ("bytes", "fixed"):
+        return default.encode("latin-1")
+    return float(default) if kind in ("float", "double") else default
 
 
 class _Judge:

@@ -85,6 +85,42 @@ def meaning(logical: Logical, kind: str) -> Conversion:
     return lambda ticks: calendar.instant_text(ticks, per_second, zone)
 
 
+def means_same(writer: Logical, reader: Logical) -> bool:
+    """Whether values of one logical type can be had as values of another: the same, or times in other units."""
+    return writer == reader or (_unit_of(writer) is not None and _family(writer) == _family(reader))
+
+
+def meaning_of_other(writer: Logical, kind: str, reader: Logical, own_kind: str) -> Conversion:
+    """The function that makes a writer's plain value what the reader's logical type stands for; only for those that
+    mean the same."""
+    before, after = _unit_of(writer), _unit_of(reader)
+    meant = meaning(reader, own_kind)
+    if before is None or after is None or before == after:
+        return meant
+    if after > before:
+        return lambda ticks: meant(ticks * (after // before))
+    step, exactly = before // after, meaning(writer, kind)
+    # A column of points in time has no place for nanoseconds; texts and points in time keep what the writer wrote.
+    is_held = before < _UNITS["nanos"] or _family(writer) != "timestamp"
+
+    def coarser(ticks: int) -> Any:
+        if ticks % step == 0:
+            return meant(ticks // step)
+        if is_held:
+            return exactly(ticks)
+        raise Misfit("payload_precision", f"a time in whole {reader.name.rpartition('-')[2]}", exactly(ticks))
+
+    return coarser
+
+
+def _unit_of(logical: Logical) -> int | None:
+    return _UNITS.get(logical.name.rpartition("-")[2])
+
+
+def _family(logical: Logical) -> str:
+    return logical.name.rpartition("-")[0]
+
+
 def plain(logical: Logical, kind: str, size: int) -> Conversion:
     """The function that makes a value plain again; Misfit when it has no plain form. Plain values pass through."""
     if logical.name == "decimal":

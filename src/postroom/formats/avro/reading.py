@@ -7,7 +7,7 @@ takes a negative branch or symbol for one counted from the end, and rounds decim
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import singledispatchmethod
 from typing import Any
 
@@ -41,25 +41,35 @@ _unpack_double = struct.Struct("<d").unpack_from
 
 def reader(kind: AvroType) -> Read:
     """The function that reads a type; it raises nothing but Misfit."""
-    read = _Compiler().read(kind)
+    return guarded(kind, Compiler().read(kind))
+
+
+def guarded(kind: AvroType, read: Read) -> Read:
+    """A function that reads a type, told by Misfit where the buffer ends too early."""
 
     def read_all(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         try:
             return read(buffer, position, depth)
         except (IndexError, struct.error):
-            raise _cut_off(kind) from None
+            raise cut_off(kind) from None
 
     return read_all
 
 
-class _Compiler:
-    def __init__(self) -> None:
+class Compiler:
+    """Makes functions of types; without `means`, logical types are passed over."""
+
+    def __init__(self, *, means: bool = True) -> None:
         self._records: dict[int, Read] = {}
+        self._means = means
 
     def read(self, kind: AvroType) -> Read:
+        """The function that reads a type; IndexError and struct.error say that the buffer ended."""
         if isinstance(kind, Primitive | Fixed):
-            plain = _PRIMITIVES[kind.kind] if isinstance(kind, Primitive) else _fixed(kind)
-            return plain if kind.logical is None else _meaning(plain, meaning(kind.logical, kind.kind))
+            plain = plain_reader(kind)
+            if kind.logical is None or not self._means:
+                return plain
+            return meaning_reader(plain, meaning(kind.logical, kind.kind))
         return self._read(kind)
 
     @singledispatchmethod
@@ -68,95 +78,118 @@ class _Compiler:
 
     @_read.register
     def _(self, kind: Enum) -> Read:
-        symbols, count = kind.symbols, len(kind.symbols)
-
-        def read_enum(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
-            index = buffer[position]
-            if index < 128 and not index & 1:
-                index >>= 1
-                position += 1
-            else:
-                index, position = read_long(buffer, position)
-            if not 0 <= index < count:
-                raise Misfit("payload_enum", f"one of the {count} symbols of {kind.name}", f"symbol {index}")
-            return symbols[index], position
-
-        return read_enum
+        return enum_reader(kind, kind.symbols)
 
     @_read.register
     def _(self, kind: Union) -> Read:
-        branches, count = tuple(map(self.read, kind.branches)), len(kind.branches)
-        names = ", ".join(map(branch_name, kind.branches))
-
-        def read_union(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
-            index = buffer[position]
-            if index < 128 and not index & 1:
-                index >>= 1
-                position += 1
-            else:
-                index, position = read_long(buffer, position)
-            if not 0 <= index < count:
-                raise Misfit("payload_union", f"a branch of the union ({names})", f"branch {index}")
-            return branches[index](buffer, position, depth)
-
-        return read_union
+        return union_reader(kind, tuple(map(self.read, kind.branches)))
 
     @_read.register
     def _(self, kind: Array) -> Read:
-        item = self.read(kind.items)
-        most = _MOST_EMPTY_ITEMS if takes_no_bytes(kind.items) else None
-
-        def read_array(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
-            values: list[Any] = []
-            try:
-                while True:
-                    count, position = _block(buffer, position)
-                    if count == 0:
-                        return values, position
-                    if most is not None:
-                        _require_few(len(values) + count, most)
-                    for _ in range(count):
-                        value, position = item(buffer, position, depth)
-                        values.append(value)
-            except Misfit as misfit:
-                misfit.steps.append(len(values))
-                raise
-            except (IndexError, struct.error):
-                raise _cut_off(kind.items, len(values)) from None
-
-        return read_array
+        return array_reader(kind, self.read(kind.items))
 
     @_read.register
     def _(self, kind: Map) -> Read:
-        item = self.read(kind.values)
-
-        def read_map(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
-            values: dict[str, Any] = {}
-            key = ""
-            try:
-                while True:
-                    count, position = _block(buffer, position)
-                    if count == 0:
-                        return values, position
-                    for _ in range(count):
-                        key, position = _string(buffer, position, depth)
-                        values[key], position = item(buffer, position, depth)
-            except Misfit as misfit:
-                misfit.steps.append(key)
-                raise
-            except (IndexError, struct.error):
-                raise _cut_off(kind.values, key) from None
-
-        return read_map
+        return map_reader(kind, self.read(kind.values))
 
     @_read.register
     def _(self, kind: Record) -> Read:
         if id(kind) in self._records:
             return self._records[id(kind)]
         fields: list[tuple[str, Read]] = []
-        self._records[id(kind)] = read = _recursive(kind, fields) if kind.is_recursive else _record(kind, fields)
+        self._records[id(kind)] = read = shallow(kind, _record(kind, fields))
         fields.extend((field.name, self.read(field.type)) for field in kind.fields)
         return read
+
+
+def plain_reader(kind: Primitive | Fixed) -> Read:
+    """The function that reads a type without its logical type."""
+    return PRIMITIVE_READERS[kind.kind] if isinstance(kind, Primitive) else _fixed(kind)
+
+
+def enum_reader(kind: Enum, meanings: Sequence[Any]) -> Read:
+    """The function that reads an enum, with what each symbol stands for."""
+    count = len(kind.symbols)
+
+    def read_enum(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        index = buffer[position]
+        if index < 128 and not index & 1:
+            index >>= 1
+            position += 1
+        else:
+            index, position = read_long(buffer, position)
+        if not 0 <= index < count:
+            raise Misfit("payload_enum", f"one of the {count} symbols of {kind.name}", f"symbol {index}")
+        return meanings[index], position
+
+    return read_enum
+
+
+def union_reader(kind: Union, branches: Sequence[Read]) -> Read:
+    """The function that reads a union, with those of its branches."""
+    count = len(kind.branches)
+    names = ", ".join(map(branch_name, kind.branches))
+
+    def read_union(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        index = buffer[position]
+        if index < 128 and not index & 1:
+            index >>= 1
+            position += 1
+        else:
+            index, position = read_long(buffer, position)
+        if not 0 <= index < count:
+            raise Misfit("payload_union", f"a branch of the union ({names})", f"branch {index}")
+        return branches[index](buffer, position, depth)
+
+    return read_union
+
+
+def array_reader(kind: Array, item: Read) -> Read:
+    """The function that reads a list, with that of its items."""
+    most = _MOST_EMPTY_ITEMS if takes_no_bytes(kind.items) else None
+
+    def read_array(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        values: list[Any] = []
+        try:
+            while True:
+                count, position = _block(buffer, position)
+                if count == 0:
+                    return values, position
+                if most is not None:
+                    _require_few(len(values) + count, most)
+                for _ in range(count):
+                    value, position = item(buffer, position, depth)
+                    values.append(value)
+        except Misfit as misfit:
+            misfit.steps.append(len(values))
+            raise
+        except (IndexError, struct.error):
+            raise cut_off(kind.items, len(values)) from None
+
+    return read_array
+
+
+def map_reader(kind: Map, item: Read) -> Read:
+    """The function that reads a map, with that of its values."""
+
+    def read_map(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+        values: dict[str, Any] = {}
+        key = ""
+        try:
+            while True:
+                count, position = _block(buffer, position)
+                if count == 0:
+                    return values, position
+                for _ in range(count):
+                    key, position = _string(buffer, position, depth)
+                    values[key], position = item(buffer, position, depth)
+        except Misfit as misfit:
+            misfit.steps.append(key)
+            raise
+        except (IndexError, struct.error):
+            raise cut_off(kind.values, key) from None
+
+    return read_map
 
 
 def _record(kind: Record, fields: list[tuple[str, Read]]) -> Read:
@@ -170,14 +203,16 @@ def _record(kind: Record, fields: list[tuple[str, Read]]) -> Read:
             misfit.steps.append(name)
             raise
         except (IndexError, struct.error):
-            raise _cut_off(kind.fields[len(values)].type, name) from None
+            raise cut_off(kind.fields[len(values)].type, name) from None
         return values, position
 
     return read_record
 
 
-def _recursive(kind: Record, fields: list[tuple[str, Read]]) -> Read:
-    read = _record(kind, fields)
+def shallow(kind: Record, read: Read) -> Read:
+    """The same function, for a record that may lie in itself only so often."""
+    if not kind.is_recursive:
+        return read
 
     def read_recursive(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         if depth >= DEEPEST:
@@ -187,7 +222,9 @@ def _recursive(kind: Record, fields: list[tuple[str, Read]]) -> Read:
     return read_recursive
 
 
-def _meaning(plain: Read, meant: Callable[[Any], Any]) -> Read:
+def meaning_reader(plain: Read, meant: Callable[[Any], Any]) -> Read:
+    """The function that reads what plain values stand for."""
+
     def read_meaning(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         value, position = plain(buffer, position, depth)
         return meant(value), position
@@ -211,7 +248,8 @@ def _require_few(count: int, most: int) -> None:
         raise Misfit("payload_items", f"a list of at most {most} empty items", f"a list of {count}")
 
 
-def _cut_off(kind: AvroType, *steps: str | int) -> Misfit:
+def cut_off(kind: AvroType, *steps: str | int) -> Misfit:
+    """What is wrong with a buffer that ends inside a type."""
     misfit = Misfit("payload_truncated", branch_name(kind), "cut off")
     misfit.steps.extend(steps)
     return misfit
@@ -287,7 +325,7 @@ def _fixed(kind: Fixed) -> Read:
     return read_fixed
 
 
-_PRIMITIVES: dict[str, Read] = {
+PRIMITIVE_READERS: dict[str, Read] = {
     "null": _null,
     "boolean": _boolean,
     "int": _int,

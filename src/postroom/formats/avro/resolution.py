@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from postroom.formats.avro.logical import means_same
 from postroom.formats.avro.samples import Step
 from postroom.formats.avro.types import (
     NO_DEFAULT,
@@ -25,7 +26,7 @@ from postroom.formats.budget import spend
 
 _MOST_NAMED = 20
 # What a reader's primitive type reads beside itself.
-_PROMOTED = {
+PROMOTED = {
     "long": ("int",),
     "float": ("int", "long"),
     "double": ("int", "long", "float"),
@@ -93,9 +94,9 @@ class Resolution:
         if isinstance(writer, Enum) and isinstance(reader, Enum):
             return _names(writer, reader) or _symbols(writer, reader)
         if isinstance(writer, Fixed) and isinstance(reader, Fixed):
-            return _names(writer, reader) or _sizes(writer, reader) or _decimals(writer, reader)
+            return _names(writer, reader) or _sizes(writer, reader) or _meanings(writer, reader)
         if isinstance(writer, Primitive) and isinstance(reader, Primitive):
-            return _primitives(writer, reader) or _decimals(writer, reader)
+            return _primitives(writer, reader) or _meanings(writer, reader)
         return _different(writer, reader)
 
     def _into_union(self, writer: AvroType, reader: Union) -> Mismatch | None:
@@ -107,7 +108,7 @@ class Resolution:
             found.append((branch, mismatch))
         doubtful = [mismatch for _, mismatch in found if mismatch.is_doubtful]
         # A branch of the same name was meant; why that one fails says more than that none fits.
-        alike = [m for branch, m in found if branch.kind == writer.kind and _same_name(writer, branch)]
+        alike = [m for branch, m in found if branch.kind == writer.kind and same_name(writer, branch)]
         if doubtful or alike:
             return (doubtful or alike)[0]
         names = ", ".join(map(branch_name, reader.branches[:_MOST_NAMED])) or "none"
@@ -125,13 +126,11 @@ class Resolution:
         return [branch for branch in found if branch.kind == writer.kind]
 
     def _records(self, writer: Record, reader: Record) -> Mismatch | None:
-        written = {field.name: field for field in writer.fields}
-        return _worst(self._field(writer, written, field) for field in reader.fields)
+        found = sources(writer, reader)
+        return _worst(self._field(writer, found.get(field.name), field) for field in reader.fields)
 
-    def _field(self, writer: Record, written: dict[str, Field], field: Field) -> Mismatch | None:
-        names = (field.name, *field.aliases)
+    def _field(self, writer: Record, source: Field | None, field: Field) -> Mismatch | None:
         spend()
-        source = next((written[name] for name in names if name in written), None)
         if source is not None:
             return _below(self.mismatch(source.type, field.type), source.name)
         if field.default is not NO_DEFAULT:
@@ -153,6 +152,20 @@ def _by_name(union: Union) -> dict[str, list[AvroType]]:
     return found
 
 
+def sources(writer: Record, reader: Record) -> dict[str, Field]:
+    """The writer's fields by the names of the reader's fields that they fill: those of the same name, and for a field
+    whose name the writer does not have, the first of its aliases that fills no other."""
+    written = {field.name: field for field in writer.fields}
+    found = {field.name: written[field.name] for field in reader.fields if field.name in written}
+    taken = set(found)
+    for field in reader.fields:
+        alias = next((alias for alias in field.aliases if alias in written and alias not in taken), None)
+        if field.name not in found and alias is not None:
+            found[field.name] = written[alias]
+            taken.add(alias)
+    return found
+
+
 def _worst(mismatches: Iterable[Mismatch | None]) -> Mismatch | None:
     """The first certain mismatch, else the first doubtful one."""
     doubtful: Mismatch | None = None
@@ -167,7 +180,8 @@ def _below(mismatch: Mismatch | None, step: Step) -> Mismatch | None:
     return None if mismatch is None else mismatch.below(step)
 
 
-def _same_name(writer: Any, reader: Any) -> bool:
+def same_name(writer: Any, reader: Any) -> bool:
+    """Whether two types of one kind may be called as they are; those without a name may."""
     # Namespaces may differ: the specification compares unqualified names.
     if not isinstance(writer, Record | Enum | Fixed):
         return True
@@ -175,7 +189,7 @@ def _same_name(writer: Any, reader: Any) -> bool:
 
 
 def _names(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> Mismatch | None:
-    if _same_name(writer, reader):
+    if same_name(writer, reader):
         return None
     reason = f"the writer's {writer.kind} is called {writer.name!r}, the reader's {reader.name!r}."
     return Mismatch(reason, writer.at, reader.at)
@@ -197,19 +211,24 @@ def _sizes(writer: Fixed, reader: Fixed) -> Mismatch | None:
 
 
 def _primitives(writer: Primitive, reader: Primitive) -> Mismatch | None:
-    if writer.kind == reader.kind or writer.kind in _PROMOTED.get(reader.kind, ()):
+    if writer.kind == reader.kind or writer.kind in PROMOTED.get(reader.kind, ()):
         return None
     return _different(writer, reader)
 
 
-def _decimals(writer: Primitive | Fixed, reader: Primitive | Fixed) -> Mismatch | None:
+def _meanings(writer: Primitive | Fixed, reader: Primitive | Fixed) -> Mismatch | None:
+    """Logical types that do not mean the same. The specification speaks of decimals only, and implementations read the
+    plain value as the reader's type says: a number of days as one of milliseconds."""
     first, second = writer.logical, reader.logical
-    if first is None or second is None or {first.name, second.name} != {"decimal"} or first == second:
+    if first is None or second is None or means_same(first, second):
         return None
-    reason = (
-        f"the writer's decimal has precision {first.precision} and scale {first.scale}, the reader's "
-        f"{second.precision} and {second.scale}: the specification does not let them match, but implementations do."
-    )
+    if first.name == second.name:
+        reason = (
+            f"the writer's decimal has precision {first.precision} and scale {first.scale}, the reader's "
+            f"{second.precision} and {second.scale}: the specification does not let them match, but implementations do."
+        )
+    else:
+        reason = f"the writer's {first.name} is not the reader's {second.name}, though both are written alike."
     return Mismatch(reason, writer.at, reader.at, is_doubtful=True)
 
 

@@ -19,6 +19,11 @@ _HUGE = 10**9
 AnyType = TypeVar("AnyType", bound=AvroType)
 
 
+def most_members(least: int) -> int:
+    """How many members a value may have that takes so many bytes."""
+    return _MEMBERS + _MEMBERS_PER_BYTE * least
+
+
 class Sizes:
     """Measures types as they are built, from the inside out."""
 
@@ -33,7 +38,7 @@ class Sizes:
         members, least, levels = self._measure(kind)
         if levels > self._deepest:
             raise SchemaRefused(f"types are nested more than {self._deepest} deep.", place=kind.at)
-        if members > _MEMBERS + _MEMBERS_PER_BYTE * least:
+        if members > most_members(least):
             raise SchemaRefused(
                 f"every value of this type has {members} members or more, in {least} bytes.", place=kind.at
             )

@@ -40,7 +40,7 @@ def places(written: NormalForm, read: NormalForm, value: Any) -> tuple[str, str]
 
 
 def _widest(form: NormalForm) -> int:
-    alternatives = (node.get(keyword, ()) for node in _all_nodes(form) for keyword in ("anyOf", "oneOf"))
+    alternatives = (node.get(keyword, ()) for node in all_nodes(form) for keyword in ("anyOf", "oneOf"))
     return max(map(len, alternatives), default=1) or 1
 
 
