@@ -71,6 +71,11 @@ _SCHEMAGROUPS: Definition = {
                     "matchversions": True,
                     "description": "Language of the schema as NAME/VERSION, the same in all Versions.",
                 },
+                "schemaids": {
+                    "type": "array",
+                    "item": {"type": "uinteger"},
+                    "description": "Ids that schema registries gave this Version, as payloads carry them in front.",
+                },
                 **_ANYTHING,
             },
         }

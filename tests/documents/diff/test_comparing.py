@@ -150,6 +150,7 @@ ROWS: list[tuple[dict[str, Any], set[tuple[str, str, str]]]] = [
         {f"{HEAT}/versions/1/schema": {"type": "array"}},
         {(f"{HEAT}/versions/1", "changed", one) for one in (PRODUCERS, CONSUMERS)},
     ),
+    ({f"{HEAT}/versions/1/schemaids": [7]}, {(f"{HEAT}/versions/1/schemaids", "added", "compatible")}),
     ({f"{HEAT}/versions/0": None}, {(f"{HEAT}/versions/0", "removed", CONSUMERS)}),
     (
         {f"{HEAT}/versions/2": {"format": "JsonSchema/draft-07", "schema": {"type": "object"}}},

@@ -254,6 +254,11 @@ FOUND: list[tuple[str, Tree, str]] = [
         f"{SCHEMA}/versions/2/format",
     ),
     (
+        "schema_id_twice",
+        with_schema({"versions": {"1": {"schemaids": [7]}, "2": {"schemaids": [8, 7]}}}),
+        f"{SCHEMA}/versions/2/schemaids/1",
+    ),
+    (
         "schema_group_format",
         spoilt({"schemagroups": {"fleet.schemas": {"format": "Avro/1.11"}}}),
         f"{SCHEMA}/versions/1/format",

@@ -81,7 +81,7 @@ class _Comparison:
 
     def _schema(self, place: str, xid: str, before: Tree, after: Tree) -> Iterator[Change]:
         old, new = default_version(before), default_version(after)
-        yield from attribute_changes(place, old, new, _OF_A_SCHEMA | {"schemaid"})
+        yield from attribute_changes(place, old, new, _OF_A_SCHEMA | {"schemaid", "schemaids"})
         versions = {**_versions(before), **_versions(after)}
         for name in versions:
             split = name in objects(after, "versions") or name in objects(before, "versions")
@@ -94,6 +94,7 @@ class _Comparison:
     def _version(self, place: str, xid: str, name: str, schemas: tuple[Tree, Tree]) -> Iterator[Change]:
         before, after = (name in _versions(schema) for schema in schemas)
         if before and after:
+            yield from _id_changes(place, *(_versions(schema)[name] for schema in schemas))
             yield from self._documents(place, xid, (name, schemas[0]), (name, schemas[1]))
         elif before:
             yield Change(
@@ -109,6 +110,22 @@ class _Comparison:
             yield from document_changes(place, was, now)
         elif was is not None or now is not None:
             yield Change(place, "changed", BOTH, "a schema document came or went.")
+
+
+def _id_changes(place: str, old: Tree, new: Tree) -> Iterator[Change]:
+    """Ids that registries gave a Version: what is written with one is read with the Version that has it."""
+    was, now = (version.get("schemaids") or [] for version in (old, new))
+    lost, found = [one for one in was if one not in now], [one for one in now if one not in was]
+    if lost:
+        reason = f"payloads with the schema id {_listed(lost)} are not known to be written with this Version any more."
+        yield Change(f"{place}/schemaids", "changed" if now else "removed", CONSUMERS, reason)
+    if found:
+        reason = f"payloads with the schema id {_listed(found)} are read with this Version."
+        yield Change(f"{place}/schemaids", "changed" if was else "added", "compatible", reason)
+
+
+def _listed(ids: list[object]) -> str:
+    return ", ".join(map(str, ids))
 
 
 def _pairs(old: Tree, new: Tree) -> Iterator[tuple[str, Tree | None, Tree | None]]:

@@ -103,6 +103,19 @@ def format_variant(schema: Schema) -> Iterator[Remark]:
             yield Remark(pointer, f"{stated} is another name of {known}.", f"Write {known}.")
 
 
+def ids_twice(schema: Schema) -> Iterator[Remark]:
+    """An id of a schema registry names one Version."""
+    owners: dict[int, str] = {}
+    for name, version in schema.versions.items():
+        given = version.get("schemaids")
+        for place, number in enumerate(given if isinstance(given, list) else ()):
+            if isinstance(number, int) and owners.setdefault(number, name) != name:
+                sentence = (
+                    f"the schema id {number} is that of version {owners[number]} too: payloads with it are not read."
+                )
+                yield Remark(schema.version_at(name, "schemaids", place), sentence, "Leave it where it belongs.")
+
+
 def _formats(schema: Schema) -> Iterator[tuple[str, str]]:
     """Each spelling once: that of the schema, and those of Versions that differ from it."""
     seen: set[str] = set()

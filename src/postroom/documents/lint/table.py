@@ -159,6 +159,7 @@ RULES: tuple[Rule, ...] = (
     _rule("schema_format_unknown", "warning", "SCH-018", "schema", schema_rules.format_unknown),
     _rule("schema_format_variant", "info", "SCH-017", "schema", schema_rules.format_variant),
     _rule("schema_formats_differ", "error", "SCH-005", "schema", schema_rules.formats_of_versions_differ),
+    _rule("schema_id_twice", "error", "", "schema", schema_rules.ids_twice),
     _rule("schema_group_format", "error", "SCH-003", "document", schema_rules.group_format_differs),
     _rule("schema_document_missing", "warning", "SCH-001", "schema", schema_rules.document_missing),
     _rule("schema_document_elsewhere", "info", "SCH-001", "schema", schema_rules.document_elsewhere),
