@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -58,6 +59,37 @@ def test_options_of_matching(ovens: Desk) -> None:
     noted = {**EVENT, "data": {"heat": 5, "note": None}}
     assert ovens.ask("POST", "/match?nulls=absent", noted).json["outcome"] == "landed"
     assert "landed" in ovens.ask("POST", "/match?explain", EVENT).json["explanation"]
+
+
+def test_payloads_are_matched_with_the_version_that_their_id_names(desk: Desk) -> None:
+    numbers = [{"name": "low", "type": "int"}, {"name": "high", "type": "int"}]
+    schema = {
+        "format": "Avro/1.12",
+        "schema": {"type": "record", "name": "R", "fields": [*numbers, {"name": "unit", "type": "string"}]},
+        "schemaids": [7],
+    }
+    path = "/schemagroups/ovens/schemas/range"
+    assert desk.ask("PUT", f"{path}/versions/1$details", schema).status == 201
+    schema = {**schema, "schema": {"type": "record", "name": "R", "fields": numbers}, "schemaids": [8, 9]}
+    assert desk.ask("PUT", f"{path}/versions/2$details", schema).status == 201
+    assert desk.ask("GET", f"{path}/versions/2$details").json["schemaids"] == [8, 9]
+    assert desk.ask("PUT", f"{path}/versions/3$details", {**schema, "schemaids": [-1]}).problem == "invalid_attribute"
+    message = {"protocol": "MQTT/5.0", "protocoloptions": {"topic_name": {"value": "t"}}, "dataschemauri": path}
+    assert desk.ask("PUT", "/messagegroups/ovens/messages/range", message).status == 201
+
+    def matched(payload: bytes) -> Any:
+        record = {"protocol": "MQTT/5.0", "metadata": {"topic_name": "t"}}
+        body = {"payload_base64": base64.b64encode(payload).decode()}
+        return desk.ask("POST", "/match?explain", {**record, **body}).json
+
+    assert matched(b"\0\0\0\0\x07\2\4\2C")["outcome"] == "landed"
+    assert matched(b"\0\0\0\0\x09\2\4")["outcome"] == "landed"
+    assert matched(b"\0\0\0\0\x09\2\4\2C")["outcome"] == "invalid"
+    unknown = matched(b"\0\0\0\0\x0a\2\4")
+    assert [(reason["code"], reason["found"]) for reason in unknown["reasons"]] == [
+        ("schema_id_unknown", "the schema id 10")
+    ]
+    assert "version 1 (schemaids 7), version 2 (schemaids 8, 9)" in unknown["explanation"]
 
 
 def test_what_is_matched_follows_the_registry(ovens: Desk) -> None:

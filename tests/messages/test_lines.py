@@ -118,13 +118,13 @@ def test_lines_that_were_made_land_together(seed: int, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 def test_payloads_that_surely_fit_are_not_decoded(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[bytes] = []
-    judge = Protobuf.judge
+    judge = Protobuf.judge_bare
 
     def noted(self: Protobuf, payload: bytes, contenttype: str = "") -> Any:
         judged.append(payload)
         return judge(self, payload, contenttype)
 
-    monkeypatch.setattr(Protobuf, "judge", noted)
+    monkeypatch.setattr(Protobuf, "judge_bare", noted)
     catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message("m", **schema("Protobuf/3", PROTO))}}}})
     wrong = b"\x12\x03\x0a\x01x"
     some = [event("m", "/plants/oslo", body, "application/protobuf", mode) for body in [GOOD] * 20 + [wrong]]
@@ -145,7 +145,7 @@ def test_a_defect_of_the_check_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> 
 def test_payloads_are_left_as_they_came() -> None:
     unreader = Unreader()
     assert unreader.one("ä", "a/b") == (Unread("ä".encode(), "a/b"), True)
-    assert unreader.all([b"x", None], ["a/b", ""], {1}) == [Unread(b"x", "a/b"), None]
+    assert unreader.all([b"x", None], ["a/b", ""], {1}, {}) == [Unread(b"x", "a/b"), None]
 
 
 def test_any_number_of_lines_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:

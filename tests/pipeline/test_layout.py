@@ -25,11 +25,12 @@ def test_event_table_has_envelope_variables_payload_and_control_columns(catalog:
     layout = layout_of(definition, catalog.engine.data_column(definition))
     names = [column.name for column in layout.columns]
     assert {"ce_id", "ce_source", "ce_type", "ce_time", "ce_tenant", "var_vin", "data"} <= set(names)
-    assert names[-9:] == [
+    assert names[-10:] == [
         "_record_id",
         "_definition",
         "_definition_version",
         "_schema_version",
+        "_schema_id",
         "_checked",
         "_landed_at",
         "_source",

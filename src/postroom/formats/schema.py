@@ -78,6 +78,52 @@ class CheckingSchema(Protocol):
         ...
 
 
+class Frame(msgspec.Struct, frozen=True):
+    """What stands in front of a payload and names the schema that it was written with.
+
+    `id` is the number that a registry gave that schema, or the schema's fingerprint; the payload itself begins at
+    `start`. A sure frame is one because no payload without a header begins like this; a likely one has a small number.
+    """
+
+    id: int | bytes
+    start: int
+    is_sure: bool = False
+    is_likely: bool = True
+
+
+class Reading(Protocol):
+    """How payloads are read that a certain version of a schema wrote."""
+
+    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge what stands behind a header, in the shape of the schema that reads it."""
+        ...
+
+
+@runtime_checkable
+class FramedSchema(Reading, Protocol):
+    """A payload schema whose payloads may have a header that names the schema they were written with."""
+
+    def frame(self, payload: bytes, contenttype: str) -> Frame | None:
+        """What stands in front of a payload, if it looks like such a header."""
+        ...
+
+    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge a payload as one without a header."""
+        ...
+
+    def bare(self, payload: bytes, start: int) -> bytes | None:
+        """What stands behind a header, for `fill`; None when only `judge_behind` can tell."""
+        ...
+
+    def written_by(self, writer: PayloadSchema) -> Reading | None:
+        """How this schema reads what another version of it wrote; None when that has no payloads with headers."""
+        ...
+
+    def fingerprint(self) -> bytes:
+        """The fingerprint that headers carry; empty for formats without one."""
+        ...
+
+
 class Found(msgspec.Struct, frozen=True):
     """A schema document that a reference led to, and the place that its own references start from."""
 

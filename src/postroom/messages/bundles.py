@@ -15,14 +15,16 @@ import msgspec
 
 from postroom.formats.many import Members, read_all, without
 from postroom.messages.constraints import Check
+from postroom.messages.decoding import Writers
 from postroom.messages.definition import Definition
 from postroom.messages.plans import Plan, surely_timestamp
 from postroom.messages.templates import Template
 from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 
 Column = Sequence[Any]
-# Shapes bodies for their columns; adds the places of those that are in doubt to the set.
-DecodeAll = Callable[[Column, list[str], set[int]], Column | Members]
+# Shapes bodies for their columns; adds the places of those that are in doubt to the set, and who wrote the others where
+# a header says so.
+DecodeAll = Callable[[Column, list[str], set[int], Writers], Column | Members]
 
 _ZEROS = str.maketrans("123456789", "000000000")
 _SECOND = "0000-00-00T00:00:00"
@@ -71,7 +73,8 @@ class Bundle(msgspec.Struct, gc=False):
     """Events that landed in one definition, by column; `rows` are their places in what was read.
 
     `extensions` has the attributes that the definition does not declare, for the few places that have any; `timestamps`
-    names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent.
+    names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent; `writers` has the versions
+    of the payload schema that headers name.
     """
 
     definition: Definition
@@ -82,6 +85,7 @@ class Bundle(msgspec.Struct, gc=False):
     extensions: dict[int, dict[str, Any]]
     data: Column | Members
     timestamps: frozenset[str]
+    writers: Writers = {}
 
 
 def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
@@ -95,19 +99,21 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
         bodies, types = pile.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
-    data = pile.decode(bodies, types, bad)
+    writers: Writers = {}
+    data = pile.decode(bodies, types, bad, writers)
     metadata: dict[str, Column] = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(pile)
     left: list[int] = []
     if bad:
         out = sorted(bad)
         left = [rows[place] for place in out]
-        if extensions:
-            kept = enumerate(without(list(range(len(rows))), out))
+        if extensions or writers:
+            kept = list(enumerate(without(list(range(len(rows))), out)))
             extensions = {new: extensions[place] for new, place in kept if place in extensions}
+            writers = {new: writers[place] for new, place in kept if place in writers}
         rows, data = without(rows, out), data.without(out) if isinstance(data, Members) else without(data, out)
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
-    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps), left
+    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, writers), left
 
 
 def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:

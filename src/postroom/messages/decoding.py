@@ -5,25 +5,30 @@ A body is bytes, text, or raw JSON that is part of an event.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
 from postroom.formats.filling import ColumnMismatch, Filler
 from postroom.formats.many import Members
-from postroom.formats.schema import PayloadSchema, QuickSchema
+from postroom.formats.schema import QuickSchema, Violation
+from postroom.formats.versions import WriterVersion
+
+Judge = Callable[[bytes, str], tuple[Any, list[Violation]]]
+Writers = dict[int, WriterVersion]
+"""The versions that wrote payloads, by the places of those payloads; places without a header are not there."""
 
 
 class ExactDecoder:
     """Judges every payload by its schema."""
 
-    def __init__(self, schema: PayloadSchema, fill: Filler) -> None:
-        self._judge = schema.judge
+    def __init__(self, judge: Judge, fill: Filler) -> None:
+        self._judge = judge
         self._fill = fill
 
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The value of a payload and True; None when it does not fit."""
-        value, violations = self._judge(_bytes(body), contenttype)
+        value, violations = self._judge(bytes_of(body), contenttype)
         if violations:
             return None
         try:
@@ -31,7 +36,7 @@ class ExactDecoder:
         except ColumnMismatch:
             return None
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers) -> list[Any]:
         """The values of many payloads; the places of those that do not fit are added to `bad`."""
         judge, fill = self._judge, self._fill
         values: list[Any] = []
@@ -39,7 +44,7 @@ class ExactDecoder:
             values.append(None)
             if place in bad:
                 continue
-            value, violations = judge(_bytes(body), contenttype)
+            value, violations = judge(bytes_of(body), contenttype)
             if violations:
                 bad.add(place)
                 continue
@@ -63,15 +68,17 @@ class QuickDecoder:
         """The value of a payload and True; None when it is not surely valid."""
         if not self._is_quick(contenttype):
             return self._exact.one(body, contenttype)
-        found = self._fill(_bytes(body))
+        found = self._fill(bytes_of(body))
         return found if found[1] else None
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any] | Members:
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers
+    ) -> list[Any] | Members:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(self._is_quick, set(contenttypes))):
-            return self._exact.all(bodies, contenttypes, bad)
+            return self._exact.all(bodies, contenttypes, bad, writers)
         if bodies and type(bodies[0]) is str:
-            bodies = list(map(_bytes, bodies))
+            bodies = list(map(bytes_of, bodies))
         return self._fill_all(bodies, bad)
 
 
@@ -84,23 +91,24 @@ class PlainDecoder:
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The payload and True; None for text that is none."""
         try:
-            return (_text(body) if self._text else _bytes(body)), True
+            return (_text(body) if self._text else bytes_of(body)), True
         except UnicodeDecodeError:
             return None
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers) -> list[Any]:
         """The same for many; the places of those in doubt are added to `bad`."""
         if bodies and type(bodies[0]) is str and self._text:
             return list(bodies)
         try:
-            return list(map(str, bodies, repeat("utf-8"))) if self._text else list(map(_bytes, bodies))
+            return list(map(str, bodies, repeat("utf-8"))) if self._text else list(map(bytes_of, bodies))
         except (UnicodeDecodeError, TypeError):  # no text, or text already
             found = [self.one(body, "") for body in bodies]
             bad.update(place for place, one in enumerate(found) if one is None)
             return [None if one is None else one[0] for one in found]
 
 
-def _bytes(body: Any) -> bytes:
+def bytes_of(body: Any) -> bytes:
+    """A body as bytes."""
     return body.encode() if type(body) is str else bytes(body)
 
 

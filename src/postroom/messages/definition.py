@@ -30,11 +30,15 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """A schema document of the catalog."""
+    """A schema document of the catalog; `ids` are those that registries gave it.
+
+    The document of a version that lies elsewhere is None.
+    """
 
     format: str
     version: str
     document: Any
+    ids: tuple[int | str, ...] = ()
 
 
 class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):

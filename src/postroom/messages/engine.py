@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakMethod
 
@@ -13,12 +13,13 @@ import msgspec
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.columns import BINARY, STRING, ColumnType
 from postroom.formats.filling import ColumnMismatch, Filler, filler
-from postroom.formats.schema import CheckingSchema, PayloadSchema, QuickSchema, Violation
+from postroom.formats.schema import CheckingSchema, FramedSchema, PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
+from postroom.formats.versions import Version, Versions, WriterVersion
 from postroom.messages.bundles import Pile
 from postroom.messages.constraints import shorten
 from postroom.messages.decoding import ExactDecoder, PlainDecoder, QuickDecoder
-from postroom.messages.definition import CompiledCatalog, Definition
+from postroom.messages.definition import CompiledCatalog, Definition, SchemaSource
 from postroom.messages.express import Decoder, Express
 from postroom.messages.matching import Fit, Index
 from postroom.messages.outcome import Match, Reason, Sorted
@@ -27,11 +28,15 @@ from postroom.messages.plans import Landed
 from postroom.messages.readers import attributes_of
 from postroom.messages.schema_documents import Documents
 from postroom.messages.unread import Unreader
+from postroom.messages.version_decoding import VersionDecoder
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.records import Record, parse_record
 from postroom.protocols.table import wire_named
 
 log = logging.getLogger(__name__)
+
+# The value of a payload in the shape of its columns, or what is wrong with it; and who wrote it, if a header says so.
+Decoded = tuple[Any, list[Violation], WriterVersion | None]
 
 MOST_REASONS = 5
 
@@ -60,6 +65,8 @@ class Engine:
         self._max_record_mb = max_record_mb
         self._max_batch = max_batch
         self._schemas: dict[str, PayloadSchema | None] = {}
+        self._versions: dict[str, Versions] = {}
+        self._writers: dict[tuple[str, str], PayloadSchema] = {}
         self._fillers: dict[str, Filler] = {}
         self.express: Express = Express(self.index, _weakly(self._decoder), None if like is None else like.express)
         if like is not None and like._stored is catalog.schemas:
@@ -140,8 +147,8 @@ class Engine:
 
     def payload(self, definition: Definition, message: Message) -> Any:
         """The payload of a message that landed, as its schema reads it; its bytes where there is no schema."""
-        schema = self.schema(definition)
-        return message.body if schema is None else schema.judge(message.body, type_of(definition, message))[0]
+        versions = self.versions(definition)
+        return message.body if versions is None else versions.judge(message.body, type_of(definition, message)).value
 
     def sort_message(self, message: Message) -> Sorted:
         """Find the definition of a message, then judge its payload."""
@@ -179,6 +186,26 @@ class Engine:
             self._schemas[definition.xid] = self._parse(definition)
         return self._schemas[definition.xid]
 
+    def versions(self, definition: Definition) -> Versions | None:
+        """The payload schema with the versions that may have written payloads; None where there is no schema."""
+        schema = self.schema(definition)
+        if schema is None or definition.schema is None:
+            return None
+        if definition.xid not in self._versions:
+            found = [
+                Version(source.version, ids, partial(self._parse_version, source))
+                for source, ids in self._documents.versions(definition.schema)
+            ]
+            self._versions[definition.xid] = Versions(schema, definition.schema.version, found)
+        return self._versions[definition.xid]
+
+    def _parse_version(self, source: SchemaSource) -> PayloadSchema:
+        """The schema of a version, parsed once for all definitions that refer to it alike."""
+        key = (source.place, source.fragment)
+        if key not in self._writers:
+            self._writers[key] = self._parse_source(source)
+        return self._writers[key]
+
     def data_column(self, definition: Definition) -> ColumnType:
         """The type of the `data` column: from the schema, else the text or bytes as they came."""
         schema = self.schema(definition)
@@ -199,8 +226,11 @@ class Engine:
         schema = self.schema(definition)
         if schema is None:
             return None
-        exact = ExactDecoder(schema, self._filler(definition, schema))
-        return QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
+        versions, fill = self.versions(definition), self._filler(definition, schema)
+        framed = schema if isinstance(schema, FramedSchema) else None
+        exact = ExactDecoder(schema.judge if framed is None else framed.judge_bare, fill)
+        bare = QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
+        return bare if framed is None or versions is None else VersionDecoder(versions, framed, bare, fill)
 
     def _unreader(self, definition: Definition) -> Decoder | None:
         """How the express lane treats payloads of a definition that nobody asks to read."""
@@ -211,11 +241,16 @@ class Engine:
         if source is None or source.missing:
             return None
         try:
-            document, library = self._documents.of(source)
-            return parse_schema(source.format, document, source.fragment, library, assert_formats=self._assert_formats)
+            return self._parse_source(source)
         except (SchemaRefused, FormatUnknown) as error:
             log.warning("%s: payloads are not checked: %s", definition.xid, error)
             return None
+
+    def _parse_source(self, source: SchemaSource) -> PayloadSchema:
+        if source.missing:
+            raise SchemaRefused(f"{source.missing}.")
+        document, library = self._documents.of(source)
+        return parse_schema(source.format, document, source.fragment, library, assert_formats=self._assert_formats)
 
     def _not_fitting(self, message: Message, more: Sequence[Reason] = ()) -> Sorted:
         addressed = self.index.addressed(message)
@@ -230,8 +265,8 @@ class Engine:
 
     def _judge(self, fit: Fit, message: Message, candidates: tuple[str, ...]) -> Sorted:
         definition = fit.definition
-        schema = self.schema(definition)
-        data, violations = self._decode(definition, schema, message)
+        versions = self.versions(definition)
+        data, violations, writer = self._decode(definition, versions, message)
         if violations:
             reasons = tuple(payload_reason(definition, violation) for violation in violations[:MOST_REASONS])
             match = Match("invalid", definition.xid, fit.variables, candidates, reasons)
@@ -242,32 +277,33 @@ class Engine:
             message.attributes or fit.attributes or {},
             _declared_metadata(definition, message),
             data,
-            schema is not None or definition.schema is None,
+            versions is not None or definition.schema is None,
+            writer,
         )
 
-    def _decode(
-        self, definition: Definition, schema: PayloadSchema | None, message: Message
-    ) -> tuple[Any, list[Violation]]:
-        if schema is None:
+    def _decode(self, definition: Definition, versions: Versions | None, message: Message) -> Decoded:
+        if versions is None:
             return _unchecked(self.data_column(definition), message.body)
         try:
-            return self._checked(definition, schema, message)
+            return self._checked(definition, versions, message)
         except Exception as error:
             # A defect of ours or of a library must not stop the stream for all messages around this one.
             log.exception("%s: a payload could not be checked", definition.xid)
             found = f"{type(error).__name__}: {shorten(str(error))}"
-            return None, [Violation("", "check_failed", "a payload that can be checked", found)]
+            return None, [Violation("", "check_failed", "a payload that can be checked", found)], None
 
-    def _checked(self, definition: Definition, schema: PayloadSchema, message: Message) -> tuple[Any, list[Violation]]:
-        value, violations = schema.judge(message.body, type_of(definition, message))
-        if violations and self._nulls_absent and any(v.code == "null_not_allowed" for v in violations):
-            value, violations = _judge_without_nulls(schema, value, type_of(definition, message), violations)
+    def _checked(self, definition: Definition, versions: Versions, message: Message) -> Decoded:
+        contenttype = type_of(definition, message)
+        value, violations, writer, schema = versions.judge(message.body, contenttype)
+        has_null = self._nulls_absent and any(v.code == "null_not_allowed" for v in violations)
+        if has_null and schema is not None:
+            value, violations = _judge_without_nulls(schema, value, contenttype, violations)
         if violations:
-            return None, violations
+            return None, violations, None
         try:
-            return self._filler(definition, schema)(value), []
+            return self._filler(definition, versions.reader)(value), [], writer
         except ColumnMismatch as error:
-            return None, [Violation(error.at, "column_mismatch", error.expected, error.found)]
+            return None, [Violation(error.at, "column_mismatch", error.expected, error.found)], None
 
 
 def _passes_by(result: Sorted, message: Message) -> bool:
@@ -297,13 +333,13 @@ def type_of(definition: Definition, message: Message) -> str:
     return message.contenttype or definition.contenttype
 
 
-def _unchecked(column: ColumnType, body: bytes) -> tuple[Any, list[Violation]]:
+def _unchecked(column: ColumnType, body: bytes) -> Decoded:
     if column == BINARY:
-        return body, []
+        return body, [], None
     try:
-        return body.decode(), []
+        return body.decode(), [], None
     except UnicodeDecodeError:
-        return None, [Violation("", "payload_not_text", "UTF-8 text", shorten(body))]
+        return None, [Violation("", "payload_not_text", "UTF-8 text", shorten(body))], None
 
 
 def _judge_without_nulls(

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from postroom.formats.many import UNREADABLE, Members
+from postroom.messages.decoding import Writers
 from postroom.messages.definition import Definition
 from postroom.messages.matching import Filter, Index
 from postroom.messages.plans import Landed, Plan
@@ -42,8 +43,11 @@ class Decoder(Protocol):
         """The value of a payload and True; None when it is not surely valid."""
         ...
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any] | Members:
-        """The same for many; the places of those in doubt are added to `bad`, those in it are passed over."""
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers
+    ) -> list[Any] | Members:
+        """The same for many; the places of those in doubt are added to `bad`, those in it are passed over; who wrote
+        payloads behind a header is added to `writers`."""
         ...
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from postroom.formats.versions import WriterVersion
 from postroom.messages.definition import Definition
 
 Outcome = Literal["landed", "invalid", "ambiguous", "unmatched", "malformed"]
@@ -33,7 +34,10 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 
 
 class Sorted(msgspec.Struct, frozen=True, gc=False):
-    """One message after the engine: its match, and for a landed one all that its table row holds."""
+    """One message after the engine: its match, and for a landed one all that its table row holds.
+
+    `writer` is the version of the payload schema that a header in front of the payload names.
+    """
 
     match: Match
     definition: Definition | None = None
@@ -41,3 +45,4 @@ class Sorted(msgspec.Struct, frozen=True, gc=False):
     metadata: dict[str, Any] = {}
     data: Any = None
     checked: bool = False
+    writer: WriterVersion | None = None

@@ -37,6 +37,11 @@ REMEDIES = {
     "payload_not_xml": "Send XML, or state the true content type.",
     "payload_not_text": "Send UTF-8, or declare a content type that is not text.",
     "check_failed": "This is a defect of Postroom or of a library that it uses: report it with the record.",
+    "payload_resolution": "Make the versions of the schema compatible: `postroom schema compat` tells what is missing.",
+    "schema_id_unknown": (
+        "Add the id to the attribute `schemaids` of the version that it was written with, or add that version."
+    ),
+    "schema_unusable": "Correct that version of the schema.",
     "column_mismatch": "Send a smaller value, or give the member a wider type in the schema.",
     "column_misfit": "Make the schema say what the table can hold.",
     "fits_as_well": "Make the definitions differ: in type, protocol or a constant value, or derive one from the other.",

@@ -11,6 +11,7 @@ from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.references import CatalogLibrary
 from postroom.formats.schema import Found, Library
 from postroom.formats.table import parse_schema
+from postroom.formats.versions import MOST_WRITERS
 from postroom.messages.definition import CompiledCatalog, SchemaSource, StoredSchema
 
 
@@ -20,11 +21,32 @@ class Documents:
     def __init__(self, schemas: Mapping[str, StoredSchema], fetch: Callable[[str], Any] | None = None) -> None:
         self._schemas = schemas
         self._fetch = fetch or self._fetched
+        self._places: dict[str, list[str]] = {}
+        for place in schemas:
+            self._places.setdefault(place.partition("/versions/")[0], []).append(place)
 
     def of(self, source: SchemaSource) -> tuple[Any, Library]:
         """The document of a definition's schema, and the library that its references are looked up in."""
         library = CatalogLibrary(source.place or source.reference, self._read, self._names, self._fetch)
         return self._schemas[source.place].document if source.place else source.document, library
+
+    def versions(self, source: SchemaSource) -> list[tuple[SchemaSource, tuple[int | str, ...]]]:
+        """All versions of the schema that a definition refers to, with the ids that registries gave them."""
+        home = source.place.partition("/versions/")[0]
+        return [self._version(source, place) for place in self._places.get(home, ()) if home]
+
+    def _version(self, source: SchemaSource, place: str) -> tuple[SchemaSource, tuple[int | str, ...]]:
+        stored = self._schemas[place]
+        missing = "" if stored.document is not None else "its document is not in the catalog"
+        own = SchemaSource(
+            format=stored.format or source.format,
+            place=place,
+            fragment=source.fragment,
+            reference=source.reference,
+            version=stored.version,
+            missing=missing,
+        )
+        return own, stored.ids
 
     def _fetched(self, url: str) -> Any:
         stored = self._schemas.get(url)
@@ -37,7 +59,7 @@ class Documents:
             stored = self._schemas.get(schema)
             if stored is None or stored.version != version:
                 return None
-        return Found(path, stored.document)
+        return None if stored.document is None else Found(path, stored.document)
 
     def _names(self, place: str) -> Iterable[str]:
         prefix = "/".join(place.split("/")[:4]) + "/"
@@ -55,11 +77,18 @@ def with_fetched(catalog: CompiledCatalog, fetch: Callable[[str], str | None]) -
         return document
 
     documents = Documents(catalog.schemas, remember)
-    for definition in catalog.definitions:
-        if definition.schema is not None and not definition.schema.missing:
-            document, library = documents.of(definition.schema)
-            try:
-                parse_schema(definition.schema.format, document, definition.schema.fragment, library)
-            except (SchemaRefused, FormatUnknown):
-                continue  # the engine says what is wrong with it
+    sources = [definition.schema for definition in catalog.definitions if definition.schema is not None]
+    versions = {
+        (version.place, version.fragment): version
+        for source in sources
+        for version, _ in documents.versions(source)[:MOST_WRITERS]
+    }
+    for source in (*(source for source in sources if not source.place), *versions.values()):
+        if source.missing:
+            continue
+        document, library = documents.of(source)
+        try:
+            parse_schema(source.format, document, source.fragment, library)
+        except (SchemaRefused, FormatUnknown):
+            continue  # the engine says what is wrong with it
     return msgspec.structs.replace(catalog, schemas={**catalog.schemas, **fetched})

@@ -49,14 +49,23 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
         for name, schema in members(members(tree, "schemagroups").get(group, {}), "schemas").items():
             path = f"/schemagroups/{group}/schemas/{name}"
             for place, version in _versions(path, schema):
-                document = _document(version)
-                if document is not None:
-                    found[place] = StoredSchema(
-                        format=str(version.get("format") or schema.get("format") or ""),
-                        version=str(version.get("versionid") or "1"),
-                        document=document,
-                    )
+                found[place] = StoredSchema(
+                    format=str(version.get("format") or schema.get("format") or ""),
+                    version=str(version.get("versionid") or "1"),
+                    document=_document(version),
+                    ids=_ids(version),
+                )
     return found
+
+
+def _ids(version: Tree) -> tuple[int | str, ...]:
+    """The ids that registries gave a version: numbers, and texts for registries that have no numbers."""
+    given = version.get("schemaids")
+    return (
+        tuple(i for i in given if isinstance(i, int | str) and i is not True and i is not False)
+        if isinstance(given, list)
+        else ()
+    )
 
 
 def _versions(path: str, schema: Tree) -> Iterator[tuple[str, Tree]]:

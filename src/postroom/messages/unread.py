@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from postroom.messages.decoding import Writers
+
 
 class Unread(msgspec.Struct, frozen=True, gc=False):
     """A payload as it came."""
@@ -22,7 +24,7 @@ class Unreader:
         """The payload, and True."""
         return _unread(body, contenttype), True
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int]) -> list[Any]:
+    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers) -> list[Any]:
         """The same for many; those in `bad` are passed over."""
         pairs = enumerate(zip(bodies, contenttypes, strict=True))
         return [None if place in bad else _unread(*pair) for place, pair in pairs]

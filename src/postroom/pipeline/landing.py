@@ -59,7 +59,7 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
         place: {name: text_of(value) for name, value in attributes.items()}
         for place, attributes in bundle.extensions.items()
     }
-    arrays = places.columns(bundle.rows) | _constants(job, bundle.definition, count)
+    arrays = places.columns(bundle.rows) | _constants(job, bundle.definition, count) | _written(bundle, count)
     for column in layout.columns:
         if column.origin == "attribute":
             sure = column.member in bundle.timestamps
@@ -81,14 +81,25 @@ def schema_of(layout: Layout) -> pa.Schema:
 
 
 def _constants(job: Job, definition: Definition, count: int) -> dict[str, pa.Array]:
-    schema_version = (definition.schema.version or None) if definition.schema else None
     return {
         "_definition": pa.repeat(definition.xid, count),
         "_definition_version": pa.repeat(definition.version, count),
-        "_schema_version": _constant_text(schema_version, count),
         "_checked": pa.repeat(True, count),
         "_landed_at": pa.repeat(pa.scalar(job.started, _TIME), count),
         "_batch": pa.repeat(job.batch_name, count),
+    }
+
+
+def _written(bundle: Bundle, count: int) -> dict[str, pa.Array]:
+    """Which version of the schema wrote each payload, and by which id that is known."""
+    schema, writers = bundle.definition.schema, bundle.writers
+    version = (schema.version or None) if schema else None
+    if not writers:
+        return {"_schema_version": _constant_text(version, count), "_schema_id": _constant_text(None, count)}
+    found = [writers.get(place) for place in range(count)]
+    return {
+        "_schema_version": _texts([writer.version or None if writer else version for writer in found], count),
+        "_schema_id": _texts([writer.id if writer else None for writer in found], count),
     }
 
 

@@ -48,6 +48,7 @@ def landed_columns(job: Job, layout: Layout, rows: list[Row]) -> dict[str, list[
     first = rows[0].sorted.definition if rows else None
     version = first.version if first else ""
     schema_version = (first.schema.version or None) if first and first.schema else None
+    writers = [row.sorted.writer for row in rows]
     extensions = [_undeclared(layout, row.sorted.attributes) for row in rows]
     columns: dict[str, list[Any]] = {}
     for column in layout.columns:
@@ -64,7 +65,8 @@ def landed_columns(job: Job, layout: Layout, rows: list[Row]) -> dict[str, list[
         "_record_id": _record_ids(rows),
         "_definition": [first.xid if first else ""] * len(rows),
         "_definition_version": [version] * len(rows),
-        "_schema_version": [schema_version] * len(rows),
+        "_schema_version": [writer.version or None if writer else schema_version for writer in writers],
+        "_schema_id": [writer.id if writer else None for writer in writers],
         "_checked": [row.sorted.checked for row in rows],
         "_landed_at": [job.started] * len(rows),
         "_source": [row.line.source for row in rows],

@@ -32,7 +32,7 @@ def test_all_binary_forms_are_read(payload: bytes, contenttype: str) -> None:
 @pytest.mark.parametrize(
     ("payload", "code", "found"),
     [
-        (b"\xc3\x01" + b"12345678" + PLAIN, "payload_fingerprint", "written by the schema 3132333435363738"),
+        (b"\xc3\x01" + b"12345678" + PLAIN, "schema_id_unknown", "the schema fingerprint 3132333435363738"),
         (b"\xc3\x01" + FINGERPRINT + PLAIN[:-1], "payload_truncated", "cut off"),
         (b"\xc3\x01" + FINGERPRINT + PLAIN + b"!", "payload_trailing_bytes", "followed by 1 more byte"),
         (b"\0\0\0\0\x01" + PLAIN + b"!!", "payload_trailing_bytes", "followed by 2 more bytes"),

@@ -70,11 +70,11 @@ def test_many_payloads_are_filled_at_once() -> None:
     assert [None if value is None else value["name"] for value in values] == ["x", None, None, None, "z"]
 
 
-def test_headers_are_passed_over_and_wrong_ones_left() -> None:
+def test_headers_are_left_to_those_who_know_the_versions() -> None:
     order = schema(ORDER, "Order")
-    assert order.fill(HEADER + b"\x0a\x01x") == order.fill(b"\x0a\x01x")
-    assert order.fill(HEADER + b"\x08\x01") == (None, False)
-    assert order.fill(b"\x00\x00\x00\x00\x07\x02\x02") == (None, False)
+    assert order.fill(HEADER + b"\x0a\x01x") == (None, False)
+    assert order.bare(HEADER + b"\x0a\x01x", 5) == b"\x0a\x01x"
+    assert order.bare(b"\x00\x00\x00\x00\x07\x02\x02", 5) is None
 
 
 @pytest.mark.parametrize(

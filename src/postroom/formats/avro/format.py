@@ -18,6 +18,7 @@ from postroom.formats.avro import (
     json_reading,
     json_writing,
     reading,
+    resolving,
     samples,
     writing,
 )
@@ -27,9 +28,19 @@ from postroom.formats.avro.neighbours import Neighbours
 from postroom.formats.avro.parsing import Parser
 from postroom.formats.avro.types import AvroType, simple_name
 from postroom.formats.columns import ColumnType, StructOf
+from postroom.formats.framing import registry_frame
 from postroom.formats.many import Members, read_all
-from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.schema import (
+    Frame,
+    FramedSchema,
+    PayloadSchema,
+    Reading,
+    SchemaDocument,
+    Verdict,
+    Violation,
+)
 from postroom.formats.texts import json_of
+from postroom.formats.versions import FIRST_BYTES, Versions
 
 _VERSION = re.compile(r"(?:1(?:\.(\d+))?(?:\.\d+)?)?\Z")
 # From this version on, the default of a union may fit any of its types.
@@ -56,10 +67,48 @@ class Avro:
         return columns.columns(self.type)
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
-        """Decode and validate a payload: Avro's JSON encoding if the content type is one of JSON, else binary."""
+        """Decode and validate a payload: Avro's JSON encoding if the content type is one of JSON, else binary, with
+        what may stand in front of it."""
+        if payload[:1] not in FIRST_BYTES:
+            return self.judge_bare(payload, contenttype)
+        judged = self._alone.judge(payload, contenttype)
+        return judged.value, judged.violations
+
+    @functools.cached_property
+    def _alone(self) -> Versions:
+        return Versions(self, "")
+
+    def frame(self, payload: bytes, contenttype: str) -> Frame | None:
+        """What stands in front of a payload."""
+        if contenttype and _is_json(contenttype):
+            return registry_frame(payload, is_sure=True)
+        return framing.frame_of(payload)
+
+    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge a payload as one without a header."""
         if contenttype and _is_json(contenttype):
             return json_reading.read_json(self.type, payload)
-        return framing.judge_binary(self._read, lambda: self._fingerprint, payload)
+        return framing.judge_from(self._read, payload, 0)
+
+    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge what stands behind a header."""
+        if contenttype and _is_json(contenttype):
+            return json_reading.read_json(self.type, payload[start:])
+        return framing.judge_from(self._read, payload, start)
+
+    def bare(self, payload: bytes, start: int) -> bytes | None:
+        """What stands behind a header."""
+        return payload[start:]
+
+    def written_by(self, writer: PayloadSchema) -> Reading | None:
+        """How this schema reads what another wrote."""
+        if isinstance(writer, Avro):
+            return Resolved(writer, self.type)
+        return writer if isinstance(writer, FramedSchema) else None
+
+    def fingerprint(self) -> bytes:
+        """The fingerprint of the schema's canonical form."""
+        return self._fingerprint
 
     def reads_quickly(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: those in binary."""
@@ -108,6 +157,22 @@ class Avro:
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when the type has none."""
         return samples.sample(self.type, rng)
+
+
+class Resolved:
+    """Payloads that one schema wrote, read with another."""
+
+    def __init__(self, writer: Avro, reader: AvroType) -> None:
+        self._writer = writer
+        self._read = resolving.resolving_reader(writer.type, reader)
+
+    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge what stands behind a header."""
+        if not _is_json(contenttype):
+            return framing.judge_from(self._read, payload, start)
+        value, violations = self._writer.judge_behind(payload, start, contenttype)
+        # Only the binary encoding is resolved, and there is one for every value.
+        return (None, violations) if violations else framing.judge_from(self._read, self._writer.encode(value), 0)
 
 
 def parse(source: SchemaDocument) -> Avro:

@@ -92,7 +92,8 @@ class _Compiler:
             expected = f"{branch_name(reader)}, whose {lacking.name!r} has no default"
             return _failing(expected, f"{branch_name(writer)} without {lacking.name!r}")
         fields: list[tuple[Field, str | None, Read]] = []
-        self._records[pair] = read = shallow(writer, _record_reader(fields, _defaults(missing, writer)))
+        read = _record_reader(fields, _defaults(missing, writer), [field.name for field in reader.fields])
+        self._records[pair] = read = shallow(writer, read)
         targets = {source.name: name for name, source in found.items()}
         types = {field.name: field.type for field in reader.fields}
         for field in writer.fields:
@@ -113,7 +114,7 @@ def _defaults(fields: list[Field], writer: Record) -> dict[str, Any]:
         raise SchemaRefused(f"a default stands for no value ({names}): {error}.", place=writer.at) from None
 
 
-def _record_reader(fields: list[tuple[Field, str | None, Read]], defaults: dict[str, Any]) -> Read:
+def _record_reader(fields: list[tuple[Field, str | None, Read]], defaults: dict[str, Any], names: list[str]) -> Read:
     def read_record(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         values = defaults.copy()
         for source, name, read in fields:
@@ -126,7 +127,8 @@ def _record_reader(fields: list[tuple[Field, str | None, Read]], defaults: dict[
                 raise cut_off(source.type, source.name) from None
             if name is not None:
                 values[name] = value
-        return values, position
+        # In the reader's order, as if it had been written with that schema: some parts become JSON text.
+        return {name: values[name] for name in names}, position
 
     return read_record
 

@@ -14,6 +14,7 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
+from postroom.formats.framing import JsonFraming
 from postroom.formats.jsonschema import columns, samples
 from postroom.formats.jsonschema.addresses import Located
 from postroom.formats.jsonschema.bounds import extent, work_of
@@ -41,7 +42,7 @@ _MOST_COPIES = 10_000_000
 _decode = msgspec.json.Decoder().decode
 
 
-class JsonSchema:
+class JsonSchema(JsonFraming):
     """One parsed JSON Schema: a whole document, or the part of it that a fragment picks."""
 
     def __init__(self, documents: Documents, fragment: str = "", *, assert_formats: bool = False) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.filling import ColumnMismatch
+from postroom.formats.framing import JsonFraming
 from postroom.formats.jsonstructure import columns, comparing, samples
 from postroom.formats.jsonstructure.building import Builder
 from postroom.formats.jsonstructure.decoding import NotQuick, quick_decoder
@@ -33,7 +34,7 @@ _TOO_DEEP = Violation("", "payload_too_deep", "less nested", "more than we follo
 _TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", "too many alternatives")
 
 
-class JsonStructure:
+class JsonStructure(JsonFraming):
     """One parsed JSON Structure type."""
 
     def __init__(self, document: Document, root: Shape, fragment: str = "") -> None:

@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from postroom.errors import SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.filling import ColumnMismatch
+from postroom.formats.framing import registry_frame
 from postroom.formats.many import read_all
 from postroom.formats.protobuf import columns, comparing, samples, wellknown, wire
 from postroom.formats.protobuf.checking import Checker, checker_of
@@ -22,9 +23,19 @@ from postroom.formats.protobuf.compiled import Compiled, compiled
 from postroom.formats.protobuf.filling import finishing
 from postroom.formats.protobuf.members import message_class
 from postroom.formats.protobuf.reading import Read, Reader, Suspicious
+from postroom.formats.protobuf.renaming import Rename, renaming
 from postroom.formats.protobuf.roots import root_message
 from postroom.formats.protobuf.writing import Writer
-from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.schema import (
+    Frame,
+    FramedSchema,
+    PayloadSchema,
+    Reading,
+    SchemaDocument,
+    Verdict,
+    Violation,
+)
+from postroom.formats.versions import FIRST_BYTES, Versions
 
 _DOUBTS = (DecodeError, Suspicious, wellknown.OutOfRange)
 _NOT_FILLED = (*_DOUBTS, RecursionError, ColumnMismatch, TypeError)
@@ -40,7 +51,23 @@ class Protobuf:
         self._parse = self._class.FromString
 
     def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
-        """Decode and validate a payload in binary form, or in Protobuf's JSON if the content type says JSON."""
+        """Decode and validate a payload in binary form, or in Protobuf's JSON if the content type says JSON, with what
+        may stand in front of it."""
+        if payload[:1] not in FIRST_BYTES:
+            return self.judge_bare(payload, contenttype)
+        judged = self._alone.judge(payload, contenttype)
+        return judged.value, judged.violations
+
+    @functools.cached_property
+    def _alone(self) -> Versions:
+        return Versions(self, "")
+
+    def frame(self, payload: bytes, contenttype: str) -> Frame | None:
+        """The header of a registry. Neither a message nor JSON starts with a zero byte: no field has number 0."""
+        return registry_frame(payload, is_sure=True)
+
+    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge a payload as one without a header."""
         if contenttype and _is_json(contenttype):
             return self._judge_json(payload)
         try:
@@ -52,11 +79,32 @@ class Protobuf:
             pass
         except RecursionError:
             return None, [_TOO_DEEP]
-        header = wire.header_of(payload)
-        if header is None:
+        return self._judge_slowly(payload)
+
+    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge what stands behind a header: JSON, or the way to a message of the document and the message."""
+        if contenttype and _is_json(contenttype):
+            return self._judge_json(payload[start:])
+        indexes = wire.indexes_of(payload, start)
+        if indexes is None:
             return self._judge_slowly(payload)
-        violations = self._wrong_header(header)
-        return (None, violations) if violations else self._judge_slowly(payload[header.length :])
+        violations = self._wrong_message(indexes)
+        return (None, violations) if violations else self.judge_bare(payload[indexes.end :], "")
+
+    def bare(self, payload: bytes, start: int) -> bytes | None:
+        """The message behind a header; None unless that is the first of the document."""
+        return payload[start + 1 :] if payload[start : start + 1] == b"\0" and self._is_first else None
+
+    def written_by(self, writer: PayloadSchema) -> Reading | None:
+        """How this schema reads what another wrote: by the other, under the names that members have here."""
+        if not isinstance(writer, Protobuf):
+            return writer if isinstance(writer, FramedSchema) else None
+        rename = renaming(writer._compiled, writer._descriptor, self._compiled, self._descriptor)
+        return writer if rename is None else Renamed(writer, rename)
+
+    def fingerprint(self) -> bytes:
+        """None is carried."""
+        return b""
 
     def reads_quickly(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: those in binary form."""
@@ -144,24 +192,13 @@ class Protobuf:
         finish = finishing(self._columns)
 
         def fill(payload: bytes) -> Any:
-            try:
-                message = parse(payload)
-                if is_complete is not None and not is_complete(message):
-                    raise Suspicious
-                value = read(message)
-            except DecodeError:
-                if payload[:1] != b"\0":
-                    raise
-                value = self._behind_header(payload)
+            message = parse(payload)
+            if is_complete is not None and not is_complete(message):
+                raise Suspicious
+            value = read(message)
             return value if finish is None or value is None else finish(value)
 
         return fill
-
-    def _behind_header(self, payload: bytes) -> Any:
-        value, violations = self.judge(payload)
-        if violations:
-            raise Suspicious
-        return value
 
     @functools.cached_property
     def _read_loosely(self) -> Read:
@@ -191,8 +228,12 @@ class Protobuf:
         except RecursionError:
             return None, [_TOO_DEEP]
 
-    def _wrong_header(self, header: wire.Header) -> list[Violation]:
-        found = _followed(self._compiled, header.indexes)
+    @functools.cached_property
+    def _is_first(self) -> bool:
+        return _followed(self._compiled, (0,)) == self._descriptor.full_name
+
+    def _wrong_message(self, indexes: wire.Indexes) -> list[Violation]:
+        found = _followed(self._compiled, indexes.numbers)
         if found == self._descriptor.full_name:
             return []
         return [
@@ -217,6 +258,19 @@ class Protobuf:
         writer = Writer(self._compiled)
         writer.write(message, value)
         return message, writer.violations
+
+
+class Renamed:
+    """Payloads that one version wrote, under the names of another."""
+
+    def __init__(self, writer: Protobuf, rename: Rename) -> None:
+        self._writer = writer
+        self._rename = rename
+
+    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Judge what stands behind a header."""
+        value, violations = self._writer.judge_behind(payload, start, contenttype)
+        return (None, violations) if violations else (self._rename(value), [])
 
 
 def parse(source: SchemaDocument) -> Protobuf:

@@ -34,12 +34,11 @@ WIRE_TYPES = {
 _LAST_NUMBER = 2**29 - 1
 
 
-class Header(NamedTuple):
-    """The header that Confluent's serialisers write: the id of a schema, and the way to a message in it."""
+class Indexes(NamedTuple):
+    """The way to a message of a document, as Confluent's serialisers write it behind the id; and where it ends."""
 
-    schema_id: int
-    indexes: tuple[int, ...]
-    length: int
+    numbers: tuple[int, ...]
+    end: int
 
 
 class _Broken(Exception):
@@ -54,23 +53,21 @@ class _Field(NamedTuple):
     value: Any
 
 
-def header_of(payload: bytes) -> Header | None:
-    """The header of a payload that starts with one. A message never starts with a zero byte: no field has number 0."""
-    if len(payload) < 6 or payload[0] != 0:
-        return None
+def indexes_of(payload: bytes, start: int) -> Indexes | None:
+    """The way to a message that stands at a place of a payload; None where there is none."""
     try:
-        count, at = _zigzag(payload, 5)
+        count, at = _zigzag(payload, start)
         if count == 0:
-            return Header(int.from_bytes(payload[1:5]), (0,), at)
+            return Indexes((0,), at)
         if not 0 < count <= DEEPEST:
             return None
-        indexes = []
+        numbers = []
         for _ in range(count):
-            index, at = _zigzag(payload, at)
-            indexes.append(index)
+            number, at = _zigzag(payload, at)
+            numbers.append(number)
     except _Broken:
         return None
-    return Header(int.from_bytes(payload[1:5]), tuple(indexes), at) if min(indexes) >= 0 else None
+    return Indexes(tuple(numbers), at) if min(numbers) >= 0 else None
 
 
 def explain(payload: bytes, message: Descriptor, compiled: Compiled) -> list[Violation]:
