@@ -15,9 +15,13 @@ from lxml import etree
 
 from bench import stream
 from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
+from postroom.formats.filling import filler
 from postroom.formats.protobuf.protoc import compile_texts
 from postroom.formats.schema import CheckingSchema, QuickSchema
 from postroom.formats.table import parse_schema
+from postroom.formats.versions import Version, Versions
+from postroom.messages.decoding import ExactDecoder, QuickDecoder
+from postroom.messages.version_decoding import VersionDecoder
 
 COUNT = 3000
 TOGETHER = 500
@@ -112,6 +116,25 @@ def _avro() -> Iterator[Ratio]:
 
     yield _against("Avro, judge / fastavro.schemaless_reader", schema.judge, parse, payloads, 1.5)
     yield _filling("Avro, fill_all / fastavro.schemaless_reader", schema, parse, payloads, 1.5)
+    yield _framed(schema, payloads)
+
+
+def _framed(schema: Any, payloads: list[bytes]) -> Ratio:
+    """Payloads behind the header of the reader's own version, against the same without one."""
+    versions = Versions(schema, "2", [Version("1", (1,), lambda: schema), Version("2", (2,), lambda: schema)])
+    fill = filler(schema.columns())
+    decoder = VersionDecoder(versions, schema, QuickDecoder(schema, ExactDecoder(schema.judge_bare, fill)), fill)
+    types = [""] * TOGETHER
+
+    def decode(payloads: list[bytes]) -> None:
+        bad: set[int] = set()
+        decoder.all(payloads, types[: len(payloads)], bad, {})
+        assert not bad
+
+    plain = [payloads[start : start + TOGETHER] for start in range(0, len(payloads), TOGETHER)]
+    framed = [[b"\0\0\0\0\2" + payload for payload in some] for some in plain]
+    name = "Avro behind a registry's header / without one"
+    return ratio(name, lambda: cpu_of_each(decode, framed), lambda: cpu_of_each(decode, plain), 1.5, ROUNDS)
 
 
 def _protobuf() -> Iterator[Ratio]:
