@@ -16,6 +16,7 @@ BACKTRACKS = re.compile(r"\(\?<?[=!]|\\[1-9]")
 _REPEATED_GROUP = re.compile(r"\)[*+{]")
 _LONG_PATTERN = 256
 _MOST_STATES = 1_000_000
+_MOST_STEPS = 5_000_000
 
 
 @functools.lru_cache(maxsize=1024)
@@ -30,6 +31,11 @@ def states(pattern: str) -> int:
     for bounds in _COUNTED_GROUP.findall(pattern):
         found = min(found * max(_most(*bounds), 1), _MOST_STATES)
     return found
+
+
+def affordable(pattern: str, text: str) -> bool:
+    """Whether a text can be tried within a fraction of a second."""
+    return len(text) * states(pattern) <= _MOST_STEPS
 
 
 @functools.lru_cache(maxsize=1024)

@@ -266,6 +266,12 @@ def test_violations_are_few_and_short() -> None:
     assert len(violation.found) <= 200
 
 
+@pytest.mark.parametrize("pattern", ["^([a-z]{0,500}){0,100}$", "a[ab]{1000}c"])
+def test_texts_for_patterns_that_take_long_are_not_tried(pattern: str) -> None:
+    with contextlib.suppress(SchemaRefused):
+        schema({"type": "string", "minLength": 10_000, "pattern": pattern}).sample(random.Random(1))
+
+
 def test_inventing_gives_up_in_time() -> None:
     wide = {"allOf": [{"minItems": 5_000, "description": str(number)} for number in range(100)]}
     with pytest.raises(SchemaRefused, match="no fitting data"):

@@ -13,6 +13,7 @@ from postroom.formats.jsonschema.keywords import UNEVALUATED
 from postroom.formats.jsonschema.normalforms import Node, NormalForm, TooLarge
 from postroom.formats.jsonschema.unreadable import inside
 from postroom.formats.jsonschema.world import World
+from postroom.formats.pattern_costs import states
 
 _MOST_UNFOLDED = 2000
 _BRANCHES = ("allOf", "anyOf", "oneOf")
@@ -20,6 +21,7 @@ _IN_PLACE = ("not", "if", "then", "else")
 _PLAIN_WORK = 20_000
 _MANY = 10**9
 _MOST_WAYS = 100_000
+_MOST_STATES = 1_000
 
 
 def places(written: NormalForm, read: NormalForm, value: Any) -> tuple[str, str]:
@@ -122,6 +124,8 @@ def _measured(form: NormalForm, node: Node, known: dict[int, Entanglement]) -> E
     def cases(parts: Iterable[Node]) -> list[int]:
         return [known.get(id(part), Entanglement()).cases for part in parts]
 
+    if any(states(pattern) > _MOST_STATES for pattern in _patterns(node)):
+        raise TooLarge("a pattern repeats too much, counted out")
     inner = sum(known.get(id(part), Entanglement()).parts for part in _in_place(form, node))
     # What is unevaluated is found out by judging the neighbours again, and by what they found unevaluated.
     found = Entanglement(1 + inner if node.keys().isdisjoint(UNEVALUATED) else 1 + 3 * inner)
@@ -134,6 +138,10 @@ def _measured(form: NormalForm, node: Node, known: dict[int, Entanglement]) -> E
     found.cases *= math.prod(1 + count for count in cases(node.get("dependentSchemas", {}).values()))
     found.cases = min(found.cases, _MANY)
     return found
+
+
+def _patterns(node: Node) -> list[str]:
+    return [*node.get("patternProperties", ()), *([node["pattern"]] if "pattern" in node else [])]
 
 
 def _targets(form: NormalForm, node: Node) -> list[Node]:

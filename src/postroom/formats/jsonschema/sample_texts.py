@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema_rs
 
 from postroom.errors import SchemaRefused
+from postroom.formats.pattern_costs import affordable
 from postroom.formats.patterns import sample_text
 
 _TRIES = 30
@@ -59,7 +60,8 @@ class TextMaker:
     def _fits(self, patterns: tuple[str, ...]) -> Callable[[str], bool]:
         if patterns not in self._checks:
             schema: dict[str, Any] = {"allOf": [{"pattern": pattern} for pattern in patterns]} if patterns else {}
-            self._checks[patterns] = jsonschema_rs.Draft202012Validator(schema, pattern_options=_BOUNDED).is_valid
+            is_valid = jsonschema_rs.Draft202012Validator(schema, pattern_options=_BOUNDED).is_valid
+            self._checks[patterns] = lambda text: all(affordable(one, text) for one in patterns) and is_valid(text)
         return self._checks[patterns]
 
 
