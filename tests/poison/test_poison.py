@@ -57,13 +57,18 @@ def test_a_worker_takes_hardly_more_memory_than_on_other_days(written: Path) -> 
 
 
 UNBOUNDED = pytest.mark.skipif(
-    importlib.util.find_spec("postroom.formats.budget") is None, reason="comparisons of XML Schemas have no budget yet"
+    importlib.util.find_spec("postroom.formats.budget") is None, reason="work on XML Schemas has no budget yet"
 )
+FAMILIES = ("JsonSchema", "Avro", "Protobuf", "JsonStructure", pytest.param("XSD", marks=UNBOUNDED))
 
 
-@pytest.mark.parametrize(
-    "family", ["JsonSchema", "Avro", "Protobuf", "JsonStructure", pytest.param("XSD", marks=UNBOUNDED)]
-)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_payloads_are_invented_or_not(family: str) -> None:
+    found = tried("invent", family)
+    assert sum(found["answers"].values()) == sum(case.format.startswith(family) for case in CORPUS)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_comparison_has_an_answer(family: str) -> None:
     found = tried("compare", family)
     assert found["answers"].keys() <= {"compatible", "incompatible", "undecided", "refused"}

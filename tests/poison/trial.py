@@ -1,11 +1,12 @@
 """What is done with the corpus in a process of its own, which has little memory and little time.
 
-`python -m tests.poison.trial match FOLDER`, `compare FORMAT`, or `work CATALOG RECORDS LAKE`: prints one JSON object.
+`python -m tests.poison.trial` with `match FOLDER`, `invent FORMAT`, `compare FORMAT` or `work CATALOG RECORDS LAKE`.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import resource
 import sys
 from collections import Counter
@@ -17,12 +18,12 @@ import pyarrow as pa
 
 from postroom.catalog import open_catalog
 from postroom.errors import PostroomError
-from postroom.formats.table import readable
+from postroom.formats.table import parse_schema, readable
 from postroom.pipeline.job import Job
 from postroom.pipeline.lake import create_lake
 from postroom.pipeline.ranges import WHOLE_FILE
 from postroom.pipeline.worker import write_batch
-from tests.poison.corpus import catalog, pairs, records
+from tests.poison.corpus import CORPUS, catalog, pairs, records
 
 MEMORY = 1024**3
 SECONDS = 120
@@ -39,6 +40,20 @@ def match(folder: str) -> dict[str, Any]:
         outcomes[found.outcome] += 1
         failed += [found.message for reason in found.reasons if reason.code == "check_failed"]
     return {"outcomes": outcomes, "failed": failed}
+
+
+def invent(family: str) -> dict[str, Any]:
+    """A payload for each schema of a format: for how many there was one."""
+    answers = Counter[str]()
+    for case in CORPUS:
+        if not case.format.startswith(family):
+            continue
+        try:
+            parse_schema(case.format, case.document, case.type).sample(random.Random(1))
+            answers["invented"] += 1
+        except PostroomError:
+            answers["refused"] += 1
+    return {"answers": answers}
 
 
 def work(catalog_path: str, records_path: str, lake_path: str) -> dict[str, Any]:
@@ -67,7 +82,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     trial, *arguments = sys.argv[1:]
-    trials = {"match": match, "work": work, "compare": compare}
+    trials = {"match": match, "invent": invent, "work": work, "compare": compare}
     json.dump(trials[trial](*arguments), sys.stdout)
 
 
