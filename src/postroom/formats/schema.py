@@ -69,6 +69,26 @@ class QuickSchema(Protocol):
 
 
 @runtime_checkable
+class OpenSchema(Protocol):
+    """A payload schema whose payloads may have more than its columns hold."""
+
+    def undeclared(self, payload: bytes, contenttype: str) -> str | None:
+        """What a valid payload has and its columns do not, as JSON text (by `undeclared.py`); None for nothing."""
+        ...
+
+
+@runtime_checkable
+class QuickOpenSchema(QuickSchema, OpenSchema, Protocol):
+    """A payload schema that can tell so on its short way."""
+
+    def fill_all_keeping(
+        self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]
+    ) -> list[Any] | Members:
+        """`fill_all` that also puts what columns do not hold into `kept`, by place."""
+        ...
+
+
+@runtime_checkable
 class CheckingSchema(Protocol):
     """A payload schema that can check payloads without decoding them, for those who need no values."""
 

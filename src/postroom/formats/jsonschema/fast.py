@@ -77,46 +77,74 @@ def fast_decoder(documents: Documents, start: Located, column: ColumnType) -> Ca
 
 
 class FastMembers:
-    """Reads many payloads of a schema by member. That is twice as quick, but gives no values of their own."""
+    """Reads many payloads of a schema by member. That is twice as quick, but gives no values of their own.
 
-    def __init__(self, types: dict[str, Any], required: list[str]) -> None:
+    A strict one refuses members without a column, at any depth.
+    """
+
+    def __init__(self, types: dict[str, Any], required: list[str], column: StructOf, *, strict: bool = False) -> None:
         self._names = tuple(types)
+        # Only msgspec's own classes refuse members without a name; tables want plain values.
+        self._classes = [number for number, field in enumerate(column.fields) if strict and _has_struct(field.type)]
         # None by default, though null is a value of its own: a type that allows it fills its column the same way.
         fields = [
             (f"f{index}", kind) if name in required else (f"f{index}", kind, None)
             for index, (name, kind) in enumerate(types.items())
         ]
         rename = {f"f{index}": name for index, name in enumerate(types)}
-        struct = msgspec.defstruct("Payload", fields, rename=rename, kw_only=True, gc=False)
-        self._decode = msgspec.json.Decoder(struct).decode
+        struct = msgspec.defstruct(
+            "Payload", fields, rename=rename, kw_only=True, gc=False, forbid_unknown_fields=strict
+        )
+        self.decode: Callable[[Any], Any] = msgspec.json.Decoder(struct).decode
         self._nothing = struct(**dict.fromkeys(rename))
 
     def read_all(self, payloads: Sequence[Any], doubtful: set[int]) -> Members:
         """The members of all payloads; nothing for those whose places are added to `doubtful`."""
         doubts: set[int] = set()
-        values = read_all(self._decode, payloads, doubts)
+        values = read_all(self.decode, payloads, doubts)
+        doubtful |= doubts
+        return self.members(values, doubts)
+
+    def members(self, values: list[Any], doubts: set[int]) -> Members:
+        """The members of values that were decoded, nothing in the places that are in doubt."""
         for place in doubts:
             values[place] = self._nothing
-        doubtful |= doubts
-        return Members.of_rows(self._names, list(map(astuple, values)))
+        found = Members.of_rows(self._names, list(map(astuple, values)))
+        if not self._classes:
+            return found
+        columns = list(found.columns)
+        for number in self._classes:
+            columns[number] = msgspec.to_builtins(columns[number])
+        return Members(self._names, columns, len(found))
 
 
-def fast_members(documents: Documents, start: Located, column: ColumnType) -> FastMembers | None:
+def fast_members(
+    documents: Documents, start: Located, column: ColumnType, *, strict: bool = False
+) -> FastMembers | None:
     """What reads many payloads by member; None unless they are plain objects all of whose members are expressible."""
-    compiler = _Compiler(documents)
+    compiler = _Compiler(documents, strict=strict)
     try:
         typed = compiler.typed(start, column, 0)
         stated = compiler.open.get(typed.type) if isinstance(typed.type, type) else None
-        if stated is None or typed.finish is not None or compiler.closed:
+        if stated is None or typed.finish is not None or compiler.closed or not isinstance(column, StructOf):
             return None
-        return FastMembers(*stated)
+        return FastMembers(*stated, column, strict=strict)
     except (Inexpressible, TypeError, ValueError, OverflowError):
         return None
 
 
+def _has_struct(column: ColumnType) -> bool:
+    if isinstance(column, ListOf):
+        return _has_struct(column.item)
+    return _has_struct(column.value) if isinstance(column, MapOf) else isinstance(column, StructOf)
+
+
 class _Compiler:
-    def __init__(self, documents: Documents) -> None:
+    """Makes types. `closed` is set where the schema forbids members without a name; a strict one always does."""
+
+    def __init__(self, documents: Documents, *, strict: bool = False) -> None:
         self.documents = documents
+        self.strict = strict
         self.made = 0
         self.inside: list[int] = []
         self.closed = False
@@ -233,7 +261,8 @@ class _Compiler:
         finishes = [(name, member.finish) for name, member in members.items() if member.finish is not None]
         types = {name: member.type for name, member in members.items()}
         self.closed = self.closed or extra is False
-        made = _closed_struct(types, required) if extra is False else _open_struct(types, required)
+        is_closed = extra is False or self.strict
+        made = _closed_struct(types, required) if is_closed else _open_struct(types, required)
         self.open[made] = types, required
         return Typed(made, _finish_members(finishes) if finishes else None)
 

@@ -31,6 +31,7 @@ from postroom.formats.jsonschema.violations import first_line, too_costly, unexp
 from postroom.formats.many import Members, read_all
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.texts import json_of
+from postroom.formats.undeclared import Undeclared
 
 __all__ = ["JsonSchema", "check", "parse", "readable"]
 
@@ -106,14 +107,45 @@ class JsonSchema(JsonFraming):
         if fast is None:
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
-        # Nothing at all is no JSON either: what may be too deep, or is no text, is left to `judge`.
-        if max(map(len, payloads), default=0) > SHALLOW:
-            payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
-        if not is_text(b"\n".join(payloads)):
-            payloads = [payload if is_text(bytes(payload)) else b"" for payload in payloads]
+        payloads = _readable(payloads)
         if self._fast_members is not None:
             return self._fast_members.read_all(payloads, doubtful)
         return read_all(fast, payloads, doubtful)
+
+    def fill_all_keeping(
+        self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]
+    ) -> list[Any] | Members:
+        """`fill_all` that also puts what columns do not hold into `kept`, by place."""
+        strict = self._strict_members
+        if strict is None:
+            found = self.fill_all(payloads, doubtful)
+            self._undeclared.of_all(payloads, doubtful, kept)
+            return found
+        # Where nothing is undeclared, which is the rule, that costs nothing: a strict decoder takes what fits.
+        payloads = _readable(payloads)
+        doubts: set[int] = set()
+        values = read_all(strict.decode, payloads, doubts)
+        for place in tuple(doubts):
+            values[place] = self._read_leniently(payloads[place])
+            if values[place] is None:
+                continue
+            doubts.discard(place)
+            left = self._undeclared.found(payloads[place])
+            if left is not None:
+                kept[place] = left
+        doubtful |= doubts
+        return strict.members(values, doubts)
+
+    def _read_leniently(self, payload: Any) -> Any:
+        """A payload that a strict decoder refused; None where the other one refuses it as well."""
+        try:
+            return None if self._fast_members is None else self._fast_members.decode(payload)
+        except (ValueError, RecursionError):
+            return None
+
+    def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
+        """What a valid payload has and its columns do not, as JSON text; None for nothing."""
+        return self._undeclared.of(payload)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON."""
@@ -126,6 +158,16 @@ class JsonSchema(JsonFraming):
     @functools.cached_property
     def _fast_members(self) -> FastMembers | None:
         return fast_members(self._documents, self._start, self._columns)
+
+    @functools.cached_property
+    def _strict_members(self) -> FastMembers | None:
+        if self._asserts_formats:
+            return None
+        return fast_members(self._documents, self._start, self._columns, strict=True)
+
+    @functools.cached_property
+    def _undeclared(self) -> Undeclared:
+        return Undeclared(self._columns)
 
     @functools.cached_property
     def _columns(self) -> ColumnType:
@@ -178,6 +220,16 @@ class JsonSchema(JsonFraming):
             return self._evaluator.violations(self._start, value) or [unexplained(length)]
         except OutOfSteps:
             return [unexplained(length)]
+
+
+def _readable(payloads: Sequence[Any]) -> Sequence[Any]:
+    """Payloads for the short way. Nothing at all is no JSON either: what may be too deep, or is no text, is left to
+    `judge`."""
+    if max(map(len, payloads), default=0) > SHALLOW:
+        payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
+    if not is_text(b"\n".join(payloads)):
+        payloads = [payload if is_text(bytes(payload)) else b"" for payload in payloads]
+    return payloads
 
 
 def parse(source: SchemaDocument) -> JsonSchema:

@@ -21,10 +21,11 @@ from postroom.formats.jsonstructure.encoding import json_value
 from postroom.formats.jsonstructure.filling import finishing
 from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
 from postroom.formats.jsonstructure.judging import Checks
-from postroom.formats.jsonstructure.shapes import Shape
+from postroom.formats.jsonstructure.shapes import Conditional, Listing, Mapping, Record, Shape, unwrapped
 from postroom.formats.many import read_all
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.showing import shown
+from postroom.formats.undeclared import Undeclared
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
@@ -86,6 +87,38 @@ class JsonStructure(JsonFraming):
             doubtful.update(range(len(payloads)))
             return [None] * len(payloads)
         return read_all(self._filled, payloads, doubtful, _NOT_FILLED)
+
+    def fill_all_keeping(self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]) -> list[Any]:
+        """`fill_all` that also puts what columns do not hold into `kept`, by place."""
+        found = self.fill_all(payloads, doubtful)
+        self._undeclared.of_all(payloads, doubtful, kept)
+        return found
+
+    def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
+        """What a valid payload has and its columns do not, as JSON text; None for nothing."""
+        return self._undeclared.of(payload)
+
+    def read_member(self, path: tuple[str, ...], value: Any) -> Any:
+        """What a member of a payload means, found by the names on the way to it ("" for items and values of maps);
+        ColumnMismatch where it does not fit its type."""
+        shape: Shape = self.root
+        for step in path:
+            real, _ = unwrapped(shape)
+            if isinstance(real, Conditional) and real.base is not None:
+                real, _ = unwrapped(real.base)
+            if isinstance(real, Record):
+                shape = real.members[step]
+            elif isinstance(real, Listing | Mapping):
+                shape = real.items if isinstance(real, Listing) else real.values
+        found = Findings(ATTEMPTS)
+        meaning = self._checks.of(shape)(value, None, found)
+        if found.violations:
+            raise ColumnMismatch(found.violations[0].expected, found.violations[0].found)
+        return meaning
+
+    @functools.cached_property
+    def _undeclared(self) -> Undeclared:
+        return Undeclared(self._columns)
 
     @functools.cached_property
     def _filled(self) -> Callable[[bytes], Any] | None:

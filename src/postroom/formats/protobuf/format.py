@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.json_format import MessageToJson, SerializeToJsonError
 from google.protobuf.message import DecodeError
@@ -25,6 +26,7 @@ from postroom.formats.protobuf.members import message_class
 from postroom.formats.protobuf.reading import Read, Reader, Suspicious
 from postroom.formats.protobuf.renaming import Rename, renaming
 from postroom.formats.protobuf.roots import root_message
+from postroom.formats.protobuf.unknown import unknown_of
 from postroom.formats.protobuf.writing import Writer
 from postroom.formats.schema import (
     Frame,
@@ -92,8 +94,11 @@ class Protobuf:
         return (None, violations) if violations else self.judge_bare(payload[indexes.end :], "")
 
     def bare(self, payload: bytes, start: int) -> bytes | None:
-        """The message behind a header; None unless that is the first of the document."""
-        return payload[start + 1 :] if payload[start : start + 1] == b"\0" and self._is_first else None
+        """The message behind a header; None unless it is one of this type."""
+        if payload[start : start + 1] == b"\0" and self._is_first:
+            return payload[start + 1 :]
+        indexes = wire.indexes_of(payload, start)
+        return None if indexes is None or self._wrong_message(indexes) else payload[indexes.end :]
 
     def written_by(self, writer: PayloadSchema) -> Reading | None:
         """How this schema reads what another wrote: by the other, under the names that members have here."""
@@ -120,6 +125,27 @@ class Protobuf:
     def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
         """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
         return read_all(self._fill, payloads, doubtful, _NOT_FILLED)
+
+    def fill_all_keeping(self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]) -> list[Any]:
+        """`fill_all` that also puts fields nobody declared into `kept`, by place."""
+        doubts: set[int] = set()
+        values = read_all(self._fill_closed, payloads, doubts, _NOT_FILLED)
+        for place in tuple(doubts):
+            values[place], is_filled = self.fill(payloads[place])
+            if is_filled:
+                doubts.discard(place)
+                left = self.undeclared(bytes(payloads[place]), "")
+                if left is not None:
+                    kept[place] = left
+        doubtful |= doubts
+        return values
+
+    def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
+        """The unknown fields of a valid payload as JSON text; None where there are none. JSON has no such fields."""
+        if contenttype and _is_json(contenttype):
+            return None
+        left = unknown_of(self._parse(payload))
+        return None if left is None else msgspec.json.encode(left).decode()
 
     def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
         """Add the places of payloads that do not surely fit; columns can hold whatever fits."""
@@ -188,7 +214,16 @@ class Protobuf:
     @functools.cached_property
     def _fill(self) -> Read:
         """The function that reads payloads into the shape of their columns, or raises."""
-        parse, is_complete, read = self._parse, self._is_complete, self._read
+        return self._filling(self._read)
+
+    @functools.cached_property
+    def _fill_closed(self) -> Read:
+        """The same, which also raises where there is a field that nobody declared."""
+        read = Reader(self._compiled, strict=True, closed=True).reads(self._descriptor)
+        return self._filling(read)
+
+    def _filling(self, read: Read) -> Read:
+        parse, is_complete = self._parse, self._is_complete
         finish = finishing(self._columns)
 
         def fill(payload: bytes) -> Any:

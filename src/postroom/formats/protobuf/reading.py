@@ -30,16 +30,16 @@ class Reader:
     """Turns messages of a schema into values: members by their names in the schema, enums as names.
 
     A strict reader raises Suspicious for what a parser passes over: fields of another wire type than declared
-    and numbers that a closed enum does not have.
+    and numbers that a closed enum does not have. A closed one does so for any field that is not declared.
     """
 
-    def __init__(self, compiled: Compiled, strict: bool) -> None:
+    def __init__(self, compiled: Compiled, strict: bool, closed: bool = False) -> None:
         self._compiled = compiled
         self._strict = strict
         self._names: dict[str, str] = {}
         self._space: dict[str, Any] = {
             "unknown": UnknownFieldSet,
-            "look": look,
+            "look": refuse if closed else look,
             "key": _key,
             "any": self._any,
             **{f"known_{name}": read for name, read in _WELL_KNOWN.items()},
@@ -157,6 +157,11 @@ def _quoted(member: FieldDescriptor) -> str:
 def _is_keyword(name: str) -> bool:
     # Names with two leading underscores are changed inside classes only, but __class__ and its like are special.
     return keyword.iskeyword(name) or name.startswith("__")
+
+
+def refuse(message: Message, known: frozenset[int]) -> None:
+    """Raise Suspicious for a field that the parser set aside, whatever it is."""
+    raise Suspicious
 
 
 def look(message: Message, known: frozenset[int]) -> None:

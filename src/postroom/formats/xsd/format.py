@@ -12,7 +12,9 @@ from lxml import etree
 
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.columns import ColumnType
+from postroom.formats.filling import json_text
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
+from postroom.formats.undeclared import left_of
 from postroom.formats.xsd import (
     documents,
     encoding,
@@ -95,6 +97,16 @@ class XmlSchema:
         except (etree.LxmlError, ValueError, ArithmeticError) as error:
             # The validator took a text that its type cannot have; the payload is at fault before we are.
             return None, [Violation("", "payload_xsd_value", "of values that can be read", str(error)[:200])]
+
+    def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
+        """What a valid payload has and its columns do not, as JSON text; None for nothing.
+
+        Columns have what wildcards let in. Only that an element with attributes is nil has no column.
+        """
+        if b"nil" not in payload:
+            return None
+        left = left_of(self._columns, self.judge(payload, contenttype)[0])
+        return None if left is None else json_text(left)
 
     def _read_large(self, payload: bytes) -> tuple[Any, list[Violation]]:
         checked = self._streaming is not None
