@@ -118,6 +118,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["strict", "absent"],
         Meta(description="What a null in an optional payload member means: strict (an error) or absent."),
     ] = "strict"
+    keep_undeclared: Annotated[
+        bool,
+        Meta(
+            description="Whether landed rows keep headers, properties (`_extra`) and payload members (`_rescued`) that "
+            "nobody declared."
+        ),
+    ] = True
     sink_hosts: Annotated[
         tuple[str, ...],
         Meta(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from typing import Any
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 
 from postroom.catalog import Catalog
 from postroom.messages.bundles import bundle_of, surely_timestamps
+from postroom.messages.engine import Engine
 from postroom.messages.lines import match_lines
 from postroom.messages.making import AUTO
 from postroom.messages.outcome import Match, Sorted
 from postroom.messages.plans import surely_timestamp
 from postroom.messages.property_types import checker
+from postroom.messages.transport import NOTHING, carrier_of
 from postroom.protocols.records import render_record
 
 READING = {
@@ -115,7 +118,7 @@ encoded = st.sampled_from(["e30=", "eyJzZW5zb3IiOiJhIn0=", "AmE=", "eyJ", "e30",
 
 def comparable(result: Sorted) -> Sorted:
     """A member that is absent and one that is null are the same in a table."""
-    return msgspec.structs.replace(result, data=without_nulls(result.data))
+    return msgspec.structs.replace(result, data=without_nulls(result.data), origin=None)
 
 
 def without_nulls(value: Any) -> Any:
@@ -124,9 +127,16 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
+@functools.lru_cache
+def keeping(catalog: Catalog) -> Engine:
+    """An engine that keeps what is undeclared."""
+    return Engine(catalog.compiled, keep_undeclared=True)
+
+
 def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
     """What the column-wise lane makes of lines, in the words of the exact engine."""
-    parts = list(catalog.engine.piles(lines))
+    engine = keeping(catalog)
+    parts = list(engine.piles(lines))
     left = [row for _, others in parts for row in others]
     found: dict[int, Sorted] = {}
     for pile in (pile for piles, _ in parts for pile in piles):
@@ -139,8 +149,17 @@ def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
             bound = {name: column[place] for name, column in bundle.variables.items() if column[place] is not None}
             match = Match("landed", xid, bound, (xid,))
             metadata = {name: column[place] for name, column in bundle.metadata.items()}
+            left_over = bundle.undeclared.get(place)
             found[row] = Sorted(
-                match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], checked=True
+                match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], True, left_over
+            )
+            (exact,) = engine.sort_exactly(lines[row])
+            assert exact.origin is not None
+            read = carrier_of(bundle.definition, exact.origin.protocol).read
+            carried = read(exact.origin.metadata, binary=exact.origin.mode == "binary")
+            assert (bundle.protocol, bundle.carried[place] if bundle.carried else NOTHING) == (
+                exact.origin.protocol,
+                carried,
             )
     assert sorted([*found, *left]) == list(range(len(lines)))
     return found
@@ -149,7 +168,8 @@ def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
 def agreed(*lines: bytes) -> None:
     for catalog in (CATALOG, PLAIN, BESIDE, DERIVED):
         for row, result in bundled(catalog, list(lines)).items():
-            assert [comparable(result)] == [comparable(exact) for exact in catalog.engine.sort_exactly(lines[row])]
+            exactly = keeping(catalog).sort_exactly(lines[row])
+            assert [comparable(result)] == [comparable(exact) for exact in exactly]
     for line in lines:
         agreed_alone(line)
 

@@ -182,20 +182,20 @@ def test_rows_without_a_plain_event_are_sorted_among_the_others(fleet: Any, lake
 def test_a_payload_that_breaks_a_validator_is_a_dead_letter_among_good_rows(
     fleet: Any, lake: Lake, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge, fill_all = JsonSchema.judge, JsonSchema.fill_all
+    judge, fill_all = JsonSchema.judge, JsonSchema.fill_all_keeping
 
     def breaking_judge(self: Any, payload: bytes, contenttype: str = "") -> Any:
         if b"666" in bytes(payload):
             raise ZeroDivisionError("what a library may do")
         return judge(self, payload, contenttype)
 
-    def breaking_fill(self: Any, payloads: Any, doubtful: set[int]) -> Any:
+    def breaking_fill(self: Any, payloads: Any, doubtful: set[int], kept: dict[int, str]) -> Any:
         if any(b"666" in bytes(payload) for payload in payloads):
             raise ZeroDivisionError("what a library may do")
-        return fill_all(self, payloads, doubtful)
+        return fill_all(self, payloads, doubtful, kept)
 
     monkeypatch.setattr(JsonSchema, "judge", breaking_judge)
-    monkeypatch.setattr(JsonSchema, "fill_all", breaking_fill)
+    monkeypatch.setattr(JsonSchema, "fill_all_keeping", breaking_fill)
     bad = fleet.position(2, data={"lat": 666.0, "lon": 1.0})
     path = fleet.write(tmp_path / "r.jsonl", [fleet.position(1), bad, fleet.position(3)])
     job = fleet.job(lake, catalog.compiled)

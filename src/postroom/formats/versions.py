@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from postroom.errors import FormatUnknown, SchemaRefused
+from postroom.formats.columns import ColumnType
+from postroom.formats.filling import json_text
 from postroom.formats.framing import HEADER
-from postroom.formats.schema import Frame, FramedSchema, PayloadSchema, Reading, Violation
+from postroom.formats.schema import Frame, FramedSchema, OpenSchema, PayloadSchema, Reading, Violation
+from postroom.formats.undeclared import left_of
 
 FIRST_BYTES = (b"\0", b"\xc3")
 """What headers begin with."""
@@ -68,6 +71,7 @@ class Versions:
         self.reader = reader
         self.own = own
         self._framed = reader if isinstance(reader, FramedSchema) else None
+        self._open = reader if isinstance(reader, OpenSchema) else None
         self._versions = {version.name: version for version in versions} or {
             own: Version(own, (), lambda: reader),
         }
@@ -92,6 +96,28 @@ class Versions:
         schema: Any = self._parsed[way.writer.version]
         alone: Any = schema if schema is reading else None
         return Judged(*reading.judge_behind(payload, way.start, contenttype), way.writer, alone)
+
+    def undeclared(self, payload: bytes, contenttype: str, writer: WriterVersion | None) -> str | None:
+        """What a valid payload has and the columns of the reader do not, as JSON text; None for nothing."""
+        if writer is not None:
+            return self.undeclared_behind(payload, self.way(payload, contenttype).start, contenttype, writer)
+        return None if self._open is None else self._open.undeclared(payload, contenttype)
+
+    def undeclared_behind(self, payload: bytes, start: int, contenttype: str, writer: WriterVersion) -> str | None:
+        """The undeclared part of what a version wrote behind a header."""
+        if self._open is not None and self._framed is not None:
+            bare = self._framed.bare(payload, start)
+            return None if bare is None else self._open.undeclared(bare, contenttype)
+        schema = self._schema(writer.version)
+        if writer.version == self.own or not isinstance(schema, FramedSchema):
+            return None
+        # Reading with another schema passes over what only the writer has.
+        left = left_of(self._columns, schema.judge_behind(payload, start, contenttype)[0])
+        return None if left is None else json_text(left)
+
+    @functools.cached_property
+    def _columns(self) -> ColumnType:
+        return self.reader.columns()
 
     def known(self, header: bytes) -> Way | None:
         """How payloads are read behind a header whose id a version lists."""

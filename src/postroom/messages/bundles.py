@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from postroom.formats.many import Members, read_all, without
 from postroom.messages.constraints import Check
-from postroom.messages.decoding import Writers
+from postroom.messages.decoding import Kept, Writers
 from postroom.messages.definition import Definition
 from postroom.messages.plans import Plan, surely_timestamp
 from postroom.messages.templates import Template
+from postroom.messages.transport import NOTHING, Carried
 from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 
+T = TypeVar("T")
 Column = Sequence[Any]
-# Shapes bodies for their columns; adds the places of those that are in doubt to the set, and who wrote the others where
-# a header says so.
-DecodeAll = Callable[[Column, list[str], set[int], Writers], Column | Members]
+# Shapes bodies for their columns; adds the places of those that are in doubt to the set, who wrote the others where a
+# header says so, and what their columns do not hold.
+DecodeAll = Callable[[Column, list[str], set[int], Writers, Kept], Column | Members]
 
 _ZEROS = str.maketrans("123456789", "000000000")
 _SECOND = "0000-00-00T00:00:00"
@@ -34,7 +36,8 @@ _SHAPES = frozenset([f"{_SECOND}Z", *(f"{_SECOND}.{'0' * digits}Z" for digits in
 class Pile(msgspec.Struct, gc=False):
     """Events that mean one definition by their type, on one protocol, not yet looked at any further.
 
-    Their attributes are in `columns`, where those are known, else in `events`.
+    Their attributes are in `columns`, where those are known, else in `events`. Those of a protocol have one `carried`
+    each. What payloads have and their columns do not is kept where `keeps_undeclared` says so.
     """
 
     plan: Plan
@@ -45,6 +48,10 @@ class Pile(msgspec.Struct, gc=False):
     bodies: list[Any] = []
     metadata: list[dict[str, Any]] = []
     columns: Mapping[str, Column] | None = None
+    protocol: str = ""
+    carried: list[Carried] = []
+    keeps_undeclared: bool = False
+    read: Callable[..., Carried] = lambda *_: NOTHING
 
 
 def joined(piles: Iterable[Pile]) -> list[Pile]:
@@ -66,6 +73,7 @@ def joined(piles: Iterable[Pile]) -> list[Pile]:
         first.events = first.events + pile.events
         first.bodies = first.bodies + pile.bodies
         first.metadata = first.metadata + pile.metadata
+        first.carried = first.carried + pile.carried
     return list(found.values())
 
 
@@ -73,8 +81,9 @@ class Bundle(msgspec.Struct, gc=False):
     """Events that landed in one definition, by column; `rows` are their places in what was read.
 
     `extensions` has the attributes that the definition does not declare, for the few places that have any; `timestamps`
-    names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent; `writers` has the versions
-    of the payload schema that headers name.
+    names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent. `writers` has the versions
+    of the payload schema that headers name; `carried` says what came with the events, where they came by a protocol;
+    `undeclared` has what payloads hold and columns do not, by place.
     """
 
     definition: Definition
@@ -85,7 +94,10 @@ class Bundle(msgspec.Struct, gc=False):
     extensions: dict[int, dict[str, Any]]
     data: Column | Members
     timestamps: frozenset[str]
-    writers: Writers = {}
+    writers: Writers
+    protocol: str
+    carried: list[Carried]
+    undeclared: dict[int, str]
 
 
 def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
@@ -100,20 +112,28 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     timestamps = _sift(plan, columns, bad)
     variables = _bound(plan, columns, pile.metadata, bad)
     writers: Writers = {}
-    data = pile.decode(bodies, types, bad, writers)
+    undeclared: dict[int, str] = {}
+    data = pile.decode(bodies, types, bad, writers, undeclared if pile.keeps_undeclared else None)
+    carried = pile.carried
     metadata: dict[str, Column] = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(pile)
     left: list[int] = []
     if bad:
         out = sorted(bad)
         left = [rows[place] for place in out]
-        if extensions or writers:
-            kept = list(enumerate(without(list(range(len(rows))), out)))
-            extensions = {new: extensions[place] for new, place in kept if place in extensions}
-            writers = {new: writers[place] for new, place in kept if place in writers}
+        if extensions or writers or undeclared:
+            kept = without(list(range(len(rows))), out)
+            extensions, writers = _renumbered(extensions, kept), _renumbered(writers, kept)
+            undeclared = _renumbered(undeclared, kept)
+        carried = without(carried, out) if carried else carried
         rows, data = without(rows, out), data.without(out) if isinstance(data, Members) else without(data, out)
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
-    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, writers), left
+    told = (writers, pile.protocol, carried, undeclared)
+    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
+
+
+def _renumbered(found: dict[int, T], kept: list[int]) -> dict[int, T]:
+    return {new: found[place] for new, place in enumerate(kept) if place in found}
 
 
 def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:

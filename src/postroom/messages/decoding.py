@@ -11,20 +11,24 @@ from typing import Any
 
 from postroom.formats.filling import ColumnMismatch, Filler
 from postroom.formats.many import Members
-from postroom.formats.schema import QuickSchema, Violation
+from postroom.formats.schema import QuickOpenSchema, QuickSchema, Violation
 from postroom.formats.versions import WriterVersion
 
 Judge = Callable[[bytes, str], tuple[Any, list[Violation]]]
+Undeclared = Callable[[bytes, str], str | None]
 Writers = dict[int, WriterVersion]
 """The versions that wrote payloads, by the places of those payloads; places without a header are not there."""
+Kept = dict[int, str] | None
+"""What payloads have and their columns do not, by place; None where nobody keeps it."""
 
 
 class ExactDecoder:
     """Judges every payload by its schema."""
 
-    def __init__(self, judge: Judge, fill: Filler) -> None:
+    def __init__(self, judge: Judge, fill: Filler, undeclared: Undeclared | None = None) -> None:
         self._judge = judge
         self._fill = fill
+        self._undeclared = undeclared
 
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
         """The value of a payload and True; None when it does not fit."""
@@ -36,9 +40,12 @@ class ExactDecoder:
         except ColumnMismatch:
             return None
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers) -> list[Any]:
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any]:
         """The values of many payloads; the places of those that do not fit are added to `bad`."""
         judge, fill = self._judge, self._fill
+        undeclared = self._undeclared if kept is not None else None
         values: list[Any] = []
         for place, (body, contenttype) in enumerate(zip(bodies, contenttypes, strict=True)):
             values.append(None)
@@ -52,6 +59,10 @@ class ExactDecoder:
                 values[place] = fill(value)
             except ColumnMismatch:
                 bad.add(place)
+                continue
+            left = None if undeclared is None else undeclared(bytes_of(body), contenttype)
+            if kept is not None and left is not None:
+                kept[place] = left
         return values
 
 
@@ -62,6 +73,7 @@ class QuickDecoder:
         self._is_quick = schema.reads_quickly
         self._fill = schema.fill
         self._fill_all = schema.fill_all
+        self._fill_all_keeping = schema.fill_all_keeping if isinstance(schema, QuickOpenSchema) else None
         self._exact = exact
 
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
@@ -72,14 +84,16 @@ class QuickDecoder:
         return found if found[1] else None
 
     def all(
-        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any] | Members:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(self._is_quick, set(contenttypes))):
-            return self._exact.all(bodies, contenttypes, bad, writers)
+            return self._exact.all(bodies, contenttypes, bad, writers, kept)
         if bodies and type(bodies[0]) is str:
             bodies = list(map(bytes_of, bodies))
-        return self._fill_all(bodies, bad)
+        if kept is None or self._fill_all_keeping is None:
+            return self._fill_all(bodies, bad)
+        return self._fill_all_keeping(bodies, bad, kept)
 
 
 class PlainDecoder:
@@ -95,8 +109,10 @@ class PlainDecoder:
         except UnicodeDecodeError:
             return None
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers) -> list[Any]:
-        """The same for many; the places of those in doubt are added to `bad`."""
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any]:
+        """The same for many; the places of those in doubt are added to `bad`. Columns hold all of a payload."""
         if bodies and type(bodies[0]) is str and self._text:
             return list(bodies)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakMethod
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.columns import BINARY, STRING, ColumnType
 from postroom.formats.filling import ColumnMismatch, Filler, filler
-from postroom.formats.schema import CheckingSchema, FramedSchema, PayloadSchema, QuickSchema, Violation
+from postroom.formats.schema import CheckingSchema, FramedSchema, OpenSchema, PayloadSchema, QuickSchema, Violation
 from postroom.formats.table import parse_schema
 from postroom.formats.versions import Version, Versions, WriterVersion
 from postroom.messages.bundles import Pile
@@ -35,8 +35,16 @@ from postroom.protocols.table import wire_named
 
 log = logging.getLogger(__name__)
 
-# The value of a payload in the shape of its columns, or what is wrong with it; and who wrote it, if a header says so.
-Decoded = tuple[Any, list[Violation], WriterVersion | None]
+
+class Decoded(NamedTuple):
+    """A payload in the shape of its columns, or what is wrong with it; who wrote it, if a header says so; and what it
+    has and its columns do not."""
+
+    data: Any
+    violations: Sequence[Violation] = ()
+    writer: WriterVersion | None = None
+    undeclared: str | None = None
+
 
 MOST_REASONS = 5
 
@@ -55,6 +63,7 @@ class Engine:
         max_record_mb: int = 64,
         max_batch: int | None = None,
         like: Engine | None = None,
+        keep_undeclared: bool = False,
     ) -> None:
         self.definitions = catalog.definitions
         self._documents = Documents(catalog.schemas)
@@ -68,7 +77,9 @@ class Engine:
         self._versions: dict[str, Versions] = {}
         self._writers: dict[tuple[str, str], PayloadSchema] = {}
         self._fillers: dict[str, Filler] = {}
-        self.express: Express = Express(self.index, _weakly(self._decoder), None if like is None else like.express)
+        self.keeps_undeclared = keep_undeclared
+        before = None if like is None else like.express
+        self.express: Express = Express(self.index, _weakly(self._decoder), before, keep_undeclared=keep_undeclared)
         if like is not None and like._stored is catalog.schemas:
             self._inherit(like)
 
@@ -228,7 +239,8 @@ class Engine:
             return None
         versions, fill = self.versions(definition), self._filler(definition, schema)
         framed = schema if isinstance(schema, FramedSchema) else None
-        exact = ExactDecoder(schema.judge if framed is None else framed.judge_bare, fill)
+        undeclared = schema.undeclared if isinstance(schema, OpenSchema) else None
+        exact = ExactDecoder(schema.judge if framed is None else framed.judge_bare, fill, undeclared)
         bare = QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
         return bare if framed is None or versions is None else VersionDecoder(versions, framed, bare, fill)
 
@@ -266,9 +278,9 @@ class Engine:
     def _judge(self, fit: Fit, message: Message, candidates: tuple[str, ...]) -> Sorted:
         definition = fit.definition
         versions = self.versions(definition)
-        data, violations, writer = self._decode(definition, versions, message)
-        if violations:
-            reasons = tuple(payload_reason(definition, violation) for violation in violations[:MOST_REASONS])
+        decoded = self._decode(definition, versions, message)
+        if decoded.violations:
+            reasons = tuple(payload_reason(definition, violation) for violation in decoded.violations[:MOST_REASONS])
             match = Match("invalid", definition.xid, fit.variables, candidates, reasons)
             return Sorted(match, definition)
         return Sorted(
@@ -276,9 +288,11 @@ class Engine:
             definition,
             message.attributes or fit.attributes or {},
             _declared_metadata(definition, message),
-            data,
+            decoded.data,
             versions is not None or definition.schema is None,
-            writer,
+            decoded.writer,
+            decoded.undeclared,
+            message,
         )
 
     def _decode(self, definition: Definition, versions: Versions | None, message: Message) -> Decoded:
@@ -290,7 +304,7 @@ class Engine:
             # A defect of ours or of a library must not stop the stream for all messages around this one.
             log.exception("%s: a payload could not be checked", definition.xid)
             found = f"{type(error).__name__}: {shorten(str(error))}"
-            return None, [Violation("", "check_failed", "a payload that can be checked", found)], None
+            return Decoded(None, [Violation("", "check_failed", "a payload that can be checked", found)])
 
     def _checked(self, definition: Definition, versions: Versions, message: Message) -> Decoded:
         contenttype = type_of(definition, message)
@@ -299,11 +313,13 @@ class Engine:
         if has_null and schema is not None:
             value, violations = _judge_without_nulls(schema, value, contenttype, violations)
         if violations:
-            return None, violations, None
+            return Decoded(None, violations)
         try:
-            return self._filler(definition, versions.reader)(value), [], writer
+            data = self._filler(definition, versions.reader)(value)
         except ColumnMismatch as error:
-            return None, [Violation(error.at, "column_mismatch", error.expected, error.found)], None
+            return Decoded(None, [Violation(error.at, "column_mismatch", error.expected, error.found)])
+        left = versions.undeclared(message.body, contenttype, writer) if self.keeps_undeclared else None
+        return Decoded(data, [], writer, left)
 
 
 def _passes_by(result: Sorted, message: Message) -> bool:
@@ -335,11 +351,11 @@ def type_of(definition: Definition, message: Message) -> str:
 
 def _unchecked(column: ColumnType, body: bytes) -> Decoded:
     if column == BINARY:
-        return body, [], None
+        return Decoded(body)
     try:
-        return body.decode(), [], None
+        return Decoded(body.decode())
     except UnicodeDecodeError:
-        return None, [Violation("", "payload_not_text", "UTF-8 text", shorten(body))], None
+        return Decoded(None, [Violation("", "payload_not_text", "UTF-8 text", shorten(body))])
 
 
 def _judge_without_nulls(

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from postroom.formats.many import UNREADABLE, Members
-from postroom.messages.decoding import Writers
+from postroom.messages.decoding import Kept, Writers
 from postroom.messages.definition import Definition
 from postroom.messages.matching import Filter, Index
 from postroom.messages.plans import Landed, Plan
@@ -44,10 +44,13 @@ class Decoder(Protocol):
         ...
 
     def all(
-        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any] | Members:
-        """The same for many; the places of those in doubt are added to `bad`, those in it are passed over; who wrote
-        payloads behind a header is added to `writers`."""
+        """The same for many; the places of those in doubt are added to `bad`, those in it are passed over.
+
+        Who wrote payloads behind a header is added to `writers`, what payloads have and their columns do not to `kept`,
+        where that is given.
+        """
         ...
 
 
@@ -57,8 +60,11 @@ Planned = tuple[Plan, Decoder] | None
 class Express:
     """Takes plain events off lines, one by one; what reads lines is shared with an express lane like it."""
 
-    def __init__(self, index: Index, decoder_of: DecoderOf, like: Express | None = None) -> None:
+    def __init__(
+        self, index: Index, decoder_of: DecoderOf, like: Express | None = None, *, keep_undeclared: bool = False
+    ) -> None:
         self.index = index
+        self.keeps_undeclared = keep_undeclared
         self._decoder_of = decoder_of
         attributes = event_attributes(index)
         is_same = like is not None and like.names == attributes
@@ -108,7 +114,7 @@ class Express:
         opened = self.opened(record)
         if opened is None:
             return None
-        event, structured = opened
+        event, structured, _ = opened
         found = self.planned(record.protocol, event.type)
         if structured:
             return self._structured(found, event, record.metadata)
@@ -136,8 +142,8 @@ class Express:
                 self._readers[protocol] = reader
         return reader
 
-    def opened(self, record: Line) -> tuple[Any, bool] | None:
-        """The event that a record carries, and whether it is a structured one."""
+    def opened(self, record: Line) -> tuple[Any, bool, bool] | None:
+        """The event that a record carries, whether it is a structured one, and whether it is all that headers carry."""
         reader = self.reader(record.protocol)
         try:
             headers = reader.read(record.metadata)
@@ -145,10 +151,10 @@ class Express:
             return None
         if headers is None:
             return None
-        attributes, stated = headers
+        attributes, stated, is_whole = headers
         mode = self.mode(stated)
         if mode:
-            return self.read_event(record.payload), True
+            return self.read_event(record.payload), True, False
         if mode is None or not reader.marks_event(attributes.get("specversion")):
             return None
         self.lines.learn(record)
@@ -157,7 +163,7 @@ class Express:
         if "data" in attributes or "data_base64" in attributes:
             return None  # headers with the names of what is no attribute
         try:
-            return self.event(**attributes), False
+            return self.event(**attributes), False, is_whole
         except TypeError:  # an attribute that no definition names
             return None
 

@@ -8,6 +8,7 @@ import msgspec
 
 from postroom.formats.versions import WriterVersion
 from postroom.messages.definition import Definition
+from postroom.protocols.cloudevents import Message
 
 Outcome = Literal["landed", "invalid", "ambiguous", "unmatched", "malformed"]
 OUTCOMES: tuple[Outcome, ...] = ("landed", "invalid", "ambiguous", "unmatched", "malformed")
@@ -36,7 +37,8 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 class Sorted(msgspec.Struct, frozen=True, gc=False):
     """One message after the engine: its match, and for a landed one all that its table row holds.
 
-    `writer` is the version of the payload schema that a header in front of the payload names.
+    `writer` is the version of the payload schema that a header in front of the payload names; `undeclared` is what the
+    payload has and no column; `origin` the message as it came.
     """
 
     match: Match
@@ -46,3 +48,5 @@ class Sorted(msgspec.Struct, frozen=True, gc=False):
     data: Any = None
     checked: bool = False
     writer: WriterVersion | None = None
+    undeclared: str | None = None
+    origin: Message | None = None

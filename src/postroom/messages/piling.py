@@ -9,18 +9,31 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import astuple
 
 from postroom.formats.many import UNREADABLE, read_all
 from postroom.messages.bundles import Pile
-from postroom.messages.express import Express
+from postroom.messages.express import Decoder, Express
+from postroom.messages.plans import Plan
 from postroom.messages.readers import RECORD, is_structured
+from postroom.messages.transport import Carried, carrier_of
 
 MetadataOf = Callable[[int], dict[str, Any]]
 Parts = tuple[list[Pile], list[int]]
+
+
+class Told(NamedTuple):
+    """What is known of rows besides their events: their metadata, and what that carries, where it is known without
+    asking for the metadata (and the definition declares nothing of it). `is_whole` says that headers carry the event
+    and nothing else."""
+
+    metadata: MetadataOf
+    carried: Callable[[int], Carried] | None = None
+    is_whole: bool = False
+
 
 # How lines name the type: as a member of an event, of an event within a text, or as a header.
 _MARKERS = (b'"type"', b'\\"type\\"', b'_type"')
@@ -36,13 +49,15 @@ _stated_of = attrgetter("metadata.headers.datacontenttype")
 
 class RecordColumns(msgspec.Struct, gc=False):
     """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
-    left to the exact engine. The metadata of a row is asked for only where a definition wants it."""
+    left to the exact engine. The metadata of a row is asked for only where a definition wants it, or where what came
+    with binary (or, for False, structured) events is not known otherwise."""
 
     attributes: dict[str, list[str | None]]
     contenttypes: list[str]
     bodies: list[bytes]
     metadata: MetadataOf
     odd: frozenset[int] = frozenset()
+    carried: Callable[[bool], list[Carried] | None] = lambda _: None
 
 
 def piles_of_lines(express: Express, lines: list[bytes], longest: int) -> Iterator[Parts]:
@@ -91,19 +106,28 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
         told = (said or known for said, known in zip(stated, own, strict=False))
         columns["datacontenttype"] = list(stated if all(stated) else told)
     modes = {kind: is_structured(kind) for kind in set(stated)}
+    known = {mode: Told(records.metadata, _by_row(records.carried(not mode))) for mode in set(modes.values())}
     if not records.odd and set(modes.values()) == {True}:
-        heap.add_structured(protocol, list(range(len(stated))), records.bodies, records.metadata)
-    elif records.odd or set(modes.values()) != {False} or not heap.add_columns(protocol, columns, records):
+        heap.add_structured(protocol, list(range(len(stated))), records.bodies, known[True])
+    elif (
+        records.odd
+        or set(modes.values()) != {False}
+        or not heap.add_columns(protocol, columns, records.bodies, known[False])
+    ):
         events = map(express.event, *(columns.get(name, itertools.repeat(None)) for name in express.names))
         for row, (event, body, kind) in enumerate(zip(events, records.bodies, stated, strict=False)):
             mode = modes[kind]
             if row in records.odd or mode is None:
                 heap.left.append(row)
             elif mode:
-                heap.add_structured(protocol, [row], [body], records.metadata)
+                heap.add_structured(protocol, [row], [body], known[True])
             else:
-                heap.add_binary(protocol, [row], [event], [body], records.metadata)
+                heap.add_binary(protocol, [row], [event], [body], known[False])
     return heap.parts()
+
+
+def _by_row(carried: list[Carried] | None) -> Callable[[int], Carried] | None:
+    return None if carried is None else carried.__getitem__
 
 
 def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
@@ -164,11 +188,13 @@ class _Heap:
         def metadata(row: int) -> dict[str, Any]:
             return self._express.lines.read_any(lines[row]).metadata
 
+        carried = self._express.lines.carried(records, binary=not mode)
+        told = Told(metadata, None if carried is None else dict(zip(rows, carried, strict=True)).__getitem__)
         if mode:
-            self.add_structured(protocol, rows, map(_payload_of, records), metadata)
+            self.add_structured(protocol, rows, map(_payload_of, records), told)
         else:
             events, bodies = list(map(_headers_of, records)), list(map(_payload_of, records))
-            self.add_binary(protocol, rows, events, bodies, metadata)
+            self.add_binary(protocol, rows, events, bodies, told)
         return True
 
     def _add_line(self, row: int, line: bytes) -> None:
@@ -181,11 +207,11 @@ class _Heap:
         if opened is None:
             self.left.append(row)
             return
-        event, structured = opened
+        event, structured, is_whole = opened
         bodies = None if structured else [record.payload]
-        self._add_all(record.protocol, [row], [event], bodies, lambda _: record.metadata)
+        self._add_all(record.protocol, [row], [event], bodies, Told(lambda _: record.metadata, is_whole=is_whole))
 
-    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], metadata: MetadataOf) -> None:
+    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: Told) -> None:
         """Put events on their piles that are the bodies of records."""
         doubts: set[int] = set()
         events = read_all(self._express.read_event, bodies, doubts)
@@ -193,11 +219,9 @@ class _Heap:
             self.left += [rows[place] for place in sorted(doubts)]
             keep = [event is not None for event in events]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
-        self._add_all(protocol, rows, events, None, metadata)
+        self._add_all(protocol, rows, events, None, told)
 
-    def add_binary(
-        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], metadata: MetadataOf
-    ) -> None:
+    def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], told: Told) -> None:
         """Put events on their piles that are the headers of records."""
         marks = self._express.reader(protocol).marks_event
         if not all(map(marks, set(map(_version_of, events)))):
@@ -205,15 +229,14 @@ class _Heap:
             self.left += [row for row, kept in zip(rows, keep, strict=True) if not kept]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
             bodies = list(compress(bodies, keep))
-        self._add_all(protocol, rows, events, bodies, metadata)
+        self._add_all(protocol, rows, events, bodies, told)
 
-    def add_columns(self, protocol: str, columns: dict[str, list[Any]], records: RecordColumns) -> bool:
+    def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], told: Told) -> bool:
         """Make a pile of columns, where all records are events of one type; False where they are not."""
         marks = self._express.reader(protocol).marks_event
         if not all(map(marks, set(columns.get("specversion", (None,))))):
             return False
-        rows = list(range(len(records.bodies)))
-        return self._make_pile(protocol, rows, columns, records.bodies, records.metadata)
+        return self._make_pile(protocol, list(range(len(bodies))), columns, bodies, told)
 
     def _make_pile(
         self,
@@ -221,32 +244,32 @@ class _Heap:
         rows: list[int],
         columns: Mapping[str, Sequence[Any]],
         bodies: list[Any] | None,
-        metadata: MetadataOf | None,
+        told: Told | None,
     ) -> bool:
         """Make a pile of events that are columns already; False where they are not of one type."""
         kinds = set(columns.get("type", ()))
         if len(kinds) != 1:
             return False
         found = self._express.planned(protocol, kinds.pop())
-        if found is None or (metadata is None and found[0].wants_metadata):
+        if found is None or (told is None and found[0].wants_metadata):
             self.left += rows
             return True
-        pile = Pile(found[0], found[1].all, bodies is None, rows, columns=columns, bodies=bodies or [])
-        if metadata is not None and pile.plan.wants_metadata:
-            pile.metadata = list(map(metadata, rows))
+        pile = self._new_pile(protocol, *found, structured=bodies is None)
+        pile.rows, pile.columns, pile.bodies = rows, columns, bodies or []
+        self._tell(pile, rows, told)
         self._made.append(pile)
         return True
 
     def _add_all(
-        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, metadata: MetadataOf | None
+        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, told: Told | None
     ) -> None:
         """Put events on their piles; those of structured mode have no bodies."""
         columns = _columns_of(events)
-        if columns is not None and self._make_pile(protocol, rows, columns, bodies, metadata):
+        if columns is not None and self._make_pile(protocol, rows, columns, bodies, told):
             return
         for place, event in enumerate(events):
             body = None if bodies is None else bodies[place : place + 1]
-            self._extend(protocol, event.type, rows[place : place + 1], [event], body, metadata)
+            self._extend(protocol, event.type, rows[place : place + 1], [event], body, told)
 
     def _extend(
         self,
@@ -255,21 +278,37 @@ class _Heap:
         rows: list[int],
         events: list[Any],
         bodies: list[Any] | None,
-        metadata: MetadataOf | None,
+        told: Told | None,
     ) -> None:
         pile = self._pile(protocol, kind, structured=bodies is None)
-        if pile is None or (metadata is None and pile.plan.wants_metadata):
+        if pile is None or (told is None and pile.plan.wants_metadata):
             self.left += rows
             return
         pile.rows += rows
         pile.events += events
         pile.bodies += bodies or ()
-        if metadata is not None and pile.plan.wants_metadata:
-            pile.metadata += map(metadata, rows)
+        self._tell(pile, rows, told)
+
+    def _tell(self, pile: Pile, rows: list[int], told: Told | None) -> None:
+        """Put on a pile what is known of some of its rows."""
+        if told is None:
+            return
+        if told.carried is not None and not pile.plan.wants_metadata:
+            pile.carried += map(told.carried, rows)
+            return
+        for metadata in map(told.metadata, rows):
+            pile.carried.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, told.is_whole))
+            if pile.plan.wants_metadata:
+                pile.metadata.append(metadata)
 
     def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> Pile | None:
         key = (protocol, kind, structured)
         if key not in self._piles:
             found = self._express.planned(protocol, kind)
-            self._piles[key] = None if found is None else Pile(found[0], found[1].all, structured)
+            self._piles[key] = None if found is None else self._new_pile(protocol, *found, structured=structured)
         return self._piles[key]
+
+    def _new_pile(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> Pile:
+        keep = self._express.keeps_undeclared
+        read = carrier_of(plan.definition, protocol).read
+        return Pile(plan, decoder.all, structured, protocol=protocol, keeps_undeclared=keep, read=read)

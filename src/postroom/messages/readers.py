@@ -6,12 +6,15 @@ What they leave is read by `protocols`, which knows every form that there is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import repeat
+from operator import attrgetter
 from typing import Any, Protocol, Union
 
 import msgspec
 
 from postroom.messages.matching import Index
 from postroom.messages.plans import TEXTS, metadata_getter
+from postroom.messages.transport import Carried, Carrier, fixed_paths, moment_of
 from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
 from postroom.protocols.headers import decoded
 from postroom.protocols.records import JSON_EVENT
@@ -26,6 +29,7 @@ _MOST_OTHERS = 32
 _LONGEST_NAME = 100
 _CONTENT_TYPE = "content-type"
 _ABSENT = msgspec.Raw(b"")
+_TEXTS_OR_UNSET = {str, msgspec.UnsetType}
 
 
 class Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -90,6 +94,7 @@ class LineReader:
         self.plain: dict[Any, str] = {}
         """The protocols of plain lines, by their types, those of earlier times included."""
         self.protocols = dict(self._general)
+        self._carriages: dict[Any, Carriage] = {}
         self._build()
 
     def _build(self) -> None:
@@ -119,17 +124,65 @@ class LineReader:
         fields: list[Any] = [(name, str, None) for name in (*carried, "datacontenttype")]
         renamed = {name: wire.prefixes[0] + name for name in carried} | {"datacontenttype": _CONTENT_TYPE}
         for number, name in enumerate(tuple(self._others)):
-            fields.append((f"_other{number}_", Any, None))
+            fields.append((f"_other{number}_", Any, msgspec.UNSET))
             renamed[f"_other{number}_"] = name
         absent = {name: None for name in self._names if name not in renamed}
         headers = _strict("Headers", fields, rename=renamed, namespace=absent)
-        options = [(f"option{n}", Any, None) for n, option in enumerate(wire.options) if option.name != wire.headers]
-        names = {f"option{n}": option.name for n, option in enumerate(wire.options)}
+        known = dict.fromkeys((*(option.name for option in wire.options), *(name for (name,) in fixed_paths(wire))))
+        names = {f"option{number}": name for number, name in enumerate(known) if name != wire.headers}
+        options = [(option, Any, msgspec.UNSET) for option in names]
         metadata = _strict("Metadata", [("headers", headers), *options], rename=names | {"headers": wire.headers})
-        return _line_type(spelling, ("metadata", metadata))
+        made = _line_type(spelling, ("metadata", metadata))
+        self._carriages[made] = Carriage(wire, {name: option for option, name in names.items()}, renamed)
+        return made
+
+    def carried(self, records: list[Any], *, binary: bool) -> list[Carried] | None:
+        """What plain records of one kind carry besides their events; None where each has to be looked at."""
+        carriage = self._carriages.get(type(records[0])) if records else None
+        return None if carriage is None else carriage.read(records, binary=binary)
+
+
+class Carriage:
+    """Where plain records of one kind have what is not part of their events."""
+
+    def __init__(self, wire: Wire, options: dict[str, str], headers: dict[str, str]) -> None:
+        self._read = Carrier(wire, wire, ()).read
+        self._headers = wire.headers
+        self._others = {name for field, name in headers.items() if field.startswith("_other")}
+        others = [f"metadata.{option}" for name, option in options.items() if (name,) not in fixed_paths(wire)]
+        unsaid = [f"metadata.headers.{field}" for field, name in headers.items() if name in self._others]
+        # What is left of metadata in binary mode, and in structured mode, where all headers are.
+        self._left = {True: attrgetter(*others, *unsaid), False: attrgetter(*others, "metadata.headers")}
+        self._fixed = attrgetter(*(f"metadata.{options[name]}" for (name,) in fixed_paths(wire)))
+
+    def read(self, records: list[Any], *, binary: bool) -> list[Carried] | None:
+        """What they carry, where that is plain: texts and whole numbers, and nothing else or always the same."""
+        left = list(map(self._left[binary], records))
+        if left.count(left[0]) != len(left):
+            return None
+        channels, keys, moments = zip(*map(self._fixed, records), strict=True)
+        if not (_TEXTS_OR_UNSET.issuperset(map(type, channels)) and _TEXTS_OR_UNSET.issuperset(map(type, keys))):
+            return None
+        sent = [None if moment is msgspec.UNSET else moment_of(moment) for moment in moments]
+        if sent.count(None) != moments.count(msgspec.UNSET):
+            return None
+        first = self._read(self._metadata(records[0]), binary=binary)
+        topics = [None if channel is msgspec.UNSET else channel for channel in channels]
+        texts = [None if key is msgspec.UNSET else key.encode() for key in keys]
+        found = list(zip(topics, texts, sent, repeat(first[3]), strict=False))
+        return found if found[0] == first else None
+
+    def _metadata(self, record: Any) -> dict[str, Any]:
+        metadata: dict[str, Any] = msgspec.to_builtins(record.metadata)
+        headers = metadata[self._headers].items()
+        # A header that could carry an attribute and is not there is None.
+        there = {name: value for name, value in headers if value is not None or name in self._others}
+        return {**metadata, self._headers: there}
 
 
 def _can_be_plain(wire: Wire) -> bool:
+    if [len(path) for path in fixed_paths(wire)] != [1, 1, 1]:
+        return False
     return wire.headers_as_map and not wire.percent_encoded and wire.contenttype == (wire.headers, _CONTENT_TYPE)
 
 
@@ -152,6 +205,7 @@ class HeaderReader:
         self._wire = wire_named(protocol)
         self.protocol = protocol
         self._names: dict[str, str] = {}
+        self._has_odd_names = False
         option = self._wire.option(self._wire.headers) if self._wire.headers else None
         self._headers = option.name if option is not None else ""
         self._convert = decoded if self._wire.percent_encoded else None
@@ -165,8 +219,9 @@ class HeaderReader:
         """Whether this value tells an event in binary mode; where headers have no prefix, any may be called so."""
         return specversion is not None if self._has_prefix else specversion == "1.0"
 
-    def read(self, metadata: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
-        """Attributes by name, and the stated content type; None for headers that are out of the ordinary."""
+    def read(self, metadata: dict[str, Any]) -> tuple[dict[str, Any], str, bool] | None:
+        """Attributes by name, the stated content type, and whether there is nothing else; None for headers that are out
+        of the ordinary."""
         container = metadata.get(self._headers)
         pairs = container.items() if type(container) is dict else _pairs(container)
         if pairs is None:
@@ -174,7 +229,9 @@ class HeaderReader:
         attributes: dict[str, Any] = {}
         names, convert = self._names, self._convert
         stated = None
+        count = 0
         for name, value in pairs:
+            count += 1
             attribute = names.get(name)
             if attribute is None:
                 attribute = self._learn(name)
@@ -187,13 +244,19 @@ class HeaderReader:
                     stated = value
                 else:
                     attributes[attribute] = value if convert is None else convert(value)
+        carried = len(attributes) + (stated is not None)
+        is_whole = carried == count and stated != "" and "datacontenttype" not in attributes
+        if type(container) is list:
+            is_whole = is_whole and sum(map(len, container)) == 2 * count
         if self._content_type is not None:
             found = self._content_type(metadata)
             stated = found if type(found) is str else ""
-        return attributes, stated or ""
+        return attributes, stated or "", is_whole and not self._has_odd_names
 
     def _learn(self, name: Any) -> str:
         attribute = attribute_name(str(name), self._wire.prefixes)
+        if attribute and not self._wire.headers_ignore_case and not str(name).endswith(attribute):
+            self._has_odd_names = True  # the attribute does not say how the header was spelled
         if not attribute and self._is_header and str(name).lower() == _CONTENT_TYPE:
             attribute = _CONTENT_TYPE
         if len(self._names) < MOST_NAMES and len(str(name)) <= _LONGEST_NAME:

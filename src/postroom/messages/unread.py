@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.messages.decoding import Writers
+from postroom.messages.decoding import Kept, Writers
 
 
 class Unread(msgspec.Struct, frozen=True, gc=False):
@@ -24,7 +24,9 @@ class Unreader:
         """The payload, and True."""
         return _unread(body, contenttype), True
 
-    def all(self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers) -> list[Any]:
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any]:
         """The same for many; those in `bad` are passed over."""
         pairs = enumerate(zip(bodies, contenttypes, strict=True))
         return [None if place in bad else _unread(*pair) for place, pair in pairs]

@@ -120,10 +120,19 @@ class Sorter:
         """A batch by the catalog of this moment."""
         catalog = self._catalogs()
         digest = self.lake.keep_catalog(catalog.compiled)
-        nulls, limit = self._nulls or catalog.settings.nulls, catalog.settings.max_record_mb
-        now = datetime.now(UTC)
-        by_date = self._partition_by_date
-        return Job(str(self.lake.root), digest, nulls, run, batch, now, limit, by_date, self.cluster)
+        settings = catalog.settings
+        return Job(
+            str(self.lake.root),
+            digest,
+            self._nulls or settings.nulls,
+            run,
+            batch,
+            datetime.now(UTC),
+            settings.max_record_mb,
+            self._partition_by_date,
+            self.cluster,
+            settings.keep_undeclared,
+        )
 
 
 def _query_of(frame: DataFrame) -> str:

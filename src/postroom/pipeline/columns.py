@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from postroom.errors import BadFlag
 
+LAST_MOMENT = 253_402_300_799_999_999
 KAFKA = frozenset({"topic", "partition", "offset", "value"})
 RECORD = ("protocol", "metadata", "payload", "payload_base64")
-KAFKA_RECORD = ("topic", "partition", "offset", "key", "value", "headers")
+KAFKA_RECORD = ("topic", "partition", "offset", "key", "value", "timestamp", "headers")
 
 # The column in which a frame of ours has the keys that a caller named, and the types such a column may have.
 KEY = "record_key"
@@ -55,7 +58,11 @@ def record_columns(names: set[str]) -> tuple[str, ...]:
 def record_lines(batch: pa.RecordBatch) -> list[bytes]:
     """The records of a batch, each as a line of JSON; a column `value` alone holds such lines already."""
     columns = record_columns(set(batch.schema.names))
-    rows = batch.select(list(columns)).to_pylist(maps_as_pydicts="lossy")
+    batch = batch.select(list(columns))
+    if "timestamp" in columns and "offset" in columns:
+        sent = microseconds(batch.column("timestamp"))
+        batch = batch.set_column(columns.index("timestamp"), "timestamp", sent)
+    rows = batch.to_pylist(maps_as_pydicts="lossy")
     return [_reader(columns)(row) for row in rows]
 
 
@@ -66,16 +73,51 @@ def _reader(columns: tuple[str, ...]) -> Callable[[dict[str, Any]], bytes]:
 
 
 def kafka_metadata(
-    topic: str, partition: int, key: bytes | str | None, headers: Iterable[tuple[str, bytes | str | None]]
+    topic: str,
+    partition: int,
+    key: bytes | str | None,
+    headers: Iterable[tuple[str, bytes | str | None]],
+    sent: int | None = None,
 ) -> dict[str, Any]:
-    """The metadata of a record of Kafka's columns."""
+    """The metadata of a record of Kafka's columns; `sent` is its timestamp in microseconds since 1970."""
     metadata: dict[str, Any] = {"topic": topic, "partition": partition}
     if key is not None:
         metadata |= _text_or_base64("key", key)
-    pairs = [{"name": name, "value": header_value(value)} for name, value in headers]
+    if sent is not None:
+        # Kafka counts milliseconds; whoever made finer times keeps them.
+        metadata["timestamp"] = _finely(sent) if sent % 1000 else sent // 1000
+    pairs = [header_pair(name, value) for name, value in headers]
     if pairs:
         metadata["headers"] = pairs
     return metadata
+
+
+def header_pair(name: str, value: bytes | str | None) -> dict[str, str | None]:
+    """A header of a record; one whose bytes are no text is shown, and kept as base64."""
+    if not isinstance(value, bytes):
+        return {"name": name, "value": value}
+    try:
+        return {"name": name, "value": value.decode()}
+    except UnicodeDecodeError:
+        return {"name": name, "value": header_value(value), "value_base64": base64.b64encode(value).decode()}
+
+
+def microseconds(moments: pa.Array) -> pa.Array:
+    """A column of timestamps as microseconds since 1970; whole numbers are milliseconds, as Kafka counts them."""
+    if pa.types.is_integer(moments.type):
+        return pc.multiply(moments.cast(pa.int64()), 1000)
+    return moments.cast(pa.timestamp("us", moments.type.tz)).cast(pa.int64())
+
+
+def are_moments(moments: pa.Array) -> bool:
+    """Whether columns can hold all of these microseconds since 1970: times before are no times of Kafka's."""
+    found = pc.min_max(moments).as_py()
+    return moments.null_count == len(moments) or bool(found["min"] >= 0 and found["max"] <= LAST_MOMENT)
+
+
+def _finely(sent: int) -> str:
+    moment = datetime(1970, 1, 1) + timedelta(microseconds=sent)  # noqa: DTZ001 - written as UTC
+    return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
 def kafka_line(metadata: dict[str, Any], value: bytes | str | None) -> bytes:
@@ -85,7 +127,8 @@ def kafka_line(metadata: dict[str, Any], value: bytes | str | None) -> bytes:
 
 def _kafka_line(row: dict[str, Any]) -> bytes:
     headers = ((header["key"], header["value"]) for header in row.get("headers") or ())
-    return kafka_line(kafka_metadata(row["topic"], row["partition"], row.get("key"), headers), row["value"])
+    metadata = kafka_metadata(row["topic"], row["partition"], row.get("key"), headers, row.get("timestamp"))
+    return kafka_line(metadata, row["value"])
 
 
 def _record_line(row: dict[str, Any]) -> bytes:

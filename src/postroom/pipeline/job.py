@@ -22,6 +22,7 @@ class Job(msgspec.Struct, frozen=True):
     max_record_mb: int = 64
     partition_by_date: bool = False
     cluster: str = ""
+    keep_undeclared: bool = True
 
     @property
     def batch_name(self) -> str:

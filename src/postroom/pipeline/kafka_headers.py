@@ -12,8 +12,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from postroom.messages.transport import json_text
 from postroom.pipeline.arrow import numbers
-from postroom.pipeline.columns import header_value
+from postroom.pipeline.columns import header_pair, header_value
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.wire import attribute_name
 
@@ -41,11 +42,30 @@ class Headers:
         self._starts = starts.cast(pa.int64())
         names, values = members(pairs)
         self._names = names.dictionary_encode()
+        self._bytes = values
         self._values = texts(values)
+        self._shown = values.null_count > 0 or not _are_texts(values)
 
     def values(self, rows: pa.Array, number: int) -> pa.Array:
         """The values of one header of rows that have as many."""
         return self._values.take(pc.add(self._starts.take(rows), number))
+
+    def with_texts(self, rows: pa.Array, numbers: list[int]) -> pa.Array:
+        """Those of rows whose headers of some numbers have a value each, and one that is text."""
+        if not self._shown:
+            return rows
+        for number in numbers:
+            values = self._bytes.take(pc.add(self._starts.take(rows), number))
+            if values.null_count or not _are_texts(values):
+                rows = rows.filter(pa.array([_is_text(value) for value in values.to_pylist()]))
+        return rows
+
+    def pairs(self, rows: pa.Array, number: int, name: str) -> list[str]:
+        """One header of rows that have as many, as a pair of name and value in JSON."""
+        values = self._bytes.take(pc.add(self._starts.take(rows), number))
+        known = values.dictionary_encode("encode")
+        texts = [json_text(header_pair(name, value)) for value in known.dictionary.to_pylist()]
+        return [texts[place] for place in known.indices.to_pylist()]
 
     def constants(self, rows: pa.Array, numbers: list[int]) -> dict[int, str]:
         """Those headers that have the same value in all of some rows, by their numbers."""
@@ -106,6 +126,18 @@ def texts(values: pa.Array) -> pa.Array:
         return pc.fill_null(values.cast(pa.string()), "")
     except pa.ArrowInvalid:  # some are no UTF-8
         return pa.array([header_value(value) for value in values.to_pylist()], pa.string())
+
+
+def _is_text(value: bytes | str | None) -> bool:
+    return value is not None and header_pair("", value).keys() == {"name", "value"}
+
+
+def _are_texts(values: pa.Array) -> bool:
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def shape_of(names: list[str] | None) -> Shape | None:

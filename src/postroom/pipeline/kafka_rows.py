@@ -15,8 +15,9 @@ from postroom.messages.bundles import Pile, joined
 from postroom.messages.engine import Engine
 from postroom.messages.outcome import Sorted
 from postroom.messages.piling import RecordColumns
-from postroom.pipeline.columns import KAFKA, kafka_line, kafka_metadata
-from postroom.pipeline.kafka_headers import Headers, Shape, by_value, flat, members, shape_of, texts
+from postroom.messages.transport import Carried, json_text
+from postroom.pipeline.columns import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
+from postroom.pipeline.kafka_headers import Headers, Shape, by_value, flat, members, shape_of
 from postroom.pipeline.parts import AT_ONCE, Parts, shifted
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
@@ -103,12 +104,18 @@ class Part:
         parts: dict[str | None, list[Alike]] = {}
         left: list[int] = []
         alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
-        for number, (names, rows) in enumerate(alike):
+        for number, (names, all_rows) in enumerate(alike):
             shape = shape_of(names) if number < _MOST_SHAPES else None
             if shape is None or not engine.express.knows(shape.attributes):
-                left += rows.to_pylist()
+                left += all_rows.to_pylist()
                 continue
-            for kind, some in Alike(self, headers, shape, rows).by_type():
+            # An attribute without a value, or one that is no text, is for the exact engine.
+            rows = headers.with_texts(all_rows, shape.numbers)
+            if len(rows) < len(all_rows):
+                left += set(all_rows.to_pylist()).difference(rows.to_pylist())
+            if not len(rows):
+                continue
+            for kind, some in Alike(self, headers, names or [], shape, rows).by_type():
                 parts.setdefault(kind, []).append(some)
         for kind, several in parts.items():
             if kind is not None and engine.express.planned(WIRE.name, kind) is None:
@@ -128,17 +135,43 @@ class Part:
         return self._listed.metadata(row)
 
     @functools.cached_property
+    def carried(self) -> list[Carried] | None:
+        """What came with all rows, without their headers; None where rows have to be looked at one by one to tell."""
+        nothing: list[Any] = [None] * self._batch.num_rows
+        topics = _listed(self._batch.column("topic").cast(pa.string()).dictionary_encode("encode"))
+        keys = self._batch.column("key").cast(pa.binary()).to_pylist() if self._has("key") else nothing
+        sent = nothing
+        if self._has("timestamp"):
+            moments = microseconds(self._batch.column("timestamp"))
+            if not are_moments(moments):
+                return None
+            sent = moments.to_pylist()
+        partitions = self._batch.column("partition").to_pylist()
+        texts = {partition: json_text({"partition": partition}) for partition in set(partitions)}
+        return list(zip(topics, keys, sent, map(texts.__getitem__, partitions), strict=True))
+
+    def _has(self, name: str) -> bool:
+        return name in self._batch.schema.names
+
+    @functools.cached_property
     def _listed(self) -> _Listed:
         return _Listed(self._batch)
 
 
 class Alike:
-    """Rows whose headers have one shape; `known` are the headers that are the same in all of them."""
+    """Rows whose headers have the same names and one shape; `known` are those that are the same in all of them."""
 
     def __init__(
-        self, whole: Part, headers: Headers, shape: Shape, rows: pa.Array, known: dict[int, str] | None = None
+        self,
+        whole: Part,
+        headers: Headers,
+        names: list[str],
+        shape: Shape,
+        rows: pa.Array,
+        known: dict[int, str] | None = None,
     ) -> None:
         self.rows = rows
+        self._names = names
         self._whole = whole
         self._headers = headers
         self._shape = shape
@@ -153,7 +186,8 @@ class Alike:
         kinds = self._headers.values(self.rows, number).dictionary_encode()
         for place, rows in by_value(kinds.indices, self.rows):  # numbers sort far quicker than texts
             kind = kinds.dictionary[place].as_py()
-            yield kind, Alike(self._whole, self._headers, self._shape, rows, self._known | {number: kind})
+            known = self._known | {number: kind}
+            yield kind, Alike(self._whole, self._headers, self._names, self._shape, rows, known)
 
     def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
         """The records that the express lane may take, by definition, and the rows of the others."""
@@ -161,11 +195,34 @@ class Alike:
         attributes: dict[str, list[Any]] = {name: self._texts(n) for name, n in self._shape.attributes.items()}
         stated = [""] * len(rows) if self._shape.contenttype is None else self._texts(self._shape.contenttype)
         bodies = self._whole.bodies(self.rows)
-        records = RecordColumns(attributes, stated, bodies, lambda place: self._whole.metadata(rows[place]))
+        records = RecordColumns(
+            attributes,
+            stated,
+            bodies,
+            lambda place: self._whole.metadata(rows[place]),
+            carried=lambda binary: self._carried(rows, stated, binary=binary),
+        )
         piles, left = engine.piles_of_columns(WIRE.name, records)
         for pile in piles:
             pile.rows = rows if len(pile.rows) == len(rows) else [rows[place] for place in pile.rows]
         return piles, [rows[place] for place in left]
+
+    def _carried(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Carried] | None:
+        """What came with the events; None where rows have to be looked at one by one to tell."""
+        is_told_twice = self._shape.contenttype is not None and "datacontenttype" in self._shape.attributes
+        known = self._whole.carried
+        if known is None or (binary and (is_told_twice or (self._shape.contenttype is not None and "" in stated))):
+            return None
+        shown = self._shape.numbers if binary else []
+        left = [number for number in range(len(self._names)) if number not in shown]
+        if not left:
+            return [known[row] for row in rows]
+        pairs = [self._headers.pairs(self.rows, number, self._names[number]) for number in left]
+        headers = (",".join(some) for some in zip(*pairs, strict=True))
+        return [
+            (channel, key, sent, f'{{"headers":[{some}],{(extra or "{")[1:]}')
+            for (channel, key, sent, extra), some in zip(map(known.__getitem__, rows), headers, strict=True)
+        ]
 
     def _texts(self, number: int) -> list[str]:
         if number in self._known:
@@ -183,18 +240,20 @@ class _Listed:
         self._topics = batch.column("topic").to_pylist()
         self._partitions = batch.column("partition").to_pylist()
         self._keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
+        sent = microseconds(batch.column("timestamp")).to_pylist() if "timestamp" in batch.schema.names else None
+        self._sent: list[int | None] = [None] * batch.num_rows if sent is None else sent
         starts, lengths, pairs = flat(headers)
         self._starts: list[int] = starts.to_pylist()
         self._lengths: list[int] = lengths.to_pylist()
         names, values = members(pairs)
-        self._names, self._values = names.to_pylist(), texts(values).to_pylist()
+        self._names, self._values = names.to_pylist(), values.to_pylist()
 
     def metadata(self, row: int) -> dict[str, Any]:
         """The metadata of a record."""
         start = self._starts[row]
         end = start + self._lengths[row]
         headers = zip(self._names[start:end], self._values[start:end], strict=True)
-        return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers)
+        return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers, self._sent[row])
 
 
 def _listed(texts: pa.DictionaryArray) -> list[str]:

@@ -13,14 +13,23 @@ from postroom.formats.columns import STRING, TIMESTAMP
 from postroom.formats.many import Members
 from postroom.messages.bundles import Bundle, surely_timestamps
 from postroom.messages.definition import Definition
+from postroom.messages.transport import Carried
 from postroom.pipeline.arrow import arrow_schema, arrow_type, property_reader, text_of
 from postroom.pipeline.hauls import Haul
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import Column, Layout
 from postroom.pipeline.record_ids import digest_of, origin_in_cluster
+from postroom.protocols.table import wire_named
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXT = frozenset((str, type(None)))
+_TRANSPORT = {
+    "_protocol": pa.string(),
+    "_channel": pa.string(),
+    "_key": pa.binary(),
+    "_sent_at": _TIME,
+    "_extra": pa.string(),
+}
 
 
 class Places:
@@ -70,6 +79,8 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
             arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
             arrays[column.name] = _data(bundle.data, schema.field(column.name).type, count)
+    arrays |= _transport(bundle.protocol, bundle.carried, count, keep=job.keep_undeclared)
+    arrays["_rescued"] = _sparse(bundle.undeclared, count)
     arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
@@ -101,6 +112,23 @@ def _written(bundle: Bundle, count: int) -> dict[str, pa.Array]:
         "_schema_version": _texts([writer.version or None if writer else version for writer in found], count),
         "_schema_id": _texts([writer.id if writer else None for writer in found], count),
     }
+
+
+def _transport(protocol: str, carried: list[Carried], count: int, *, keep: bool) -> dict[str, pa.Array]:
+    if not protocol:
+        return {name: pa.nulls(count, kind) for name, kind in _TRANSPORT.items()}
+    channels, keys, sent, extra = zip(*carried, strict=True)
+    return {
+        "_protocol": pa.repeat(wire_named(protocol).name, count),
+        "_channel": _texts(channels, count),
+        "_key": pa.array(keys, pa.binary(), size=count),
+        "_sent_at": pa.array(sent, pa.int64(), size=count).cast(_TIME),
+        "_extra": _texts(extra if keep else None, count),
+    }
+
+
+def _sparse(texts: dict[int, str], count: int) -> pa.Array:
+    return pa.array([texts.get(place) for place in range(count)], pa.string()) if texts else _texts(None, count)
 
 
 def _constant_text(value: str | None, count: int) -> pa.Array:

@@ -64,6 +64,12 @@ class Layout(msgspec.Struct, frozen=True):
 
 CONTROL = (
     Column("_extensions", MapOf(STRING), description="Envelope attributes that the definition does not declare."),
+    Column("_protocol", STRING, description="The protocol that the message came by."),
+    Column("_channel", STRING, description="Topic, subject, path or address that the message was sent to."),
+    Column("_key", BINARY, description="The bytes of the message's key."),
+    Column("_sent_at", TIMESTAMP, description="When the message was sent, as the broker or its sender says."),
+    Column("_extra", STRING, description="Headers, properties and other metadata that no column has, as JSON."),
+    Column("_rescued", STRING, description="Members of the payload that no column has, as JSON."),
     Column("_record_id", STRING, description="Where the message came from: source, position, index in a batch."),
     Column("_definition", STRING, description="xid of the message definition."),
     Column("_definition_version", STRING),
@@ -75,6 +81,9 @@ CONTROL = (
     Column("_position", INT64, description="Byte where the record's line begins in its file."),
     Column("_batch", STRING),
 )
+
+# Columns with nothing in them for many a message: an empty one costs as much to write as another.
+SELDOM = ("_extensions", "_protocol", "_channel", "_key", "_sent_at", "_extra", "_rescued")
 
 _REASON = StructOf(tuple(Field(name, name, STRING) for name in ("message", "at", "code", "expected", "found")))
 _TRIED = StructOf(tuple(Field(name, name, STRING) for name in ("message", "version")))

@@ -64,15 +64,15 @@ def replay(
     target = open_lake(lake)
     compiled = catalog.compiled if isinstance(catalog, Catalog) else catalog
     settings = catalog.settings if isinstance(catalog, Catalog) else Settings()
-    options = (nulls or settings.nulls, settings.max_record_mb)
+    settings = msgspec.structs.replace(settings, nulls=nulls or settings.nulls)
     if dry_run:
         with tempfile.TemporaryDirectory(prefix="postroom-replay-") as scratch:
-            done = _run(spark, target, _job(create_lake(Path(scratch) / "lake"), compiled, options), where)
+            done = _run(spark, target, _job(create_lake(Path(scratch) / "lake"), compiled, settings), where)
             return _told(done, None)
     for _ in range(MOST_TRIES):
         # Only when the commits of processes that died are finished is it known which letters are left.
         finish_commits(target)
-        job = _job(target, compiled, options)
+        job = _job(target, compiled, settings)
         try:
             with claim(target, job.run, job.batch):
                 done = _run(spark, target, job, where)
@@ -84,9 +84,17 @@ def replay(
     raise LakeRefused("other replays are at work here.", place=str(lake), remedy="Try again when they are done.")
 
 
-def _job(lake: Lake, catalog: CompiledCatalog, options: tuple[str, int]) -> Job:
-    nulls, limit = options
-    return Job(str(lake.root), lake.keep_catalog(catalog), nulls, f"replay-{new_run()}", 0, datetime.now(UTC), limit)
+def _job(lake: Lake, catalog: CompiledCatalog, settings: Settings) -> Job:
+    return Job(
+        str(lake.root),
+        lake.keep_catalog(catalog),
+        settings.nulls,
+        f"replay-{new_run()}",
+        0,
+        datetime.now(UTC),
+        settings.max_record_mb,
+        keep_undeclared=settings.keep_undeclared,
+    )
 
 
 def _told(done: list[Replayed], entry: LedgerEntry | None) -> Replay:

@@ -9,11 +9,13 @@ import msgspec
 import pyarrow as pa
 
 from postroom.messages.outcome import Match, Reason, Sorted
+from postroom.messages.transport import NOTHING, Carried, carrier_of
 from postroom.pipeline.arrow import MISFITS, arrow_column, arrow_schema, property_reader, text_of
 from postroom.pipeline.job import Job
 from postroom.pipeline.layout import DEAD_LETTER_COLUMNS, Column, Layout
 from postroom.pipeline.lines import Line
 from postroom.pipeline.record_ids import id_of_message
+from postroom.protocols.table import wire_named
 
 
 class Row(NamedTuple):
@@ -60,19 +62,45 @@ def landed_columns(job: Job, layout: Layout, rows: list[Row]) -> dict[str, list[
             columns[column.name] = _properties(column, [row.sorted.metadata for row in rows], extensions)
         elif column.origin == "data":
             columns[column.name] = [row.sorted.data for row in rows]
-    return columns | {
-        "_extensions": [extension or None for extension in extensions],
-        "_record_id": _record_ids(rows),
-        "_definition": [first.xid if first else ""] * len(rows),
-        "_definition_version": [version] * len(rows),
-        "_schema_version": [writer.version or None if writer else schema_version for writer in writers],
-        "_schema_id": [writer.id if writer else None for writer in writers],
-        "_checked": [row.sorted.checked for row in rows],
-        "_landed_at": [job.started] * len(rows),
-        "_source": [row.line.source for row in rows],
-        "_position": [row.line.position for row in rows],
-        "_batch": [job.batch_name] * len(rows),
+    return (
+        columns
+        | _transport(job, rows)
+        | {
+            "_extensions": [extension or None for extension in extensions],
+            "_record_id": _record_ids(rows),
+            "_definition": [first.xid if first else ""] * len(rows),
+            "_definition_version": [version] * len(rows),
+            "_schema_version": [writer.version or None if writer else schema_version for writer in writers],
+            "_schema_id": [writer.id if writer else None for writer in writers],
+            "_checked": [row.sorted.checked for row in rows],
+            "_landed_at": [job.started] * len(rows),
+            "_source": [row.line.source for row in rows],
+            "_position": [row.line.position for row in rows],
+            "_batch": [job.batch_name] * len(rows),
+        }
+    )
+
+
+def _transport(job: Job, rows: list[Row]) -> dict[str, list[Any]]:
+    found = [_carried(row.sorted, keep=job.keep_undeclared) for row in rows]
+    channels, keys, sent, extra = ([carried[number] for carried in found] for number in range(4))
+    protocols = [row.sorted.origin.protocol if row.sorted.origin else "" for row in rows]
+    return {
+        "_protocol": [wire_named(protocol).name or None for protocol in protocols],
+        "_channel": channels,
+        "_key": keys,
+        "_sent_at": sent,
+        "_extra": extra,
+        "_rescued": [row.sorted.undeclared for row in rows],
     }
+
+
+def _carried(message: Sorted, *, keep: bool) -> Carried:
+    if message.origin is None or message.definition is None:
+        return NOTHING
+    origin = message.origin
+    read = carrier_of(message.definition, origin.protocol).read
+    return read(origin.metadata, binary=origin.mode == "binary", keep=keep)
 
 
 def dead_letters_table(job: Job, versions: dict[str, str], rows: list[Row]) -> pa.Table:

@@ -22,7 +22,7 @@ from postroom.pipeline.files import write_parquet
 from postroom.pipeline.hauls import Haul, hauls_of
 from postroom.pipeline.job import Job
 from postroom.pipeline.landing import Places, bundle_table
-from postroom.pipeline.layout import DEAD_LETTERS, Layout, layout_of
+from postroom.pipeline.layout import DEAD_LETTERS, SELDOM, Layout, layout_of
 from postroom.pipeline.lines import Line
 from postroom.pipeline.rows import Row, dead_letters_table, landed_table
 
@@ -54,7 +54,7 @@ class Written(msgspec.Struct, frozen=True):
 
 def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
     """Sort the records of a task and write what became of them; `hauls` says which columns the batches may have."""
-    engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb)
+    engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
     tables = Tables(job, engine, layouts)
     try:
         with no_garbage_collection():
@@ -67,11 +67,19 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
     return Written(tables.read, tables.dead, tables.files, tables.schemas)
 
 
+def _without_empty(table: pa.Table) -> pa.Table:
+    """A table without columns that are seldom used and have nothing in it: what a file does not have is null."""
+    empty = {name for name in SELDOM if name in table.schema.names and table.column(name).null_count == table.num_rows}
+    return table.select([name for name in table.schema.names if name not in empty]) if empty else table
+
+
 @functools.lru_cache(maxsize=2)
-def open_engine(lake: str, catalog: str, nulls: str, max_record_mb: int) -> tuple[Engine, dict[str, Layout]]:
+def open_engine(
+    lake: str, catalog: str, nulls: str, max_record_mb: int, keep_undeclared: bool = False
+) -> tuple[Engine, dict[str, Layout]]:
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
     compiled = CompiledCatalog.decode((Path(lake) / "_catalogs" / catalog).read_bytes())
-    engine = Engine(compiled, nulls=nulls, max_record_mb=max_record_mb)
+    engine = Engine(compiled, nulls=nulls, max_record_mb=max_record_mb, keep_undeclared=keep_undeclared)
     return engine, {}
 
 
@@ -167,7 +175,7 @@ class Tables:
             self.schemas[folder] = table.schema.serialize().to_pybytes()
         name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
         try:
-            size, rows = write_parquet(table, target / name)
+            size, rows = write_parquet(_without_empty(table), target / name)
         except BaseException:
             (target / name).unlink(missing_ok=True)
             raise

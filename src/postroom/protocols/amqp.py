@@ -48,5 +48,7 @@ AMQP = Wire(
     # The binding prefers the underscore: JMS clients cannot name a property with a colon.
     prefixes=("cloudEvents_", "cloudEvents:"),
     contenttype=("properties", "content-type"),
+    channel=("properties", "to"),
+    sent=("properties", "creation-time"),
     native_values=True,
 )

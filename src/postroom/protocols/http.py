@@ -15,6 +15,8 @@ HTTP = Wire(
     headers="headers",
     prefixes=("ce-",),
     contenttype=("headers", "content-type"),
+    channel=("path",),
+    sent=("headers", "date"),
     headers_ignore_case=True,
     percent_encoded=True,
 )

@@ -15,6 +15,9 @@ KAFKA = Wire(
     headers="headers",
     prefixes=("ce_",),
     contenttype=("headers", "content-type"),
+    channel=("topic",),
+    key=("key",),
+    sent=("timestamp",),
     headers_ignore_case=True,
     headers_as_map=True,
 )

@@ -9,7 +9,7 @@ _BOTH = (
     Option("topic_name", "uritemplate", channel=True, aliases=("topic-name",)),
 )
 
-MQTT_3_1_1 = Wire(name="MQTT/3.1.1", spellings=("MQTT/3.1.1", "MQTT/3.1"), options=_BOTH)
+MQTT_3_1_1 = Wire(name="MQTT/3.1.1", spellings=("MQTT/3.1.1", "MQTT/3.1"), options=_BOTH, channel=("topic_name",))
 
 MQTT_5_0 = Wire(
     name="MQTT/5.0",
@@ -32,4 +32,5 @@ MQTT_5_0 = Wire(
     # Names are unchanged; the CloudEvents SDK for Go writes a prefix all the same.
     prefixes=("", "ce-"),
     contenttype=("content_type",),
+    channel=("topic_name",),
 )

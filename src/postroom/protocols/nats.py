@@ -13,6 +13,7 @@ NATS = Wire(
     headers="headers",
     prefixes=("ce-",),
     contenttype=("headers", "content-type"),
+    channel=("subject",),
     headers_ignore_case=True,
     percent_encoded=True,
     contenttype_attribute=True,

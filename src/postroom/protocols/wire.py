@@ -46,7 +46,8 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     """A protocol: its names, its options, and how a CloudEvent travels on it.
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
-    there (the first one is written), `contenttype` the path of the content type. The others say how headers look;
+    there (the first one is written), `contenttype` the path of the content type; `channel`, `key` and `sent` the paths
+    of where a message went, of its key, and of the time at which it was sent. The others say how headers look;
     `native_values` that they keep numbers and booleans, `contenttype_attribute` that the content type is one of them.
     """
 
@@ -56,6 +57,9 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     headers: str = ""
     prefixes: tuple[str, ...] = ("",)
     contenttype: tuple[str, ...] = ()
+    channel: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
     headers_ignore_case: bool = False
     headers_as_map: bool = False
     percent_encoded: bool = False

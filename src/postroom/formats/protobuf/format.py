@@ -144,7 +144,10 @@ class Protobuf:
         """The unknown fields of a valid payload as JSON text; None where there are none. JSON has no such fields."""
         if contenttype and _is_json(contenttype):
             return None
-        left = unknown_of(self._parse(payload))
+        try:
+            left = unknown_of(self._parse(payload))
+        except DecodeError:  # of a version that this one does not read
+            return None
         return None if left is None else msgspec.json.encode(left).decode()
 
     def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
