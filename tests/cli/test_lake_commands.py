@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -179,3 +180,35 @@ def test_sql_that_is_wrong_is_one_sentence(lake: str, capsys: pytest.CaptureFixt
     output = capsys.readouterr()
     assert "nope" in output.err
     assert len(output.err.splitlines()) == 1
+
+
+def test_backfill_says_what_it_lifts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def document(**properties: str) -> dict[str, Any]:
+        schema = {"type": "object", "properties": {name: {"type": kind} for name, kind in properties.items()}}
+        message = {
+            "envelope": "CloudEvents/1.0",
+            "envelopemetadata": {"type": {"value": "reading"}},
+            "dataschemaformat": "JsonSchema/draft-07",
+            "dataschema": schema,
+        }
+        return {"messagegroups": {"plant": {"messages": {"reading": message}}}}
+
+    lake = create_lake(tmp_path / "lake")
+    event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "reading", "data": {"quality": 7, "note": "x"}}
+    lines = {"source": ["f"], "position": [0], "value": [json.dumps(event).encode()]}
+    before = lake.keep_catalog(Catalog(document(sensor="string")).compiled)
+    job = Job(str(lake.root), before, "strict", "r", 0, datetime.now(UTC))
+    commit_batch(lake, job, "f", [write_batch(job, [pa.RecordBatch.from_pydict(lines)])])
+    assert execute(["backfill", "--lake", str(lake.root)]) == 0
+    assert capsys.readouterr().out == "No column is waiting for a rescued member.\n"
+    later = tmp_path / "later.json"
+    later.write_text(json.dumps(document(sensor="string", quality="integer", note="integer")))
+    arguments = ["backfill", "--lake", str(lake.root), "--catalog", str(later)]
+    assert execute([*arguments, "--dry-run"]) == 0
+    assert "1 member would be lifted in 1 row." in capsys.readouterr().out
+    assert execute([*arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(table["rows"], table["members"], table["misfits"]) for table in told["tables"]] == [(1, 1, 1)]
+    assert told["batch"].startswith("backfill-")
+    assert execute(arguments) == 0
+    assert "0 members lifted in 0 rows." in capsys.readouterr().out

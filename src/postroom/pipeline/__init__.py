@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from postroom.pipeline.sink import SortSink as SortSink
     from postroom.pipeline.sorting import sort as sort
     from postroom.pipeline.sorting import sorter as sorter
+    from postroom.pipeline.table_backfill import backfill as backfill
 
-__all__ = ["LedgerEntry", "SortSink", "replay", "sort", "sorter"]
+__all__ = ["LedgerEntry", "SortSink", "backfill", "replay", "sort", "sorter"]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,6 +29,10 @@ def __getattr__(name: str) -> Any:
         from postroom.pipeline.replaying import replay
 
         return replay
+    if name == "backfill":
+        from postroom.pipeline.table_backfill import backfill
+
+        return backfill
     if name == "LedgerEntry":
         from postroom.pipeline.ledger import LedgerEntry
 

@@ -112,9 +112,10 @@ def _append(delta: DeltaTable, manifest: Manifest, table: TableCommit) -> None:
 
 def _actions(table: TableCommit) -> list[Any]:
     now = int(time() * 1000)
-    removed: list[Any] = [RemoveAction(file.path, True, now, file.size, {}) for file in table.removed]
+    removed: list[Any] = [RemoveAction(file.path, True, now, file.size, {**file.partition}) for file in table.removed]
     return removed + [
-        AddAction(file.path, file.size, dict(table.partition), now, True, _statistics(file)) for file in table.files
+        AddAction(file.path, file.size, file.partition or dict(table.partition), now, True, _statistics(file))
+        for file in table.files
     ]
 
 

@@ -15,11 +15,12 @@ from postroom.pipeline.lake import Lake
 
 
 class AddedFile(msgspec.Struct, frozen=True):
-    """A Parquet file, relative to its table."""
+    """A Parquet file, relative to its table; `partition` where it is not that of the whole commit."""
 
     path: str
     size: int
     rows: int
+    partition: dict[str, str] = {}
 
 
 class Change(msgspec.Struct, frozen=True):
