@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from postroom.cli.main import execute
+from postroom.documents.service_client import masked
 from postroom.http.app import create_app
-from postroom.replication.copies.sides.side import masked
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.settings import Settings
 from postroom.store import open_store

@@ -113,7 +113,6 @@ LISTED = protobuf(3, b"") + protobuf(3, UNKNOWN) + protobuf(3, b"")
         ("JsonSchema/draft-07", PATTERNS, b'{"sensor": "a", "x1": 2}', JSON, {"x1": 2}),
         ("JSONStructure/draft-02", STRUCTURE, b'{"sensor": "a", "more": 1.10}', JSON, {"more": 1.10}),
         ("Protobuf/3", PROTO, protobuf(1, b"a") + UNKNOWN, "", INSIDE),
-        ("Protobuf/3", PROTO, b"\0\0\0\0\1\0" + protobuf(1, b"a") + UNKNOWN, "", INSIDE),
         ("Protobuf/3", PROTO, protobuf(2, protobuf(1, b"a") + UNKNOWN), "", {"inner": INSIDE}),
         ("Protobuf/3", PROTO, LISTED, "", {"items": [None, INSIDE]}),
         ("Protobuf/3", PROTO, protobuf(4, protobuf(1, b"k") + protobuf(2, UNKNOWN)), "", {"named": {"k": INSIDE}}),

@@ -104,7 +104,7 @@ class Slowly:
         self.parts: list[Any] = []
 
     async def ask(self, app: Any) -> list[Any]:
-        headers = [(b"host", b"ovens.example"), (b"content-type", LINES["content-type"].encode())]
+        headers = [(b"host", b"ovens.localhost"), (b"content-type", LINES["content-type"].encode())]
         scope = {
             "type": "http", "method": "POST", "path": "/match", "raw_path": b"/match", "query_string": b"",
             "headers": headers, "client": ("203.0.113.9", 1), "scheme": "http",

@@ -17,6 +17,7 @@ from postroom.formats.filling import ColumnMismatch, filler
 from postroom.formats.table import parse_schema, readable
 from postroom.formats.versions import WriterVersion
 from postroom.messages.bundles import bundle_of
+from postroom.messages.engine import Engine
 from postroom.messages.explaining import explain_match
 from postroom.messages.lines import match_lines
 from tests.formats.avro.evolutions import evolutions, framed
@@ -277,7 +278,10 @@ def test_payloads_that_are_text_on_their_lines_are_no_exception() -> None:
         assert (others, len(piles)) == ([], 1)
         assert [found.data[place] for place in range(3)] == [landed] * 3
         assert [found.writers.get(place) for place in range(3)] == [one.writer for one in exact]
-        assert [known.engine.sort_line(line)[0] for line in lines] == exact
+        alone = [known.engine.sort_line(line)[0] for line in lines]
+        assert [(one.match, one.data, one.writer) for one in alone] == [
+            (one.match, one.data, one.writer) for one in exact
+        ]
 
 
 def sample(document: Any, seed: int) -> Any:
@@ -332,3 +336,67 @@ def plain(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("{", "["):
         return plain(json.loads(value))
     return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def proto(members: str) -> str:
+    return f'syntax = "proto3"; message R {{ {members} }}'
+
+
+def schema_of(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+
+
+OPEN = [
+    (
+        "Avro",
+        record(("amount", "long", {}), ("note", "string", {}), ("blob", ["null", "bytes"], {"default": None})),
+        record(("amount", "long", {})),
+        b"\x0e\x04no\x02\x02\xff",
+        {"amount": 7},
+        {"note": "no", "blob": "/w=="},
+    ),
+    (
+        "JsonSchema/draft-07",
+        schema_of("amount", "tax"),
+        schema_of("amount"),
+        b'{"amount":7,"tax":1,"tip":1.10}',
+        {"amount": 7},
+        {"tax": 1, "tip": 1.10},
+    ),
+    (
+        "Protobuf/3",
+        proto("int32 amount = 1; int32 tax = 2;"),
+        proto("int32 amount = 1;"),
+        b"\0\x08\x07\x10\x01",
+        {"amount": 7},
+        {"$unknown": "EAE="},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("schema_format", "first", "second", "body", "data", "left"), OPEN, ids=[one[0] for one in OPEN]
+)
+def test_what_only_the_writer_has_stays_with_the_row(
+    schema_format: str, first: Any, second: Any, body: bytes, data: Any, left: Any
+) -> None:
+    known = catalog({"1": (first, [101]), "2": (second, [102])}, schema_format)
+    known.engine = Engine(known.compiled, keep_undeclared=True)
+    payload = framed(101, body)
+    exact = sort(known, payload)
+    assert (exact.match.outcome, exact.data, exact.writer) == ("landed", data, WriterVersion("1", "101"))
+    assert json.loads(exact.undeclared or "null") == left
+    by_column, others = bundle(known, [payload] * 3)
+    assert by_column is not None
+    assert others == []
+    assert by_column.undeclared == dict.fromkeys(range(3), exact.undeclared)
+
+
+def test_what_no_version_declares_stays_with_the_row_behind_a_header() -> None:
+    known = catalog({"1": (schema_of("amount"), [101])}, "JsonSchema/draft-07")
+    known.engine = Engine(known.compiled, keep_undeclared=True)
+    payloads = [framed(101, b'{"amount":7,"tip":1.10}'), b'{"amount":8,"tip":2}', framed(101, b'{"amount":9}')]
+    assert [sort(known, payload).undeclared for payload in payloads] == ['{"tip":1.10}', '{"tip":2}', None]
+    by_column, others = bundle(known, payloads)
+    assert by_column is not None
+    assert (by_column.undeclared, others) == ({0: '{"tip":1.10}', 1: '{"tip":2}'}, [])

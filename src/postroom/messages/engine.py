@@ -35,6 +35,8 @@ from postroom.protocols.table import wire_named
 
 log = logging.getLogger(__name__)
 
+MOST_REASONS = 5
+
 
 class Decoded(NamedTuple):
     """A payload in the shape of its columns, or what is wrong with it; who wrote it, if a header says so; and what it
@@ -44,9 +46,6 @@ class Decoded(NamedTuple):
     violations: Sequence[Violation] = ()
     writer: WriterVersion | None = None
     undeclared: str | None = None
-
-
-MOST_REASONS = 5
 
 
 class Engine:

@@ -157,11 +157,10 @@ class VersionDecoder:
         return None
 
     def _kept(self, one: _Framed, value: Any, kept: Kept) -> Any:
-        left = (
-            None if kept is None else self._versions.undeclared_behind(one.body, one.start, one.contenttype, one.writer)
-        )
-        if kept is not None and left is not None:
-            kept[one.place] = left
+        if kept is not None:
+            left = self._versions.undeclared_behind(one.body, one.start, one.contenttype, one.writer)
+            if left is not None:
+                kept[one.place] = left
         return value
 
 

@@ -165,13 +165,19 @@ def start_spark(
 
 
 def _hush(context: SparkContext) -> None:
-    """Keep Spark's server for accumulators from printing a traceback when Java goes away: a sentence says so."""
+    """Keep Spark and py4j from printing tracebacks when Java goes away: a sentence says so."""
 
     def handle_error(*request: object) -> None:
         log.debug("Spark's Java process went away", exc_info=True)
 
     server: Any = context._accumulatorServer
     server.handle_error = handle_error
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Py4j, which tells of errors that it raises as well, does so by the root of all loggers."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def patient(master: str) -> str:
