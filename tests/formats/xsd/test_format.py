@@ -381,3 +381,12 @@ def test_a_type_of_very_many_digits_has_values_columns_and_comparisons(
     assert parsed.judge(b"<reading>12</reading>")[1] == []
     assert parsed.judge(parsed.encode(parsed.sample(random.Random(3))))[1] == []
     assert readable(f"XSD/{version}", document, simple(base, "totalDigits=3")).answer == "incompatible"
+
+
+@pytest.mark.parametrize("version", ["XSD/1.0", "XSD/1.1"])
+@pytest.mark.parametrize("kind", ["decimal", "integer", "int", "long"])
+@pytest.mark.parametrize("text", ["1 2", "1_0", "\u0661", "\uff11", "0x1", "NaN", ""])
+def test_what_only_python_takes_for_a_number_is_none(version: str, kind: str, text: str) -> None:
+    number = parse_schema(version, schema(f'<xs:element name="number" type="xs:{kind}"/>'))
+    assert number.judge(f"<number>{text}</number>".encode())[1] != []
+    assert number.judge(b"<number> 12 </number>")[1] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import decimal
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from postroom.formats.columns import (
 from postroom.formats.xsd.guards import KEPT_PATTERN
 from postroom.formats.xsd.names import XS, local_name, xs
 
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\Z")
 _MOST_DIGITS = 38
 _INT64 = (-(2**63), 2**63 - 1)
 _SPACES = str.maketrans("\t\r\n", "   ")
@@ -232,9 +234,9 @@ def codec(kind: Any) -> Codec:
     decode: Callable[[str], Any]
     encode: Callable[[Any], str] = str
     if isinstance(fits, Decimal):
-        decode, encode = decimal.Decimal, _decimal_text
+        decode, encode = _decimal, _decimal_text
     elif fits == INT64:
-        decode = int
+        decode = _integer
     elif fits == BOOLEAN:
         decode, encode = _BOOLEANS.__getitem__, lambda value: "true" if value else "false"
     elif fits == DOUBLE:
@@ -243,10 +245,36 @@ def codec(kind: Any) -> Codec:
         is_hex = of.primitive == "hexBinary"
         decode = _bytes_of_hex if is_hex else _bytes_of_base64
         encode = _hex_text if is_hex else _base64_text
+    elif of.primitive == "decimal":
+        decode = _decimal_digits
     else:
         space = of.space
         decode = str if space == "preserve" else lambda text: normalise(text, space)
     return Codec(fits, decode, encode)
+
+
+def _integer(text: str) -> int:
+    _refuse_python_digits(text)
+    return int(text)
+
+
+def _decimal(text: str) -> decimal.Decimal:
+    _refuse_python_digits(text)
+    return decimal.Decimal(text)
+
+
+def _decimal_digits(text: str) -> str:
+    """The digits of a decimal for which there is no column of numbers."""
+    found = normalise(text, "collapse")
+    if not _DECIMAL.match(found):
+        raise ValueError(f"{text!r} is no decimal")
+    return found
+
+
+def _refuse_python_digits(text: str) -> None:
+    """Refuse what Python takes for a number and XML Schema does not; xmlschema, which asks Python, lets it pass."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{text!r} is no number")
 
 
 def _decimal_text(value: Any) -> str:
