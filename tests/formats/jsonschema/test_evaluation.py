@@ -147,6 +147,20 @@ def expression(levels: int, leaf: Any) -> Any:
     return leaf
 
 
+def operation(name: str) -> dict[str, Any]:
+    operands = {"type": "array", "items": {"$ref": "#/$defs/sum"}}
+    return {"type": "object", "properties": {name: operands}, "required": [name], "additionalProperties": False}
+
+
+SUMS = {"$ref": "#/$defs/sum", "$defs": {"sum": {"oneOf": [{"type": "number"}, operation("add"), operation("mul")]}}}
+
+
+def sums(levels: int, leaf: Any) -> Any:
+    for _ in range(levels):
+        leaf = {"add": [leaf]}
+    return leaf
+
+
 @pytest.mark.parametrize(
     ("document", "value", "found"),
     [
@@ -156,6 +170,9 @@ def expression(levels: int, leaf: Any) -> Any:
         # Of alternatives in alternatives: the outermost, and where it goes wrong in the end.
         (EXPRESSION, expression(2, {"op": "add"}), [("payload_one_of", ""), ("payload_required", "/args/1/args/1")]),
         (EXPRESSION, expression(9, "oh"), [("payload_one_of", ""), ("payload_one_of", "/args/1" * 9)]),
+        # Without a mark: the alternative whose members are there, however deep the mistake is.
+        (SUMS, sums(1, "oh"), [("payload_one_of", ""), ("payload_one_of", "/add/0")]),
+        (SUMS, sums(30, "oh"), [("payload_one_of", ""), ("payload_one_of", "/add/0" * 30)]),
         # Another type than all alternatives: nothing more to say.
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 5, [("payload_any_of", "")]),
         ({"anyOf": [{"type": "string"}, {"maximum": 1}]}, 5, [("payload_any_of", ""), ("payload_maximum", "")]),

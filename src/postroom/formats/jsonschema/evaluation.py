@@ -412,11 +412,13 @@ def _closest(keyword: str, place: Place, outcomes: list[Outcome]) -> list[Findin
     return [Finding(place, keyword, f"valid under {keyword}", explained=explained), *inner]
 
 
-def _distance(place: Place, outcome: Outcome) -> tuple[bool, bool, int]:
-    """How far a value is from an alternative: another type, another mark such as a kind or a name, more mistakes."""
+def _distance(place: Place, outcome: Outcome) -> tuple[bool, bool, int, int]:
+    """How far a value is from an alternative: another type, another mark such as a kind or a name, more mistakes of its
+    own such as members that are missing, more mistakes in all."""
     findings = outcome.findings
     return (
         any(finding.place is place and finding.keyword == "type" for finding in findings),
         any(finding.place.parent is place and finding.keyword in ("const", "enum") for finding in findings),
-        len(findings),
+        sum(finding.place is place for finding in findings),
+        sum(not finding.explained for finding in findings),
     )
