@@ -163,6 +163,15 @@ def test_what_python_cannot_hold_is_text_and_the_rest_is_not(sorted_lake: Lake) 
     assert (far, seven, str(day)) == ("5000000-01-01", 7, "2020-01-01")
 
 
+def test_values_of_a_row_belong_together_where_some_are_text(sorted_lake: Lake) -> None:
+    sql = (
+        "WITH days AS MATERIALIZED (SELECT CAST(random() * 1e9 AS INTEGER) AS day FROM range(5)) "
+        "SELECT day, MAP {[day]: 1} AS far FROM days"
+    )
+    answer = run_query(sorted_lake, sql)
+    assert [far for _, far in answer.rows] == [f"{{[{day}]=1}}" for day, _ in answer.rows]
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Path:
     """What lies beside the lake: a Delta table, a Parquet file, a text."""

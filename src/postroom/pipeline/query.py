@@ -76,8 +76,8 @@ def fetch(connection: DuckDBPyConnection, sql: str) -> Answer:
         columns = [None] * len(names)
     as_text = [values is None for values in columns]
     if any(as_text):
-        table = _in_texts(connection, sql, as_text)
-        columns = [values if values is not None else table.column(i).to_pylist() for i, values in enumerate(columns)]
+        # All columns anew: another run may give other rows, or the same in another order.
+        columns = [_values(column) for column in _in_texts(connection, sql, as_text).columns]
     return Answer(names, list(zip(*(values or [] for values in columns), strict=True)))
 
 
