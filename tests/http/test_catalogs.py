@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from postroom.catalog import Catalog
 from postroom.errors import DocumentRefused
 from postroom.http.app import create_app
-from postroom.http.catalogs import Catalogs
+from postroom.http.catalogs import MOST_ENGINES, Catalogs
 from postroom.registry.operations import export_document
 from postroom.settings import Settings
 from postroom.store import open_store
@@ -185,3 +187,17 @@ def test_endpoints_follow_what_changes(tmp_path: Path) -> None:
         desk.ask("DELETE", "/endpoints/e")
         with pytest.raises(DocumentRefused):
             catalogs.get("strict", "e")
+
+
+def test_only_some_endpoints_are_kept_in_memory(tmp_path: Path) -> None:
+    names = [f"e{number}" for number in range(3 * MOST_ENGINES)]
+    with opened(tmp_path) as (_, desk, catalogs):
+        desk.ask("PUT", MESSAGES[0], READING)
+        desk.ask("POST", "/", {"endpoints": {name: {"usage": ["producer"]} for name in names}})
+        whole = catalogs.get("strict")
+        made = [weakref.ref(catalogs.get("strict", name)) for name in names]
+        last = catalogs.get("strict", names[-1])
+        gc.collect()
+        assert sum(one() is not None for one in made) < MOST_ENGINES
+        assert catalogs.get("strict") is whole
+        assert catalogs.get("strict", names[-1]) is last

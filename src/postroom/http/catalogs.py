@@ -7,7 +7,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,9 +24,12 @@ from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
+T = TypeVar("T")
+
 MOST_CHANGES = 2_000
 """After more changes than this it is quicker to begin anew."""
 MOST_ENGINES = 8
+"""Each has a plan for every message of its catalog, and a registry may have any number of endpoints."""
 OWN = ("envelope", "protocol")
 """What messages take from their Groups."""
 
@@ -50,7 +53,7 @@ class Catalogs:
         self._lock = threading.Lock()
         self._version: int | None = None
         self._state: State | None = None
-        self._catalogs: dict[tuple[str, str], Catalog] = {}
+        self._catalogs: OrderedDict[tuple[str, str], Catalog] = OrderedDict()
         self._engines: OrderedDict[tuple[str, str], Engine] = OrderedDict()
 
     def get(self, nulls: str, endpoint: str = "") -> Catalog:
@@ -61,18 +64,18 @@ class Catalogs:
         with self._lock, deadline(math.inf), no_garbage_collection():
             was_empty = not self._engines
             state = self._present()
-            if (nulls, endpoint) not in self._catalogs:
-                self._catalogs[nulls, endpoint] = self._made(state, nulls, endpoint)
+            catalog = self._catalogs.pop((nulls, endpoint), None) or self._made(state, nulls, endpoint)
+            _keep(self._catalogs, (nulls, endpoint), catalog)
             if was_empty:
                 gc.freeze()  # it stays: the collector need not look at it again and again
-            return self._catalogs[nulls, endpoint]
+            return catalog
 
     def _present(self) -> State:
         version = self._store.version()
         if self._state is None or version != self._version:
             before, self._state, self._version = self._state, self._read(self._state), version
             if self._state is not before:
-                self._catalogs = {}
+                self._catalogs.clear()
         return self._state
 
     def _read(self, state: State | None) -> State:
@@ -102,10 +105,16 @@ class Catalogs:
         if endpoint:
             catalog = catalog.for_endpoint(endpoint)
         like = self._engines.pop((nulls, endpoint), None) or self._engines.get((nulls, ""))
-        catalog.engine = self._engines[nulls, endpoint] = catalog.engine_like(like, self._settings.max_records)
-        while len(self._engines) > MOST_ENGINES:
-            self._engines.popitem(last=False)
+        catalog.engine = catalog.engine_like(like, self._settings.max_records)
+        _keep(self._engines, (nulls, endpoint), catalog.engine)
         return catalog
+
+
+def _keep(kept: OrderedDict[tuple[str, str], T], key: tuple[str, str], value: T) -> None:
+    """Keep something as what was asked for last, in place of what nobody asked for longest."""
+    kept[key] = value
+    if len(kept) > MOST_ENGINES:
+        del kept[next((nulls, endpoint) for nulls, endpoint in kept if endpoint)]  # others are made like that of all
 
 
 def _state(whole: Compilation, last: Change | None, before: CompiledCatalog | None) -> State:
