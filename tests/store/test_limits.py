@@ -68,6 +68,20 @@ def test_a_log_that_grew_beside_a_slow_reader_is_emptied_when_it_is_done(tmp_pat
             assert len(tx.records("notes")) == 13
 
 
+def test_writes_wait_for_a_reader_that_stays_only_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.store.sqlite.LOOK_SECONDS", 0.0)  # every wait is longer than that
+    statements: list[str] = []
+    with open_store(f"sqlite:///{tmp_path}/registry.db", write_wait_s=1) as store, store.read() as tx:
+        assert tx.entity("/") is not None
+        with store.write() as writing:
+            writing.put_record("notes", "large", MEGABYTE * 9)
+        store._writer.set_trace_callback(statements.append)  # type: ignore[attr-defined]  # what it does
+        for number in range(8):
+            with store.write() as writing:
+                writing.put_record("notes", str(number), b"")
+    assert sum("checkpoint" in statement for statement in statements) < 4
+
+
 def test_a_request_writes_only_so_many_entities(tmp_path: Path) -> None:
     rules = msgspec.structs.replace(RULES, most_entities=10)
     with open_store(f"sqlite:///{tmp_path}/registry.db", rules=rules) as store:

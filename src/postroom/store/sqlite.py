@@ -34,6 +34,8 @@ PRIVATE = 0o600
 LARGE_LOG = 8 * 1024 * 1024
 LOOK_SECONDS = 2.0
 SHORT_WAIT, LONG_WAIT = 0.25, 3.0
+PAUSE_FACTOR = 10
+"""How many times as long as one wait for readers the pause until the next one is."""
 
 
 class SqliteStore:
@@ -104,12 +106,13 @@ class SqliteStore:
         size = self._log.stat().st_size if self._log.exists() else 0
         if size <= LARGE_LOG or time.monotonic() < self._next_look:
             return
-        self._next_look = time.monotonic() + LOOK_SECONDS
         wait = min(SHORT_WAIT * size / LARGE_LOG, self._wait / 2, LONG_WAIT)
         with contextlib.suppress(sqlite3.OperationalError):  # what was written is safe; the next write tries again
             self._writer.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         self._writer.execute(f"PRAGMA busy_timeout = {int(self._wait * 1000)}")
+        # After the wait: while a reader stays on, most writes must not wait for it.
+        self._next_look = time.monotonic() + max(LOOK_SECONDS, wait * PAUSE_FACTOR)
 
     def _writing(self, checks: DeferredChecks | None) -> SqliteTransaction:
         if checks is None:
