@@ -76,6 +76,34 @@ def test_rows_of_the_kafka_connector_are_kafka_records() -> None:
     assert "timestamp" in record_columns(set(schema.names))
 
 
+FINE = 1_700_000_000_123_456
+TIMES = [
+    (pa.array([FINE // 1000]), FINE // 1000),
+    (pa.array([5], pa.int32()), 5),
+    (pa.array([FINE // 10**6], pa.timestamp("s")), FINE // 10**6 * 1000),
+    (pa.array([FINE], pa.timestamp("us", "UTC")), "2023-11-14T22:13:20.123456Z"),
+    (pa.array([FINE * 1000 + 789], pa.timestamp("ns")), "2023-11-14T22:13:20.123456Z"),
+    (pa.array([10**18 + 1], pa.timestamp("us")), 10**15),  # after the year 9999
+    (pa.array([-(10**18) - 1], pa.timestamp("us")), -(10**15) - 1),
+    (pa.array([FINE * 1000]), None),  # nanoseconds where milliseconds should be
+    (pa.array([-(2**63)]), None),
+    (pa.array([2**64 - 1], pa.uint64()), None),
+    (pa.array([10**17], pa.timestamp("s")), None),
+    (pa.array([1.7e12]), None),
+    (pa.array(["2023-11-14T22:13:20Z"]), None),
+    (pa.nulls(1), None),
+]
+
+
+@pytest.mark.parametrize(("timestamps", "shown"), TIMES)
+def test_no_time_of_a_record_stops_the_others(timestamps: pa.Array, shown: Any) -> None:
+    batch = pa.RecordBatch.from_pydict(
+        {"topic": ["fleet"], "partition": [2], "offset": [7], "value": [b"{}"], "timestamp": timestamps}
+    )
+    (line,) = map(json.loads, record_lines(batch))
+    assert line["metadata"] == {"topic": "fleet", "partition": 2} | ({} if shown is None else {"timestamp": shown})
+
+
 @pytest.mark.parametrize("value", ["{}", b"{}"])
 def test_a_column_value_holds_lines(value: Any) -> None:
     assert lines([{"value": value}]) == [{}]

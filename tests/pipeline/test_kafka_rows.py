@@ -77,6 +77,22 @@ def test_rows_land_as_lines_do(records: list[tuple[dict[str, str], bytes | None,
     assert_like_lines(batch_of(records))
 
 
+@pytest.mark.parametrize(
+    "timestamps",
+    [
+        pa.array([5, 17 * 10**17, -(2**63)]),
+        pa.array([5, 10**18 + 1, None], pa.timestamp("us")),
+        pa.array([5, 17 * 10**17 + 1, None], pa.timestamp("ns")),
+        pa.array(["yesterday"] * 3),
+        pa.nulls(3),
+    ],
+)
+def test_rows_with_any_time_land_as_lines_do(timestamps: pa.Array) -> None:
+    named = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/plants/oslo/machines/m7", "ce_type": "press"}
+    batch = batch_of([(named, b'{"sensor": "a"}', True)] * 3)
+    assert assert_like_lines(batch.append_column("timestamp", timestamps)) == [0, 1, 2]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def few_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

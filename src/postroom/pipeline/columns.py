@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from postroom.errors import BadFlag
 
-LAST_MOMENT = 253_402_300_799_999_999
+FIRST_MOMENT, LAST_MOMENT = -62_135_596_800_000_000, 253_402_300_799_999_999
 KAFKA = frozenset({"topic", "partition", "offset", "value"})
 RECORD = ("protocol", "metadata", "payload", "payload_base64")
 KAFKA_RECORD = ("topic", "partition", "offset", "key", "value", "timestamp", "headers")
@@ -27,6 +27,8 @@ KEY = "record_key"
 KEY_TYPES = ("string", "tinyint", "smallint", "int", "bigint")
 
 _encode = msgspec.json.Encoder().encode
+_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+_MOST = 2**63 - 1
 
 
 def holds_records(names: set[str]) -> bool:
@@ -85,7 +87,8 @@ def kafka_metadata(
         metadata |= _text_or_base64("key", key)
     if sent is not None:
         # Kafka counts milliseconds; whoever made finer times keeps them.
-        metadata["timestamp"] = _finely(sent) if sent % 1000 else sent // 1000
+        is_fine = sent % 1000 and FIRST_MOMENT <= sent <= LAST_MOMENT
+        metadata["timestamp"] = _finely(sent) if is_fine else sent // 1000
     pairs = [header_pair(name, value) for name, value in headers]
     if pairs:
         metadata["headers"] = pairs
@@ -103,10 +106,20 @@ def header_pair(name: str, value: bytes | str | None) -> dict[str, str | None]:
 
 
 def microseconds(moments: pa.Array) -> pa.Array:
-    """A column of timestamps as microseconds since 1970; whole numbers are milliseconds, as Kafka counts them."""
-    if pa.types.is_integer(moments.type):
-        return pc.multiply(moments.cast(pa.int64()), 1000)
-    return moments.cast(pa.timestamp("us", moments.type.tz)).cast(pa.int64())
+    """A column of timestamps as microseconds since 1970; whole numbers are milliseconds, as Kafka counts them.
+
+    Null for what is no time, and for one too far away to be counted.
+    """
+    kind = moments.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return moments.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind)):
+        return pa.nulls(len(moments), pa.int64())
+    if pa.types.is_uint64(kind):
+        moments = pc.min_element_wise(moments, pa.scalar(_MOST, kind))
+    counts, unit = moments.cast(pa.int64()), _UNITS[kind.unit] if pa.types.is_timestamp(kind) else 1000
+    is_near = pc.and_(pc.less_equal(counts, _MOST // unit), pc.greater_equal(counts, -(_MOST // unit)))
+    return pc.multiply(pc.if_else(is_near, counts, pa.scalar(None, pa.int64())), unit)
 
 
 def are_moments(moments: pa.Array) -> bool:
