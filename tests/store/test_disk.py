@@ -6,8 +6,11 @@ A limit on the size of files stands for the disk; SQLite cannot tell, and nobody
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -17,6 +20,8 @@ from postroom.http.app import create_app
 from postroom.registry.entities import Entity
 from postroom.settings import Settings
 from postroom.store import open_store
+from postroom.store.rules import RULES
+from postroom.store.sqlite import SqliteStore
 from tests.absence import absent
 from tests.http.asking import Desk
 from tests.http.serving import limit, serving
@@ -74,6 +79,38 @@ def test_a_service_starts_on_a_full_disk(tmp_path: Path) -> None:
         recovered(url, "ovens")
         with open_store(database) as other, other.read() as tx:
             assert {entity.id for entity in tx.entities("/messagegroups")} == {"ovens", "later"}
+
+
+def test_a_write_waits_for_whoever_opens_the_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, begun, goes_on = tmp_path / "registry.db", threading.Event(), threading.Event()
+    open_store(f"sqlite:///{path}").close()
+    start = SqliteStore._start
+
+    def fail(_: SqliteStore) -> None:
+        full = sqlite3.OperationalError("database or disk is full")
+        full.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise full
+
+    def start_slowly(store: SqliteStore) -> None:
+        begun.set()
+        goes_on.wait(60)
+        start(store)
+
+    def read() -> None:
+        with store.read() as tx:
+            assert tx.entity("/") is not None
+
+    monkeypatch.setattr(SqliteStore, "_start", fail)
+    with SqliteStore(path, RULES) as store, ThreadPoolExecutor() as pool:
+        monkeypatch.setattr(SqliteStore, "_start", start_slowly)
+        reading = pool.submit(read)
+        assert begun.wait(60)
+        threading.Timer(0.2, goes_on.set).start()
+        with store.write() as tx:
+            tx.put(OVENS)
+        reading.result()
+        with store.read() as tx:
+            assert tx.entity(OVENS.xid) == OVENS
 
 
 OPEN = """

@@ -84,7 +84,7 @@ class SqliteStore:
     def write(self, checks: DeferredChecks | None = None) -> Iterator[SqliteTransaction]:
         """One writer at a time, in this process by the lock, among processes by BEGIN IMMEDIATE."""
         with self._turn_to_write(), self._disk.watched():
-            if self._disk.is_frozen and not self._thaw():
+            if (self._disk.is_frozen or self._thawing.locked()) and not self._thaw(waits=True):
                 raise disk_full()
             self._begin()
             try:
@@ -204,9 +204,9 @@ class SqliteStore:
             raise StoreUnusable("the disk is full, and the database has to be changed.", place=str(self._path))
         LOG.warning("the disk is full: %s is only read until there is room again", self._path)
 
-    def _thaw(self) -> bool:
-        """Open the file for writing after all, once there is room again."""
-        if self._disk.free() < LEAST_FREE or not self._thawing.acquire(blocking=False):
+    def _thaw(self, *, waits: bool = False) -> bool:
+        """Open the file for writing after all, once there is room again; who writes waits for others who do so."""
+        if self._disk.free() < LEAST_FREE or not self._thawing.acquire(blocking=waits):
             return False
         try:
             if self._disk.is_frozen:
