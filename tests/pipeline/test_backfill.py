@@ -153,6 +153,13 @@ KINDS: dict[str, tuple[Any, Any, str, Any, str | None]] = {
         {},
         '{"large":12345678901234567890}',
     ),
+    "a number too large for everybody": (
+        {},
+        {"large": {"type": "number"}, "long": {}, "more": {"type": "string"}},
+        f'{{"large": 1e400, "long": {"1" * 5000}, "more": "m"}}',
+        {"more": "m"},
+        f'{{"large":1e400,"long":{"1" * 5000}}}',
+    ),
 }
 
 

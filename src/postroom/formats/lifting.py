@@ -74,12 +74,12 @@ class _Work:
         return present, bytes(text)
 
     def _whole(self, column: ColumnType, text: Any, path: Path) -> tuple[Any, bytes]:
-        value = msgspec.json.decode(text)
         try:
+            value = msgspec.json.decode(text)
             if self._read is not None and value is not None:
                 value = self._read(path, value)
             filled = _filler(column)(value)
-        except ColumnMismatch:
+        except (ColumnMismatch, msgspec.DecodeError):  # 1e400 is JSON, but no number that anybody has
             self.misfits += 1
             return None, bytes(text)
         self.members += 1
