@@ -346,6 +346,7 @@ def schema_of(*names: str) -> dict[str, Any]:
     return {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
 
 
+CLOCK = {"type": "int", "logicalType": "time-millis"}
 OPEN = [
     (
         "Avro",
@@ -354,6 +355,14 @@ OPEN = [
         b"\x0e\x04no\x02\x02\xff",
         {"amount": 7},
         {"note": "no", "blob": "/w=="},
+    ),
+    (
+        "Avro/1.11.0",
+        record(("amount", "long", {}), ("day", {"type": "int", "logicalType": "date"}, {}), ("clock", CLOCK, {})),
+        record(("amount", "long", {})),
+        b"\x0e\x02\xfe\xff\xff\xff\x0f",  # no day is so long
+        {"amount": 7},
+        {"day": "1970-01-02", "clock": 2**31 - 1},
     ),
     (
         "JsonSchema/draft-07",

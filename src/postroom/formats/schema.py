@@ -144,6 +144,15 @@ class FramedSchema(Reading, Protocol):
         ...
 
 
+@runtime_checkable
+class LenientSchema(Protocol):
+    """A payload schema that reads values, too, which it refuses for what they stand for."""
+
+    def shown_behind(self, payload: bytes, start: int, contenttype: str) -> Any:
+        """The value behind a header, in parts as it is encoded where it stands for nothing."""
+        ...
+
+
 class Found(msgspec.Struct, frozen=True):
     """A schema document that a reference led to, and the place that its own references start from."""
 

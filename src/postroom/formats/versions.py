@@ -16,7 +16,7 @@ from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.columns import ColumnType
 from postroom.formats.filling import json_text
 from postroom.formats.framing import HEADER
-from postroom.formats.schema import Frame, FramedSchema, OpenSchema, PayloadSchema, Reading, Violation
+from postroom.formats.schema import Frame, FramedSchema, LenientSchema, OpenSchema, PayloadSchema, Reading, Violation
 from postroom.formats.undeclared import left_of
 
 FIRST_BYTES = (b"\0", b"\xc3")
@@ -111,8 +111,12 @@ class Versions:
         schema = self._schema(writer.version)
         if writer.version == self.own or not isinstance(schema, FramedSchema):
             return None
-        # Reading with another schema passes over what only the writer has.
-        left = left_of(self._columns, schema.judge_behind(payload, start, contenttype)[0])
+        # Reading with another schema passes over what only the writer has, whatever it stands for.
+        if isinstance(schema, LenientSchema):
+            value = schema.shown_behind(payload, start, contenttype)
+        else:
+            value = schema.judge_behind(payload, start, contenttype)[0]
+        left = left_of(self._columns, value)
         return None if left is None else json_text(left)
 
     @functools.cached_property

@@ -59,6 +59,10 @@ class Avro:
         return reading.reader(self.type)
 
     @functools.cached_property
+    def _read_leniently(self) -> reading.Read:
+        return reading.lenient_reader(self.type)
+
+    @functools.cached_property
     def _fingerprint(self) -> bytes:
         return canonical.fingerprint(self.type)
 
@@ -95,6 +99,13 @@ class Avro:
         if contenttype and _is_json(contenttype):
             return json_reading.read_json(self.type, payload[start:])
         return framing.judge_from(self._read, payload, start)
+
+    def shown_behind(self, payload: bytes, start: int, contenttype: str) -> Any:
+        """The value behind a header; values of logical types stay as they are where they stand for nothing."""
+        value, violations = self.judge_behind(payload, start, contenttype)
+        if not violations or _is_json(contenttype):
+            return value
+        return framing.judge_from(self._read_leniently, payload, start)[0]
 
     def bare(self, payload: bytes, start: int) -> bytes | None:
         """What stands behind a header."""

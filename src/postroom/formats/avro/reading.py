@@ -44,6 +44,11 @@ def reader(kind: AvroType) -> Read:
     return guarded(kind, Compiler().read(kind))
 
 
+def lenient_reader(kind: AvroType) -> Read:
+    """The function that reads a type, and leaves plain values as they are that stand for nothing."""
+    return guarded(kind, Compiler(lenient=True).read(kind))
+
+
 def guarded(kind: AvroType, read: Read) -> Read:
     """A function that reads a type, told by Misfit where the buffer ends too early."""
 
@@ -57,11 +62,12 @@ def guarded(kind: AvroType, read: Read) -> Read:
 
 
 class Compiler:
-    """Makes functions of types; without `means`, logical types are passed over."""
+    """Makes functions of types; without `means`, logical types are passed over, if `lenient` only where they fail."""
 
-    def __init__(self, *, means: bool = True) -> None:
+    def __init__(self, *, means: bool = True, lenient: bool = False) -> None:
         self._records: dict[int, Read] = {}
         self._means = means
+        self._lenient = lenient
 
     def read(self, kind: AvroType) -> Read:
         """The function that reads a type; IndexError and struct.error say that the buffer ended."""
@@ -69,7 +75,8 @@ class Compiler:
             plain = plain_reader(kind)
             if kind.logical is None or not self._means:
                 return plain
-            return meaning_reader(plain, meaning(kind.logical, kind.kind))
+            meant = meaning(kind.logical, kind.kind)
+            return meaning_reader(plain, _if_possible(meant) if self._lenient else meant)
         return self._read(kind)
 
     @singledispatchmethod
@@ -230,6 +237,16 @@ def meaning_reader(plain: Read, meant: Callable[[Any], Any]) -> Read:
         return meant(value), position
 
     return read_meaning
+
+
+def _if_possible(meant: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def meaning_or_plain(value: Any) -> Any:
+        try:
+            return meant(value)
+        except Misfit:
+            return value
+
+    return meaning_or_plain
 
 
 def _block(buffer: bytes, position: int) -> tuple[int, int]:
