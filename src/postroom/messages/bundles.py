@@ -37,7 +37,8 @@ class Pile(msgspec.Struct, gc=False):
     """Events that mean one definition by their type, on one protocol, not yet looked at any further.
 
     Their attributes are in `columns`, where those are known, else in `events`. Those of a protocol have one `carried`
-    each. What payloads have and their columns do not is kept where `keeps_undeclared` says so.
+    each, or None altogether where the columns that they came in tell. What payloads have and their columns do not is
+    kept where `keeps_undeclared` says so.
     """
 
     plan: Plan
@@ -49,16 +50,16 @@ class Pile(msgspec.Struct, gc=False):
     metadata: list[dict[str, Any]] = []
     columns: Mapping[str, Column] | None = None
     protocol: str = ""
-    carried: list[Carried] = []
+    carried: list[Carried] | None = []
     keeps_undeclared: bool = False
     read: Callable[..., Carried] = lambda *_: NOTHING
 
 
 def joined(piles: Iterable[Pile]) -> list[Pile]:
     """Piles with those put together that are of one definition and one kind; the first of each is changed."""
-    found: dict[tuple[int, bool, bool], Pile] = {}
+    found: dict[tuple[int, bool, bool, bool], Pile] = {}
     for pile in piles:
-        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None), pile)
+        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None, pile.carried is None), pile)
         if first is pile:
             continue
         if first.columns is not None and pile.columns is not None:
@@ -73,7 +74,8 @@ def joined(piles: Iterable[Pile]) -> list[Pile]:
         first.events = first.events + pile.events
         first.bodies = first.bodies + pile.bodies
         first.metadata = first.metadata + pile.metadata
-        first.carried = first.carried + pile.carried
+        if first.carried is not None and pile.carried is not None:
+            first.carried = first.carried + pile.carried
     return list(found.values())
 
 
@@ -83,7 +85,7 @@ class Bundle(msgspec.Struct, gc=False):
     `extensions` has the attributes that the definition does not declare, for the few places that have any; `timestamps`
     names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent. `writers` has the versions
     of the payload schema that headers name; `carried` says what came with the events, where they came by a protocol;
-    `undeclared` has what payloads hold and columns do not, by place.
+    None where the columns that they came in tell. `undeclared` has what payloads hold and columns do not, by place.
     """
 
     definition: Definition
@@ -96,7 +98,7 @@ class Bundle(msgspec.Struct, gc=False):
     timestamps: frozenset[str]
     writers: Writers
     protocol: str
-    carried: list[Carried]
+    carried: list[Carried] | None
     undeclared: dict[int, str]
 
 

@@ -27,12 +27,13 @@ Parts = tuple[list[Pile], list[int]]
 
 class Told(NamedTuple):
     """What is known of rows besides their events: their metadata, and what that carries, where it is known without
-    asking for the metadata (and the definition declares nothing of it). `is_whole` says that headers carry the event
-    and nothing else."""
+    asking for the metadata (and the definition declares nothing of it); `in_columns` says that it is in the columns
+    that the rows came in. `is_whole` says that headers carry the event and nothing else."""
 
     metadata: MetadataOf
     carried: Callable[[int], Carried] | None = None
     is_whole: bool = False
+    in_columns: bool = False
 
 
 # How lines name the type: as a member of an event, of an event within a text, or as a header.
@@ -49,8 +50,8 @@ _stated_of = attrgetter("metadata.headers.datacontenttype")
 
 class RecordColumns(msgspec.Struct, gc=False):
     """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
-    left to the exact engine. The metadata of a row is asked for only where a definition wants it, or where what came
-    with binary (or, for False, structured) events is not known otherwise."""
+    left to the exact engine. What came with binary (or, for False, structured) events is in the columns that they came
+    in, or `carried`; the metadata of a row is asked for only where a definition wants it, or where neither is so."""
 
     attributes: dict[str, list[str | None]]
     contenttypes: list[str]
@@ -58,6 +59,7 @@ class RecordColumns(msgspec.Struct, gc=False):
     metadata: MetadataOf
     odd: frozenset[int] = frozenset()
     carried: Callable[[bool], list[Carried] | None] = lambda _: None
+    in_columns: Callable[[bool], bool] = lambda _: False
 
 
 def piles_of_lines(express: Express, lines: list[bytes], longest: int) -> Iterator[Parts]:
@@ -106,7 +108,7 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
         told = (said or known for said, known in zip(stated, own, strict=False))
         columns["datacontenttype"] = list(stated if all(stated) else told)
     modes = {kind: is_structured(kind) for kind in set(stated)}
-    known = {mode: Told(records.metadata, _by_row(records.carried(not mode))) for mode in set(modes.values())}
+    known = {mode: _told(records, binary=not mode) for mode in set(modes.values())}
     if not records.odd and set(modes.values()) == {True}:
         heap.add_structured(protocol, list(range(len(stated))), records.bodies, known[True])
     elif (
@@ -126,8 +128,11 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
     return heap.parts()
 
 
-def _by_row(carried: list[Carried] | None) -> Callable[[int], Carried] | None:
-    return None if carried is None else carried.__getitem__
+def _told(records: RecordColumns, *, binary: bool) -> Told:
+    if records.in_columns(binary):
+        return Told(records.metadata, in_columns=True)
+    carried = records.carried(binary)
+    return Told(records.metadata, None if carried is None else carried.__getitem__)
 
 
 def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
@@ -292,6 +297,10 @@ class _Heap:
     def _tell(self, pile: Pile, rows: list[int], told: Told | None) -> None:
         """Put on a pile what is known of some of its rows."""
         if told is None:
+            return
+        if told.in_columns and not pile.plan.wants_metadata:
+            pile.carried = None
+        if pile.carried is None:
             return
         if told.carried is not None and not pile.plan.wants_metadata:
             pile.carried += map(told.carried, rows)

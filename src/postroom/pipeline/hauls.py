@@ -12,8 +12,8 @@ Parquet files hold the columns of one of the last three, without source and posi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -46,6 +46,11 @@ class Haul(Protocol):
         """The ids of the records, where they came with some."""
         ...
 
+    @property
+    def carried(self) -> Mapping[str, pa.Array]:
+        """What came with the records of a pile that has no list of it, by column of a table."""
+        ...
+
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         ...
@@ -58,6 +63,8 @@ class Haul(Protocol):
 
 class Lines:
     """A haul of lines."""
+
+    carried: ClassVar[Mapping[str, pa.Array]] = {}
 
     def __init__(self, chunks: list[Chunk]) -> None:
         self.sources = [source for chunk in chunks for source in chunk.sources]

@@ -10,12 +10,13 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from postroom.messages.bundles import Pile, joined
 from postroom.messages.engine import Engine
 from postroom.messages.outcome import Sorted
 from postroom.messages.piling import RecordColumns
-from postroom.messages.transport import Carried, json_text
+from postroom.messages.transport import Carried
 from postroom.pipeline.columns import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
 from postroom.pipeline.kafka_headers import Headers, Shape, by_value, flat, members, shape_of
 from postroom.pipeline.parts import AT_ONCE, Parts, shifted
@@ -59,6 +60,12 @@ class KafkaRows:
         if "record_id" not in self._batches[0].schema.names:
             return None
         return [record for batch in self._batches for record in batch.column("record_id").to_pylist()]
+
+    @functools.cached_property
+    def carried(self) -> dict[str, pa.Array]:
+        """What came with all rows, but for their headers, by column of a table."""
+        found = [_carried_columns(batch) for batch in self._batches]
+        return {name: pa.concat_arrays([columns[name] for columns in found]) for name in found[0]}
 
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
@@ -137,21 +144,17 @@ class Part:
     @functools.cached_property
     def carried(self) -> list[Carried] | None:
         """What came with all rows, without their headers; None where rows have to be looked at one by one to tell."""
-        nothing: list[Any] = [None] * self._batch.num_rows
-        topics = _listed(self._batch.column("topic").cast(pa.string()).dictionary_encode("encode"))
-        keys = self._batch.column("key").cast(pa.binary()).to_pylist() if self._has("key") else nothing
-        sent = nothing
-        if self._has("timestamp"):
-            moments = microseconds(self._batch.column("timestamp"))
-            if not are_moments(moments):
-                return None
-            sent = moments.to_pylist()
-        partitions = self._batch.column("partition").to_pylist()
-        texts = {partition: json_text({"partition": partition}) for partition in set(partitions)}
-        return list(zip(topics, keys, sent, map(texts.__getitem__, partitions), strict=True))
+        if not self.has_moments:
+            return None
+        columns = _carried_columns(self._batch)
+        channels, extra = (_listed(columns[name].dictionary_encode("encode")) for name in ("_channel", "_extra"))
+        sent = columns["_sent_at"].cast(pa.int64()).to_pylist()
+        return list(zip(channels, columns["_key"].to_pylist(), sent, extra, strict=True))
 
-    def _has(self, name: str) -> bool:
-        return name in self._batch.schema.names
+    @functools.cached_property
+    def has_moments(self) -> bool:
+        """Whether a column can hold the times of all rows."""
+        return "timestamp" not in self._batch.schema.names or are_moments(microseconds(self._batch.column("timestamp")))
 
     @functools.cached_property
     def _listed(self) -> _Listed:
@@ -201,6 +204,7 @@ class Alike:
             bodies,
             lambda place: self._whole.metadata(rows[place]),
             carried=lambda binary: self._carried(rows, stated, binary=binary),
+            in_columns=lambda binary: self._is_plain(stated, binary=binary) and not self._left(binary=binary),
         )
         piles, left = engine.piles_of_columns(WIRE.name, records)
         for pile in piles:
@@ -209,20 +213,27 @@ class Alike:
 
     def _carried(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Carried] | None:
         """What came with the events; None where rows have to be looked at one by one to tell."""
-        is_told_twice = self._shape.contenttype is not None and "datacontenttype" in self._shape.attributes
         known = self._whole.carried
-        if known is None or (binary and (is_told_twice or (self._shape.contenttype is not None and "" in stated))):
+        if known is None or not self._is_plain(stated, binary=binary):
             return None
-        shown = self._shape.numbers if binary else []
-        left = [number for number in range(len(self._names)) if number not in shown]
-        if not left:
-            return [known[row] for row in rows]
+        left = self._left(binary=binary)
         pairs = [self._headers.pairs(self.rows, number, self._names[number]) for number in left]
         headers = (",".join(some) for some in zip(*pairs, strict=True))
         return [
             (channel, key, sent, f'{{"headers":[{some}],{(extra or "{")[1:]}')
             for (channel, key, sent, extra), some in zip(map(known.__getitem__, rows), headers, strict=True)
         ]
+
+    def _is_plain(self, stated: list[str], *, binary: bool) -> bool:
+        """Whether the names of headers alone say which of them the envelope shows, and times are such."""
+        told = self._shape.contenttype is not None
+        is_doubtful = binary and told and ("datacontenttype" in self._shape.attributes or "" in stated)
+        return self._whole.has_moments and not is_doubtful
+
+    def _left(self, *, binary: bool) -> list[int]:
+        """The headers that are not part of the envelope."""
+        shown = self._shape.numbers if binary else []
+        return [number for number in range(len(self._names)) if number not in shown]
 
     def _texts(self, number: int) -> list[str]:
         if number in self._known:
@@ -254,6 +265,20 @@ class _Listed:
         end = start + self._lengths[row]
         headers = zip(self._names[start:end], self._values[start:end], strict=True)
         return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers, self._sent[row])
+
+
+def _carried_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """What came with rows, but for their headers, by column of a table."""
+    nothing = pa.nulls(batch.num_rows)
+    key = batch.column("key") if "key" in batch.schema.names else nothing
+    sent = microseconds(batch.column("timestamp")) if "timestamp" in batch.schema.names else nothing
+    partition = pc.fill_null(batch.column("partition").cast(pa.string()), "null")
+    return {
+        "_channel": batch.column("topic").cast(pa.string()),
+        "_key": key.cast(pa.binary()),
+        "_sent_at": sent.cast(pa.timestamp("us", tz="UTC")),
+        "_extra": pc.binary_join_element_wise('{"partition":', partition, "}", ""),
+    }
 
 
 def _listed(texts: pa.DictionaryArray) -> list[str]:

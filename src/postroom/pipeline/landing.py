@@ -41,6 +41,7 @@ class Places:
         self._sources = None if self._one is not None else pa.array(haul.sources, pa.string())
         self._positions = pa.array(haul.positions, pa.int64())
         self._ids = self._made(haul.sources, cluster) if haul.ids is None else pa.array(haul.ids, pa.string())
+        self._haul = haul
 
     def _made(self, sources: list[str], cluster: str) -> pa.Array:
         """The ids of records whose source and position tell them from all others."""
@@ -58,6 +59,11 @@ class Places:
         chosen = pa.array(rows, pa.int64())
         source = pa.repeat(self._one, len(rows)) if self._sources is None else self._sources.take(chosen)
         return {"_record_id": self._ids.take(chosen), "_source": source, "_position": self._positions.take(chosen)}
+
+    def carried(self, rows: list[int]) -> dict[str, pa.Array]:
+        """The columns that tell what came with some rows, where the columns of the haul do."""
+        chosen = pa.array(rows, pa.int64())
+        return {name: column.take(chosen) for name, column in self._haul.carried.items()}
 
 
 def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa.Table:
@@ -79,7 +85,7 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
             arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
             arrays[column.name] = _data(bundle.data, schema.field(column.name).type, count)
-    arrays |= _transport(bundle.protocol, bundle.carried, count, keep=job.keep_undeclared)
+    arrays |= _transport(bundle, places, keep=job.keep_undeclared)
     arrays["_rescued"] = _sparse(bundle.undeclared, count)
     arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
@@ -114,16 +120,22 @@ def _written(bundle: Bundle, count: int) -> dict[str, pa.Array]:
     }
 
 
-def _transport(protocol: str, carried: list[Carried], count: int, *, keep: bool) -> dict[str, pa.Array]:
-    if not protocol:
+def _transport(bundle: Bundle, places: Places, *, keep: bool) -> dict[str, pa.Array]:
+    count = len(bundle.rows)
+    if not bundle.protocol:
         return {name: pa.nulls(count, kind) for name, kind in _TRANSPORT.items()}
+    found = places.carried(bundle.rows) if bundle.carried is None else _listed(bundle.carried, count)
+    shown = found if keep else found | {"_extra": _texts(None, count)}
+    return {"_protocol": pa.repeat(wire_named(bundle.protocol).name, count), **shown}
+
+
+def _listed(carried: list[Carried], count: int) -> dict[str, pa.Array]:
     channels, keys, sent, extra = zip(*carried, strict=True)
     return {
-        "_protocol": pa.repeat(wire_named(protocol).name, count),
         "_channel": _texts(channels, count),
         "_key": pa.array(keys, pa.binary(), size=count),
         "_sent_at": pa.array(sent, pa.int64(), size=count).cast(_TIME),
-        "_extra": _texts(extra if keep else None, count),
+        "_extra": _texts(extra, count),
     }
 
 
