@@ -157,7 +157,8 @@ class Express:
             return self.read_event(record.payload), True, False
         if mode is None or not reader.marks_event(attributes.get("specversion")):
             return None
-        self.lines.learn(record)
+        if reader.can_be_plain:
+            self.lines.learn(record)
         if stated and not (reader.has_content_type and "datacontenttype" in attributes):
             attributes["datacontenttype"] = stated
         if "data" in attributes or "data_base64" in attributes:

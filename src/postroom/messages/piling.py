@@ -28,11 +28,10 @@ Parts = tuple[list[Pile], list[int]]
 class Told(NamedTuple):
     """What is known of rows besides their events: their metadata, and what that carries, where it is known without
     asking for the metadata (and the definition declares nothing of it); `in_columns` says that it is in the columns
-    that the rows came in. `is_whole` says that headers carry the event and nothing else."""
+    that the rows came in."""
 
     metadata: MetadataOf
     carried: Callable[[int], Carried] | None = None
-    is_whole: bool = False
     in_columns: bool = False
 
 
@@ -213,8 +212,15 @@ class _Heap:
             self.left.append(row)
             return
         event, structured, is_whole = opened
-        bodies = None if structured else [record.payload]
-        self._add_all(record.protocol, [row], [event], bodies, Told(lambda _: record.metadata, is_whole=is_whole))
+        pile = self._pile(record.protocol, event.type, structured=structured)
+        if pile is None:
+            self.left.append(row)
+            return
+        pile.rows.append(row)
+        pile.events.append(event)
+        if not structured:
+            pile.bodies.append(record.payload)
+        self._tell_one(pile, record.metadata, is_whole=is_whole)
 
     def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: Told) -> None:
         """Put events on their piles that are the bodies of records."""
@@ -300,15 +306,18 @@ class _Heap:
             return
         if told.in_columns and not pile.plan.wants_metadata:
             pile.carried = None
-        if pile.carried is None:
-            return
-        if told.carried is not None and not pile.plan.wants_metadata:
+        elif told.carried is not None and pile.carried is not None and not pile.plan.wants_metadata:
             pile.carried += map(told.carried, rows)
-            return
-        for metadata in map(told.metadata, rows):
-            pile.carried.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, told.is_whole))
-            if pile.plan.wants_metadata:
-                pile.metadata.append(metadata)
+        else:
+            for metadata in map(told.metadata, rows):
+                self._tell_one(pile, metadata, is_whole=False)
+
+    def _tell_one(self, pile: Pile, metadata: dict[str, Any], *, is_whole: bool) -> None:
+        """Put on a pile what metadata says; `is_whole` says that headers carry the event and nothing else."""
+        if pile.carried is not None:
+            pile.carried.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, is_whole))
+        if pile.plan.wants_metadata:
+            pile.metadata.append(metadata)
 
     def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> Pile | None:
         key = (protocol, kind, structured)

@@ -5,9 +5,9 @@ What they leave is read by `protocols`, which knows every form that there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import repeat
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Protocol, Union
 
 import msgspec
@@ -29,6 +29,7 @@ _MOST_OTHERS = 32
 _LONGEST_NAME = 100
 _CONTENT_TYPE = "content-type"
 _ABSENT = msgspec.Raw(b"")
+_name_and_value = itemgetter("name", "value")
 _TEXTS_OR_UNSET = {str, msgspec.UnsetType}
 
 
@@ -88,7 +89,7 @@ class LineReader:
         self._names = names
         self._others: dict[str, None] = {}
         self.read_any = msgspec.json.Decoder(Line).decode
-        self._wires = {spelling: wire for wire in PROTOCOLS if _can_be_plain(wire) for spelling in wire.spellings}
+        self._wires = {spelling: wire for wire in PROTOCOLS if can_be_plain(wire) for spelling in wire.spellings}
         others = [s for wire in PROTOCOLS for s in wire.spellings if s not in self._wires]
         self._general: dict[Any, str] = {_general_type(spelling): spelling for spelling in others}
         self.plain: dict[Any, str] = {}
@@ -108,7 +109,7 @@ class LineReader:
         """Look at a record that could be plain, for headers that carry nothing."""
         wire = wire_named(record.protocol)
         container = record.metadata.get(wire.headers)
-        if type(container) is not dict or not _can_be_plain(wire):
+        if type(container) is not dict:
             return
         known = len(self._others)
         for name in container:
@@ -180,7 +181,8 @@ class Carriage:
         return {**metadata, self._headers: there}
 
 
-def _can_be_plain(wire: Wire) -> bool:
+def can_be_plain(wire: Wire) -> bool:
+    """Whether lines of a protocol may be plain."""
     if [len(path) for path in fixed_paths(wire)] != [1, 1, 1]:
         return False
     return wire.headers_as_map and not wire.percent_encoded and wire.contenttype == (wire.headers, _CONTENT_TYPE)
@@ -214,6 +216,7 @@ class HeaderReader:
         self._content_type = metadata_getter(self._wire, path) if path and not self._is_header else None
         self._has_prefix = bool(self._wire.prefixes[0])
         self.has_content_type = self._wire.contenttype_attribute
+        self.can_be_plain = can_be_plain(self._wire)
 
     def marks_event(self, specversion: str | None) -> bool:
         """Whether this value tells an event in binary mode; where headers have no prefix, any may be called so."""
@@ -229,9 +232,7 @@ class HeaderReader:
         attributes: dict[str, Any] = {}
         names, convert = self._names, self._convert
         stated = None
-        count = 0
         for name, value in pairs:
-            count += 1
             attribute = names.get(name)
             if attribute is None:
                 attribute = self._learn(name)
@@ -245,9 +246,9 @@ class HeaderReader:
                 else:
                     attributes[attribute] = value if convert is None else convert(value)
         carried = len(attributes) + (stated is not None)
-        is_whole = carried == count and stated != "" and "datacontenttype" not in attributes
+        is_whole = carried == len(pairs) and stated != "" and "datacontenttype" not in attributes
         if type(container) is list:
-            is_whole = is_whole and sum(map(len, container)) == 2 * count
+            is_whole = is_whole and sum(map(len, container)) == 2 * carried
         if self._content_type is not None:
             found = self._content_type(metadata)
             stated = found if type(found) is str else ""
@@ -264,11 +265,15 @@ class HeaderReader:
         return attribute
 
 
-def _pairs(container: Any) -> Iterable[tuple[str, Any]] | None:
+def _pairs(container: Any) -> Collection[tuple[str, Any]] | None:
     if container is None:
         return ()
     if type(container) is not list:
         return None
+    try:
+        return list(map(_name_and_value, container))
+    except (TypeError, KeyError):
+        pass
     try:
         return [(item["name"], item.get("value")) for item in container]
     except (TypeError, KeyError, AttributeError):

@@ -77,27 +77,27 @@ class Carrier:
         self._wire = wire
         self._definition_wire = definition_wire
         self._declared = declared
-        self._known: dict[tuple[Shape, bool], _Known] = {}
+        self._known: dict[tuple[Shape, bool, bool], _Known] = {}
 
     def read(self, metadata: Metadata, binary: bool, keep: bool = True, is_whole: bool = False) -> Carried:
         """What a record's metadata says; in binary mode some headers are the envelope, and if they are a whole one
         there are no others. Without `keep` no `extra`."""
         if not self._wire.name:
             return NOTHING
-        if is_whole:
-            metadata = metadata.copy()
-            metadata.pop(self._wire.headers, None)
-        shape = shape_of(metadata)
-        known = None if shape is None else self._known.get((shape, binary))
+        aside = self._wire.headers if is_whole else None
+        shape = shape_of(metadata, aside)
+        known = None if shape is None else self._known.get((shape, binary, is_whole))
         if known is not None:
             sent = None if known.sent is None else moment_of(known.sent(metadata))
             if (sent is None) == (known.sent is None):
                 channel = None if known.channel is None else known.channel(metadata)
                 key = None if known.key is None else known.key(metadata).encode()
                 return channel, key, sent, json_text(known.left(metadata)) if known.members and keep else None
+        if is_whole:
+            metadata = {name: value for name, value in metadata.items() if name != aside}
         channel, key, sent, left = self._taken_apart(metadata, binary)
         if shape is not None and known is None:
-            self._learn(metadata, shape, binary, left)
+            self._learn(metadata, (shape, binary, is_whole), left)
         return channel, key, sent, json_text(left) if left and keep else None
 
     def _taken_apart(self, metadata: Metadata, binary: bool) -> tuple[str | None, bytes | None, int | None, Metadata]:
@@ -113,7 +113,7 @@ class Carrier:
             self._take_envelope(left)
         return channel, key, sent, {name: value for name, value in left.items() if value not in ({}, [])}
 
-    def _learn(self, metadata: Metadata, shape: Shape, binary: bool, left: Metadata) -> None:
+    def _learn(self, metadata: Metadata, shape: tuple[Shape, bool, bool], left: Metadata) -> None:
         """Remember what is left of metadata of one shape, where the values do not matter for that."""
         wire = self._wire
         values = [wire.lookup(metadata, path) if path else None for path in fixed_paths(wire)]
@@ -124,7 +124,7 @@ class Carrier:
         if len(self._known) < _MOST_SHAPES and len(str(shape)) < _LONGEST:
             members = tuple((name, _places(metadata[name], value)) for name, value in left.items())
             channel, key, sent = (_getter(wire, metadata, path) for path in fixed_paths(wire))
-            self._known[shape, binary] = _Known(channel, key, sent, members)
+            self._known[shape] = _Known(channel, key, sent, members)
 
     def _take_envelope(self, left: Metadata) -> None:
         """Take out the headers that an event's attributes were read from, and its content type."""
@@ -160,16 +160,19 @@ def _carrier(protocol: str, definition_protocol: str, paths: tuple[Path, ...]) -
     return Carrier(wire_named(protocol), wire_named(definition_protocol), paths)
 
 
-def shape_of(metadata: Metadata) -> Shape | None:
-    """The names and types of all that is in metadata; None where something is empty, or not as usual."""
-    kinds = tuple(map(type, metadata.values()))
-    if list not in kinds and dict not in kinds:  # as is most often, without the headers
-        plain = metadata.values()
-        return None if "" in plain or None in plain else (*metadata, *kinds)
+def shape_of(metadata: Metadata, aside: str | None = None) -> Shape | None:
+    """The names and types of all that is in metadata, but for what is in a member put aside; None where something is
+    empty, or not as usual."""
+    members = metadata.values()
+    kinds = tuple(map(type, members))
+    if kinds.count(list) + kinds.count(dict) == (aside in metadata):  # as is most often
+        return None if "" in members or None in members else (*metadata, *kinds)
     found: list[Any] = []
     try:
         for name, value in metadata.items():
             found += (name, type(value))
+            if name == aside:
+                continue
             if type(value) is list:
                 values = [pair["value"] for pair in value]
                 if sum(map(len, value)) != 2 * len(values) or not all(values):
