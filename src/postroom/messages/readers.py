@@ -5,12 +5,13 @@ What they leave is read by `protocols`, which knows every form that there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol, Union
 
 import msgspec
+from msgspec.structs import astuple
 
 from postroom.messages.matching import Index
 from postroom.messages.plans import TEXTS, metadata_getter
@@ -29,6 +30,7 @@ _MOST_OTHERS = 32
 _LONGEST_NAME = 100
 _CONTENT_TYPE = "content-type"
 _ABSENT = msgspec.Raw(b"")
+_metadata_of = attrgetter("metadata")
 _name_and_value = itemgetter("name", "value")
 _TEXTS_OR_UNSET = {str, msgspec.UnsetType}
 
@@ -150,27 +152,28 @@ class Carriage:
         self._read = Carrier(wire, wire, ()).read
         self._headers = wire.headers
         self._others = {name for field, name in headers.items() if field.startswith("_other")}
-        others = [f"metadata.{option}" for name, option in options.items() if (name,) not in fixed_paths(wire)]
-        unsaid = [f"metadata.headers.{field}" for field, name in headers.items() if name in self._others]
-        # What is left of metadata in binary mode, and in structured mode, where all headers are.
-        self._left = {True: attrgetter(*others, *unsaid), False: attrgetter(*others, "metadata.headers")}
-        self._fixed = attrgetter(*(f"metadata.{options[name]}" for (name,) in fixed_paths(wire)))
+        self._unsaid = [attrgetter(field) for field, name in headers.items() if name in self._others]
+        self._left = [option for name, option in options.items() if (name,) not in fixed_paths(wire)]
+        self._fixed = [options[name] for (name,) in fixed_paths(wire)]
 
     def read(self, records: list[Any], *, binary: bool) -> list[Carried] | None:
         """What they carry, where that is plain: texts and whole numbers, and nothing else or always the same."""
-        left = list(map(self._left[binary], records))
-        if left.count(left[0]) != len(left):
+        metadata = list(map(_metadata_of, records))
+        fields = metadata[0].__struct_fields__
+        columns = dict(zip(fields, zip(*map(astuple, metadata), strict=True), strict=True))
+        # What is left in binary mode, and in structured mode, where all headers are.
+        headers = columns["headers"]
+        unsaid = [list(map(get, headers)) for get in self._unsaid] if binary else [headers]
+        if not all(map(_is_constant, (*(columns[option] for option in self._left), *unsaid))):
             return None
-        channels, keys, moments = zip(*map(self._fixed, records), strict=True)
+        channels, keys, moments = (columns[option] for option in self._fixed)
         if not (_TEXTS_OR_UNSET.issuperset(map(type, channels)) and _TEXTS_OR_UNSET.issuperset(map(type, keys))):
             return None
-        sent = [None if moment is msgspec.UNSET else moment_of(moment) for moment in moments]
+        sent = _read_all(moment_of, moments)
         if sent.count(None) != moments.count(msgspec.UNSET):
             return None
         first = self._read(self._metadata(records[0]), binary=binary)
-        topics = [None if channel is msgspec.UNSET else channel for channel in channels]
-        texts = [None if key is msgspec.UNSET else key.encode() for key in keys]
-        found = list(zip(topics, texts, sent, repeat(first[3]), strict=False))
+        found = list(zip(_read_all(str, channels), _read_all(str.encode, keys), sent, repeat(first[3]), strict=False))
         return found if found[0] == first else None
 
     def _metadata(self, record: Any) -> dict[str, Any]:
@@ -179,6 +182,18 @@ class Carriage:
         # A header that could carry an attribute and is not there is None.
         there = {name: value for name, value in headers if value is not None or name in self._others}
         return {**metadata, self._headers: there}
+
+
+def _read_all(read: Callable[[Any], Any], column: Sequence[Any]) -> list[Any]:
+    """A column with what is set read, and None for what is not."""
+    unset = column.count(msgspec.UNSET)
+    if unset in (0, len(column)):
+        return [None] * unset or list(map(read, column))
+    return [None if value is msgspec.UNSET else read(value) for value in column]
+
+
+def _is_constant(column: Sequence[Any]) -> bool:
+    return column.count(column[0]) == len(column)
 
 
 def can_be_plain(wire: Wire) -> bool:

@@ -33,21 +33,24 @@ _TRANSPORT = {
 
 
 class Places:
-    """Where the records of a haul came from, as Arrow arrays."""
+    """Where the records of a haul came from, and what came with them where its columns tell, as Arrow arrays."""
 
     def __init__(self, haul: Haul, cluster: str = "") -> None:
         named = set(haul.sources)
         self._one = next(iter(named)) if len(named) == 1 else None
-        self._sources = None if self._one is not None else pa.array(haul.sources, pa.string())
-        self._positions = pa.array(haul.positions, pa.int64())
-        self._ids = self._made(haul.sources, cluster) if haul.ids is None else pa.array(haul.ids, pa.string())
-        self._haul = haul
+        positions = pa.array(haul.positions, pa.int64())
+        made = haul.ids is None
+        self._ids = self._made(haul.sources, positions, cluster) if made else pa.array(haul.ids, pa.string())
+        columns = {"_record_id": self._ids, "_position": positions, **haul.carried}
+        if self._one is None:
+            columns["_source"] = pa.array(haul.sources, pa.string())
+        self._columns = pa.RecordBatch.from_pydict(columns)
 
-    def _made(self, sources: list[str], cluster: str) -> pa.Array:
+    def _made(self, sources: list[str], positions: pa.Array, cluster: str) -> pa.Array:
         """The ids of records whose source and position tell them from all others."""
         digests = {s: digest_of(origin_in_cluster(s, cluster) if cluster else s) for s in set(sources)}
         digest: Any = digests[self._one] if self._one is not None else pa.array([digests[s] for s in sources])
-        return pc.binary_join_element_wise(digest, self._positions.cast(pa.string()), "-")
+        return pc.binary_join_element_wise(digest, positions.cast(pa.string()), "-")
 
     def record_id(self, row: int) -> str:
         """The id of one record."""
@@ -55,15 +58,10 @@ class Places:
         return found
 
     def columns(self, rows: list[int]) -> dict[str, pa.Array]:
-        """The columns that tell where some rows came from."""
-        chosen = pa.array(rows, pa.int64())
-        source = pa.repeat(self._one, len(rows)) if self._sources is None else self._sources.take(chosen)
-        return {"_record_id": self._ids.take(chosen), "_source": source, "_position": self._positions.take(chosen)}
-
-    def carried(self, rows: list[int]) -> dict[str, pa.Array]:
-        """The columns that tell what came with some rows, where the columns of the haul do."""
-        chosen = pa.array(rows, pa.int64())
-        return {name: column.take(chosen) for name, column in self._haul.carried.items()}
+        """The columns that tell where some rows came from, and what came with them."""
+        chosen = self._columns.take(pa.array(rows, pa.int64()))  # all at once: each step of Arrow costs by itself
+        found = dict(zip(chosen.schema.names, chosen.columns, strict=True))
+        return found if self._one is None else found | {"_source": pa.repeat(self._one, len(rows))}
 
 
 def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa.Table:
@@ -85,7 +83,7 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
             arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
             arrays[column.name] = _data(bundle.data, schema.field(column.name).type, count)
-    arrays |= _transport(bundle, places, keep=job.keep_undeclared)
+    arrays |= _transport(bundle, keep=job.keep_undeclared)
     arrays["_rescued"] = _sparse(bundle.undeclared, count)
     arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
@@ -120,11 +118,12 @@ def _written(bundle: Bundle, count: int) -> dict[str, pa.Array]:
     }
 
 
-def _transport(bundle: Bundle, places: Places, *, keep: bool) -> dict[str, pa.Array]:
+def _transport(bundle: Bundle, *, keep: bool) -> dict[str, pa.Array]:
+    """What came with events, but for what the columns that they came in tell."""
     count = len(bundle.rows)
     if not bundle.protocol:
         return {name: pa.nulls(count, kind) for name, kind in _TRANSPORT.items()}
-    found = places.carried(bundle.rows) if bundle.carried is None else _listed(bundle.carried, count)
+    found = {} if bundle.carried is None else _listed(bundle.carried, count)
     shown = found if keep else found | {"_extra": _texts(None, count)}
     return {"_protocol": pa.repeat(wire_named(bundle.protocol).name, count), **shown}
 

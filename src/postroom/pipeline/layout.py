@@ -83,7 +83,7 @@ CONTROL = (
 )
 
 # Columns with nothing in them for many a message: an empty one costs as much to write as another.
-SELDOM = ("_extensions", "_protocol", "_channel", "_key", "_sent_at", "_extra", "_rescued")
+SELDOM = frozenset({"_extensions", "_schema_id", "_protocol", "_channel", "_key", "_sent_at", "_extra", "_rescued"})
 
 _REASON = StructOf(tuple(Field(name, name, STRING) for name in ("message", "at", "code", "expected", "found")))
 _TRIED = StructOf(tuple(Field(name, name, STRING) for name in ("message", "version")))

@@ -69,8 +69,9 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
 
 def _without_empty(table: pa.Table) -> pa.Table:
     """A table without columns that are seldom used and have nothing in it: what a file does not have is null."""
-    empty = {name for name in SELDOM if name in table.schema.names and table.column(name).null_count == table.num_rows}
-    return table.select([name for name in table.schema.names if name not in empty]) if empty else table
+    names, count = table.schema.names, table.num_rows
+    empty = {name for name in SELDOM.intersection(names) if table.column(name).null_count == count}
+    return table.select([place for place, name in enumerate(names) if name not in empty]) if empty else table
 
 
 @functools.lru_cache(maxsize=2)
