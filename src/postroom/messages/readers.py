@@ -173,7 +173,7 @@ class Carriage:
         if sent.count(None) != moments.count(msgspec.UNSET):
             return None
         first = self._read(self._metadata(records[0]), binary=binary)
-        found = list(zip(_read_all(str, channels), _read_all(str.encode, keys), sent, repeat(first[3]), strict=False))
+        found = list(zip(_read_all(None, channels), _read_all(str.encode, keys), sent, repeat(first[3]), strict=False))
         return found if found[0] == first else None
 
     def _metadata(self, record: Any) -> dict[str, Any]:
@@ -184,12 +184,14 @@ class Carriage:
         return {**metadata, self._headers: there}
 
 
-def _read_all(read: Callable[[Any], Any], column: Sequence[Any]) -> list[Any]:
+def _read_all(read: Callable[[Any], Any] | None, column: Sequence[Any]) -> Sequence[Any]:
     """A column with what is set read, and None for what is not."""
     unset = column.count(msgspec.UNSET)
-    if unset in (0, len(column)):
-        return [None] * unset or list(map(read, column))
-    return [None if value is msgspec.UNSET else read(value) for value in column]
+    if unset == 0:
+        return column if read is None else list(map(read, column))
+    if unset == len(column):
+        return [None] * unset
+    return [None if value is msgspec.UNSET else read(value) if read else value for value in column]
 
 
 def _is_constant(column: Sequence[Any]) -> bool:

@@ -133,7 +133,7 @@ def _listed(carried: list[Carried], count: int) -> dict[str, pa.Array]:
     return {
         "_channel": _texts(channels, count),
         "_key": pa.array(keys, pa.binary(), size=count),
-        "_sent_at": pa.array(sent, pa.int64(), size=count).cast(_TIME),
+        "_sent_at": pa.array(sent, _TIME, size=count),
         "_extra": _texts(extra, count),
     }
 
@@ -147,7 +147,17 @@ def _constant_text(value: str | None, count: int) -> pa.Array:
 
 
 def _texts(values: Sequence[Any] | None, count: int) -> pa.Array:
-    return pa.nulls(count, pa.string()) if values is None else pa.array(values, pa.string(), size=count)
+    if values is None:
+        return pa.nulls(count, pa.string())
+    repeated = _repeated(values, count)
+    return pa.array(values, pa.string(), size=count) if repeated is None else repeated
+
+
+def _repeated(values: Sequence[Any], count: int) -> pa.Array | None:
+    """The array of texts that are all the same; None for others."""
+    first = values[0] if count else None
+    is_one = type(first) is str and values[-1] == first and values.count(first) == count
+    return pa.repeat(first, count) if is_one else None
 
 
 def _data(data: Sequence[Any] | Members, kind: pa.DataType, count: int) -> pa.Array:
@@ -161,6 +171,9 @@ def _data(data: Sequence[Any] | Members, kind: pa.DataType, count: int) -> pa.Ar
 def _property(
     column: Column, values: Sequence[Any] | None, count: int, leftovers: dict[int, dict[str, str]], sure: bool = False
 ) -> pa.Array:
+    repeated = _repeated(values, count) if values is not None and column.type == STRING else None
+    if repeated is not None:
+        return repeated
     if values is None or values.count(None) == count:
         return pa.nulls(count, arrow_type(column.type))
     if column.type == STRING and _TEXT.issuperset(map(type, values)):
