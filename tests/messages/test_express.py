@@ -130,7 +130,7 @@ def without_nulls(value: Any) -> Any:
 @functools.lru_cache
 def keeping(catalog: Catalog) -> Engine:
     """An engine that keeps what is undeclared."""
-    return Engine(catalog.compiled, keep_undeclared=True)
+    return Engine(catalog.compiled, keep_carried=True, keep_undeclared=True)
 
 
 def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:

@@ -390,7 +390,7 @@ def test_what_only_the_writer_has_stays_with_the_row(
     schema_format: str, first: Any, second: Any, body: bytes, data: Any, left: Any
 ) -> None:
     known = catalog({"1": (first, [101]), "2": (second, [102])}, schema_format)
-    known.engine = Engine(known.compiled, keep_undeclared=True)
+    known.engine = Engine(known.compiled, keep_carried=True, keep_undeclared=True)
     payload = framed(101, body)
     exact = sort(known, payload)
     assert (exact.match.outcome, exact.data, exact.writer) == ("landed", data, WriterVersion("1", "101"))
@@ -403,7 +403,7 @@ def test_what_only_the_writer_has_stays_with_the_row(
 
 def test_what_no_version_declares_stays_with_the_row_behind_a_header() -> None:
     known = catalog({"1": (schema_of("amount"), [101])}, "JsonSchema/draft-07")
-    known.engine = Engine(known.compiled, keep_undeclared=True)
+    known.engine = Engine(known.compiled, keep_carried=True, keep_undeclared=True)
     payloads = [framed(101, b'{"amount":7,"tip":1.10}'), b'{"amount":8,"tip":2}', framed(101, b'{"amount":9}')]
     assert [sort(known, payload).undeclared for payload in payloads] == ['{"tip":1.10}', '{"tip":2}', None]
     by_column, others = bundle(known, payloads)

@@ -37,8 +37,8 @@ class Pile(msgspec.Struct, gc=False):
     """Events that mean one definition by their type, on one protocol, not yet looked at any further.
 
     Their attributes are in `columns`, where those are known, else in `events`. Those of a protocol have one `carried`
-    each, or None altogether where the columns that they came in tell. What payloads have and their columns do not is
-    kept where `keeps_undeclared` says so.
+    each, or None altogether where the columns that they came in tell, or nobody asks. What payloads have and their
+    columns do not is kept where `keeps_undeclared` says so.
     """
 
     plan: Plan

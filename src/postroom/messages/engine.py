@@ -51,7 +51,8 @@ class Decoded(NamedTuple):
 class Engine:
     """Sorts messages by the definitions of one compiled catalog.
 
-    An engine like it, for an earlier state of the catalog, spares the work that was done for what is the same.
+    An engine like it, for an earlier state of the catalog, spares the work that was done for what is the same. Who
+    makes rows of messages asks to keep what came with them, and what of their payloads nobody declared.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Engine:
         max_record_mb: int = 64,
         max_batch: int | None = None,
         like: Engine | None = None,
+        keep_carried: bool = False,
         keep_undeclared: bool = False,
     ) -> None:
         self.definitions = catalog.definitions
@@ -78,7 +80,13 @@ class Engine:
         self._fillers: dict[str, Filler] = {}
         self.keeps_undeclared = keep_undeclared
         before = None if like is None else like.express
-        self.express: Express = Express(self.index, _weakly(self._decoder), before, keep_undeclared=keep_undeclared)
+        self.express: Express = Express(
+            self.index,
+            _weakly(self._decoder),
+            before,
+            keep_carried=keep_carried,
+            keep_undeclared=keep_undeclared,
+        )
         if like is not None and like._stored is catalog.schemas:
             self._inherit(like)
 

@@ -61,9 +61,16 @@ class Express:
     """Takes plain events off lines, one by one; what reads lines is shared with an express lane like it."""
 
     def __init__(
-        self, index: Index, decoder_of: DecoderOf, like: Express | None = None, *, keep_undeclared: bool = False
+        self,
+        index: Index,
+        decoder_of: DecoderOf,
+        like: Express | None = None,
+        *,
+        keep_carried: bool = False,
+        keep_undeclared: bool = False,
     ) -> None:
         self.index = index
+        self.keeps_carried = keep_carried
         self.keeps_undeclared = keep_undeclared
         self._decoder_of = decoder_of
         attributes = event_attributes(index)

@@ -192,7 +192,7 @@ class _Heap:
         def metadata(row: int) -> dict[str, Any]:
             return self._express.lines.read_any(lines[row]).metadata
 
-        carried = self._express.lines.carried(records, binary=not mode)
+        carried = self._express.lines.carried(records, binary=not mode) if self._express.keeps_carried else None
         told = Told(metadata, None if carried is None else dict(zip(rows, carried, strict=True)).__getitem__)
         if mode:
             self.add_structured(protocol, rows, map(_payload_of, records), told)
@@ -308,7 +308,7 @@ class _Heap:
             pile.carried = None
         elif told.carried is not None and pile.carried is not None and not pile.plan.wants_metadata:
             pile.carried += map(told.carried, rows)
-        else:
+        elif pile.carried is not None or pile.plan.wants_metadata:
             for metadata in map(told.metadata, rows):
                 self._tell_one(pile, metadata, is_whole=False)
 
@@ -327,6 +327,8 @@ class _Heap:
         return self._piles[key]
 
     def _new_pile(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> Pile:
+        if not self._express.keeps_carried:
+            return Pile(plan, decoder.all, structured, protocol=protocol, carried=None)
         keep = self._express.keeps_undeclared
         read = carrier_of(plan.definition, protocol).read
         return Pile(plan, decoder.all, structured, protocol=protocol, keeps_undeclared=keep, read=read)

@@ -80,7 +80,9 @@ def open_engine(
 ) -> tuple[Engine, dict[str, Layout]]:
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
     compiled = CompiledCatalog.decode((Path(lake) / "_catalogs" / catalog).read_bytes())
-    engine = Engine(compiled, nulls=nulls, max_record_mb=max_record_mb, keep_undeclared=keep_undeclared)
+    engine = Engine(
+        compiled, nulls=nulls, max_record_mb=max_record_mb, keep_carried=True, keep_undeclared=keep_undeclared
+    )
     return engine, {}
 
 
