@@ -173,7 +173,7 @@ OPTIONS = {
     "KAFKA": options(
         topic="t", partition=3, key="k", timestamp=st.sampled_from([1_790_000_000_123, -1]), later={"a": [1]}
     ),
-    "MQTT/5.0": options(topic_name="t/1", qos=1, retain=False, correlation_data="AQ==", later=[1]),
+    "MQTT/5.0": options(topic_name="t/1", qos=1, retain=False, correlation_data="AQ==", later=[1], **{"": "x"}),
     "AMQP/1.0": options(
         properties=options(to="q", subject="s", creation__time=1_790_000_000_123, group__sequence=7),
         header={"durable": True, "priority": 4},
@@ -422,6 +422,18 @@ def test_the_setting_switches_it_off(tmp_path: Path) -> None:
     assert (kept["_extra"], kept["_rescued"]) == ('{"headers":{"trace":"1"},"partition":3}', '{"more":1.10}')
     (row,) = landed(tmp_path / "not", lines_of([RECORD]), CATALOGS["KAFKA"], keep=False)
     assert (row.get("_extra"), row.get("_rescued"), row["_channel"]) == (None, None, "t")
+
+
+@pytest.mark.parametrize(("keep", "extra"), [(True, '{"partition":3}'), (False, None)])
+def test_kafka_s_own_columns_tell_what_came_with_their_rows(tmp_path: Path, keep: bool, extra: str | None) -> None:
+    told = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/s", "ce_type": "reading"}
+    headers = [{"key": name, "value": value.encode()} for name, value in told.items()]
+    sent = datetime(2026, 11, 16, tzinfo=UTC)
+    row = {"topic": "t", "partition": 3, "key": b"k", "timestamp": sent, "headers": headers, "value": b'{"sensor":"s"}'}
+    rows = [row, row | {"topic": "u", "key": None}]
+    found = landed(tmp_path / "lake", columns_of(rows), CATALOGS["KAFKA"], keep=keep)
+    shown = [(row["_channel"], row["_key"], row["_sent_at"], row.get("_extra")) for row in found]
+    assert shown == [("t", b"k", sent, extra), ("u", None, sent, extra)]
 
 
 def test_where_nothing_is_undeclared_there_is_nothing(tmp_path: Path) -> None:
