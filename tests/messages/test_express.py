@@ -149,10 +149,8 @@ def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
             bound = {name: column[place] for name, column in bundle.variables.items() if column[place] is not None}
             match = Match("landed", xid, bound, (xid,))
             metadata = {name: column[place] for name, column in bundle.metadata.items()}
-            left_over = bundle.undeclared.get(place)
-            found[row] = Sorted(
-                match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], True, left_over
-            )
+            shown = (match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], True)
+            found[row] = Sorted(*shown, writer=bundle.writers.get(place), undeclared=bundle.undeclared.get(place))
             (exact,) = engine.sort_exactly(lines[row])
             assert exact.origin is not None
             read = carrier_of(bundle.definition, exact.origin.protocol).read
@@ -258,3 +256,19 @@ def test_a_column_is_surely_timestamps_when_each_value_is(texts: list[str]) -> N
 
 def test_plain_timestamps_are_seen_in_one_go() -> None:
     assert surely_timestamps(["2026-11-15T10:00:00Z", "2026-11-15T10:00:00.5Z", "2026-11-15T10:00:00.123456Z"])
+
+
+@pytest.mark.parametrize("values", [("1", "true"), ("1", "1.0"), ("0.0", "-0.0"), ('{"a":1}', '{"a":true}')])
+@pytest.mark.parametrize("place", ["partition", "zone"])
+@pytest.mark.parametrize("structured", [True, False])
+def test_values_that_python_calls_equal_are_kept_as_they_were_written(
+    values: tuple[str, str], place: str, structured: bool
+) -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/a", "type": "plain"}
+    marks = {} if structured else {f"ce_{name}": value for name, value in event.items()}
+    kind = "application/cloudevents+json" if structured else "application/json"
+    data = {**event, "data": {"sensor": "s"}} if structured else {"sensor": "s"}
+    metadata: dict[str, Any] = {"topic": "t", "partition": 7, "headers": {**marks, "content-type": kind, "zone": "x"}}
+    (metadata if place == "partition" else metadata["headers"])[place] = "VALUE"
+    record = json.dumps({"protocol": "KAFKA", "metadata": metadata, "payload": json.dumps(data)})
+    agreed(*(record.replace('"VALUE"', value).encode() for value in values * 8))

@@ -33,6 +33,7 @@ _ABSENT = msgspec.Raw(b"")
 _metadata_of = attrgetter("metadata")
 _name_and_value = itemgetter("name", "value")
 _TEXTS_OR_UNSET = {str, msgspec.UnsetType}
+_TEXTS_OR_ABSENT = {*_TEXTS_OR_UNSET, type(None)}
 
 
 class Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -195,7 +196,13 @@ def _read_all(read: Callable[[Any], Any] | None, column: Sequence[Any]) -> Seque
 
 
 def _is_constant(column: Sequence[Any]) -> bool:
-    return column.count(column[0]) == len(column)
+    """Whether all values are the same and surely written alike; to Python 1, 1.0 and true are the same."""
+    first = column[0]
+    if isinstance(first, msgspec.Struct):
+        is_exact = _TEXTS_OR_ABSENT.issuperset(map(type, astuple(first)))
+    else:
+        is_exact = type(first) in _TEXTS_OR_UNSET or set(map(type, column)) == {int}
+    return is_exact and column.count(first) == len(column)
 
 
 def can_be_plain(wire: Wire) -> bool:
