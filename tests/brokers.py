@@ -113,7 +113,14 @@ def kafka_broker(folder: Path) -> Broker:
     configuration.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     run = [java(), *_JAVA_OPTIONS, "-cp", str(jars("kafka", KAFKA) / "*")]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    formatting = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(configuration)]
+    formatting = [
+        "kafka.tools.StorageTool",
+        "format",
+        "--standalone",
+        f"--cluster-id={cluster}",
+        "-c",
+        str(configuration),
+    ]
     subprocess.run([*run, *formatting], check=True, capture_output=True)
     return Broker(folder, [*run, "kafka.Kafka", str(configuration)], port)
 
