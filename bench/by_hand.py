@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import stream
 from bench.processes import seconds_of
-from postroom.pipeline.spark import spark_session
+from postroom.pipeline.spark.session import spark_session
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 _SETTINGS = {

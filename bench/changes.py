@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from bench.measure import Ratio, cpu_of, ratio
-from postroom.http.calls import Call
-from postroom.http.dispatch import answer
+from postroom.catalog.open_store import open_store
+from postroom.http.server.request import Call
+from postroom.http.xregistry.dispatch import answer
 from postroom.registry.operations import import_document
 from postroom.replication.changes.feed import read_changes
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from postroom.store.opening import open_store
 
 GROUPS, MESSAGES = 20, 150
 PAGE, PAGES = 1000, 12

@@ -11,11 +11,11 @@ import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
-from postroom.messages.bundles import bundle_of
-from postroom.messages.collecting import no_garbage_collection
 from postroom.messages.engine import Engine
-from postroom.pipeline.hauls import Haul, hauls_of
-from postroom.pipeline.worker import FLUSH_BYTES, FLUSH_ROWS, open_engine
+from postroom.messages.gc_pause import no_garbage_collection
+from postroom.messages.matching.columnar import bundle_of
+from postroom.pipeline.worker.sort_task import FLUSH_BYTES, FLUSH_ROWS, open_engine
+from postroom.pipeline.worker.worker_batches import Haul, hauls_of
 
 # Workers cannot import this module, so its classes travel to them.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # Spark left it untyped

@@ -16,17 +16,17 @@ import msgspec
 
 from bench.measure import Ratio, cpu_of, ratio
 from bench.processes import seconds_of
+from postroom.catalog.open_store import open_store
 from postroom.registry import operations
-from postroom.registry.interaction import Interaction
-from postroom.registry.places import resolve
-from postroom.replication.subscriptions import subscribing
+from postroom.registry.paths import resolve
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.delivery import Delivery
-from postroom.replication.subscriptions.desk import Desk
-from postroom.replication.subscriptions.progress import Policy, Progress
-from postroom.replication.subscriptions.sinks.table import open_sink
+from postroom.replication.subscriptions.delivery_progress import Policy, Progress
+from postroom.replication.subscriptions.delivery_store import Desk
+from postroom.replication.subscriptions.sinks.sink_table import open_sink
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
-from postroom.store import open_store
 from postroom.store.interface import Store
 
 EVENTS = 4000
@@ -65,7 +65,7 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
         groups: dict[str, object] = {f"group-{number}": {} for number in range(EVENTS)}
         operations.put_members(interaction, resolve(tx.model(), "/messagegroups"), groups, False)
         interaction.finish()
-        subscription = subscribing.create(tx, document, BASE, SETTINGS)
+        subscription = subscription_store.create(tx, document, BASE, SETTINGS)
     desk, cursor, bodies, more = Desk(store), "", [], True
     while more:
         batch = desk.batch(subscription, cursor)

@@ -14,10 +14,10 @@ import orjson
 import yaml
 
 from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
-from postroom.catalog import open_catalog
+from postroom.catalog.catalog import open_catalog
 from postroom.cli.main import execute
-from postroom.documents.dialects.table import DIALECTS
-from postroom.documents.reading import YAML_SUFFIXES, document_files
+from postroom.documents.dialects.dialect_table import DIALECTS
+from postroom.documents.read_files import YAML_SUFFIXES, document_files
 from postroom.settings import load_settings
 
 MESSAGES = 10_000

@@ -15,13 +15,13 @@ from lxml import etree
 
 from bench import stream
 from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import parse_schema
 from postroom.formats.protobuf.protoc import compile_texts
 from postroom.formats.schema import CheckingSchema, QuickSchema
-from postroom.formats.table import parse_schema
-from postroom.formats.versions import Version, Versions
-from postroom.messages.decoding import ExactDecoder, QuickDecoder
-from postroom.messages.version_decoding import VersionDecoder
+from postroom.formats.schema_versions import Version, Versions
+from postroom.messages.matching.payload_decoders import ExactDecoder, QuickDecoder
+from postroom.messages.matching.versioned_decoders import VersionDecoder
 
 COUNT = 3000
 TOGETHER = 500

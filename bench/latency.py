@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import quote
 
 from bench.serving import server
+from postroom.catalog.open_store import open_store
 from postroom.registry.operations import import_document
-from postroom.store import open_store
 
 GROUPS, MESSAGES = 20, 1000
 GOAL_MS = 100.0

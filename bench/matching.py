@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
-from postroom.catalog import Catalog
-from postroom.messages.bundles import bundle_of
-from postroom.messages.making import AUTO
+from postroom.catalog.catalog import Catalog
+from postroom.messages.making.make import AUTO
+from postroom.messages.matching.columnar import bundle_of
 from postroom.protocols.records import parse_record, render_record
 
 COUNT = 3000

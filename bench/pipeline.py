@@ -20,11 +20,11 @@ from bench import stream
 from bench.by_hand import delta_session, seconds_by_hand
 from bench.measure import Ratio
 from bench.processes import cpu_of_tree, peak_memory_mb, seconds_of
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.pipeline import sort
-from postroom.pipeline.lake import create_lake
-from postroom.pipeline.sources import open_source
-from postroom.pipeline.spark import spark_session
+from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.sources.source import open_source
+from postroom.pipeline.spark.session import spark_session
 
 RECORDS = int(os.environ.get("POSTROOM_BENCH_RECORDS", "1000000"))
 ROUNDS = 3

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Ratio, cpu_of, ratio
+from postroom.catalog.open_store import open_store
 from postroom.registry.operations import export_document, import_document
-from postroom.replication.copies.links import Link
-from postroom.replication.copies.pulling import Pull
-from postroom.replication.copies.sides.store import StoreSide
-from postroom.replication.copies.verifying import differences
-from postroom.store import open_store
+from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.link import Link
+from postroom.replication.replicas.pull import Pull
+from postroom.replication.replicas.verify import differences
 from postroom.store.interface import Store
-from tests.replication.town import RING, STAR, Town
+from tests.replication.replicas.many_catalogs import RING, STAR, Town
 
 GROUPS, MESSAGES = 20, 500
 ROUNDS = 2

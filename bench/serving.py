@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Ratio, ratio
-from postroom.documents.sources import read_source
-from postroom.documents.targets import write_target
+from postroom.catalog.sources import read_source
+from postroom.catalog.targets import write_target
 from postroom.settings import Settings
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -101,7 +101,7 @@ def _is_whole(answer: bytearray) -> bool:
 
 
 def _serve_bare() -> None:
-    from postroom.http.workers import Announcing, configuration
+    from postroom.http.server.worker_processes import Announcing, configuration
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]

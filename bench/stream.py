@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 
 WRONG = 0.04
 SMALL, LARGE = 300, 1700

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.catalog import Catalog
-from postroom.messages.breaking import make_invalid
-from postroom.messages.making import AUTO, Maker
+from postroom.catalog.catalog import Catalog
+from postroom.messages.making.make import AUTO, Maker
+from postroom.messages.making.make_invalid import make_invalid
 from postroom.protocols.records import render_record
 
 # How often each message is seen, and on which protocols ("" is a structured event on its own).

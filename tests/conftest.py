@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from postroom.catalog import Catalog, open_catalog
+from postroom.catalog.catalog import Catalog, open_catalog
 from tests.absence import absent
 
 ROOT = Path(__file__).parent.parent

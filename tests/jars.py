@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from postroom.errors import MissingSystem
-from postroom.pipeline.jars import Libraries, jar_folder
-from postroom.pipeline.java import find_java_home
+from postroom.pipeline.spark.jars import Libraries, jar_folder
+from postroom.pipeline.spark.java import find_java_home
 from tests.absence import absent
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from demo.traffic import MIX, Traffic
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 
 ROOT = Path(__file__).parent.parent
 

@@ -38,11 +38,13 @@ def test_the_contracts_hold(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("messages/templates.py", "import postroom.catalog"),
+        ("messages/definitions/templates.py", "import postroom.catalog.catalog"),
         ("registry/problems.py", "import postroom.store"),
-        ("registry/problems.py", "import postroom.formats.table"),
-        ("pipeline/worker.py", "import postroom.catalog"),
-        ("formats/columns.py", "import pyarrow"),
+        ("registry/problems.py", "import postroom.formats.format_table"),
+        ("store/interface.py", "import postroom.messages.engine"),
+        ("messages/engine.py", "import postroom.registry.paths"),
+        ("pipeline/worker/sort_task.py", "import postroom.catalog.catalog"),
+        ("formats/column_types.py", "import pyarrow"),
     ],
 )
 def test_an_import_turned_around_is_noticed(copy: Path, module: str, line: str) -> None:

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from postroom.catalog import Catalog, open_catalog
-from postroom.documents.reading import document_files
+from postroom.catalog.catalog import Catalog, open_catalog
+from postroom.documents.read_files import document_files
 
 
 def test_every_recorded_message_finds_its_definition_and_its_outcome(shared: Path) -> None:

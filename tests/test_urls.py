@@ -10,14 +10,14 @@ from urllib.parse import quote
 
 import pytest
 
+from postroom.catalog.open_store import open_store
+from postroom.catalog.service_client import masked
 from postroom.cli.main import execute
-from postroom.documents.service_client import masked
-from postroom.http.app import create_app
+from postroom.http.server.app import create_app
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.settings import Settings
-from postroom.store import open_store
 from postroom.urls import join_url, parse_url
-from tests.http.asking import Desk, Reply
+from tests.http.requests import Desk, Reply
 
 JSON = {"Content-Type": "application/json"}
 BROKEN = (

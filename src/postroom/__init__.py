@@ -13,7 +13,7 @@ from postroom.errors import PostroomError
 from postroom.version import VERSION
 
 if TYPE_CHECKING:
-    from postroom.catalog import Catalog, open_catalog
+    from postroom.catalog.catalog import Catalog, open_catalog
 
 __all__ = ["Catalog", "PostroomError", "open_catalog"]
 __version__ = VERSION
@@ -22,7 +22,7 @@ __version__ = VERSION
 def __getattr__(name: str) -> Any:
     # Loaded on first use: `import postroom` alone stays cheap for the command line.
     if name in ("Catalog", "open_catalog"):
-        from postroom import catalog
+        from postroom.catalog import catalog
 
         return getattr(catalog, name)
     raise AttributeError(f"module 'postroom' has no attribute {name!r}")

@@ -8,6 +8,8 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+STORE_SCHEMES = ("sqlite", "postgresql", "postgres")
+"""The schemes of catalog sources that are stores."""
 _PLACE = re.compile(r"(?:\[(?P<address>[^\[\]]*)\]|[^\[\]:]*)(?::[0-9]*)?\Z")
 
 
@@ -64,3 +66,9 @@ def join_url(base: str, reference: str) -> str | None:
         return urljoin(base, reference)
     except ValueError:
         return None
+
+
+def scheme_of(source: str) -> str:
+    """The scheme of an address in lower case; empty for a path."""
+    before, separator, _ = source.partition("://")
+    return before.lower() if separator else ""

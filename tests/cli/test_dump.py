@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from postroom.cli.main import execute
-from tests.http.serving import serving
+from tests.http.running_service import serving
 
 KITCHENS = {
     "groups": {

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.cli.main import execute
-from postroom.pipeline.commit import commit_batch
-from postroom.pipeline.job import Job
-from postroom.pipeline.lake import create_lake
-from postroom.pipeline.ledger import LedgerEntry
-from postroom.pipeline.worker import write_batch
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.commit import commit_batch
+from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.worker.sort_task import write_batch
 
 SAMPLE = Path(__file__).parents[2] / "demo" / "sample.jsonl"
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from postroom.catalog.open_store import open_store
 from postroom.cli.main import execute
-from postroom.store import open_store
 
 
 def test_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from postroom.catalog.open_store import open_store
 from postroom.cli.main import execute
 from postroom.registry.operations import import_document
-from postroom.store import open_store
-from tests.http.serving import serving
+from tests.http.running_service import serving
 
 HEATED = "/messagegroups/ovens/messages/heated"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.store import open_store
+from postroom.catalog.open_store import open_store
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

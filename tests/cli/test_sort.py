@@ -84,6 +84,6 @@ def test_bad_usage_is_one_sentence_before_spark_starts(
 def test_a_missing_extra_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("postroom.pipeline.spark.LIBRARIES", ("library_that_is_not_installed",))
+    monkeypatch.setattr("postroom.pipeline.spark.session.LIBRARIES", ("library_that_is_not_installed",))
     assert execute(["sort", "--catalog", CATALOG, "--source", SAMPLE, "--lake", str(tmp_path / "lake")]) == 3
     assert "this needs `pip install 'postroom[spark]'`" in capsys.readouterr().err

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroom.pipeline.balance import balance_of
-from postroom.pipeline.lake import Lake, open_lake
-from postroom.pipeline.ledger import read_ledger
+from postroom.pipeline.lake.lake import Lake, open_lake
+from postroom.pipeline.lake.ledger import read_ledger
+from postroom.pipeline.lake.reconciliation import balance_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroom.store import open_store
-from tests.registry.wire import Wire
+from postroom.catalog.open_store import open_store
+from tests.registry.http_client import Wire
 
 FILES: dict[str, Any] = {"singular": "file", "attributes": {"*": {"type": "any"}}}
 PAGES: dict[str, Any] = {"singular": "page", "hasdocument": False, "attributes": {"*": {"type": "any"}}}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from postroom.store import open_store
-from tests.registry.wire import Wire
+from postroom.catalog.open_store import open_store
+from tests.registry.http_client import Wire
 
 GROUP = "/schemagroups/fleet"
 RIDE = f"{GROUP}/schemas/ride"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.registry.wire import BASE, Wire
+from tests.registry.http_client import BASE, Wire
 
 CONSTRAINED: dict[str, Any] = {
     "groups": {

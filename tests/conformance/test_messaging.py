@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroom.store import open_store
-from tests.registry.wire import Wire
+from postroom.catalog.open_store import open_store
+from tests.registry.http_client import Wire
 
 SCHEMA = "/schemagroups/g/schemas/s"
 MESSAGE = "/messagegroups/g/messages/m"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from postroom.registry.entities import Change
-from tests.registry.wire import BASE, Wire
+from tests.registry.http_client import BASE, Wire
 
 PAGE = "/dirs/d1/pages/p1"
 FILE = "/dirs/d1/files/f1"

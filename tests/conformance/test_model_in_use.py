@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.registry.wire import Wire
+from tests.registry.http_client import Wire
 
 PAGE = "/dirs/d1/pages/p1"
 STRING = {"type": "string"}

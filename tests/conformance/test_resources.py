@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.registry.wire import BASE, Wire
+from tests.registry.http_client import BASE, Wire
 
 PAGE = "/dirs/d1/pages/p1"
 FILE = "/dirs/d1/files/f1"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.registry.wire import Wire
+from tests.registry.http_client import Wire
 
 FILE = "/dirs/d1/files/f1$details"
 META = "/dirs/d1/files/f1/meta"

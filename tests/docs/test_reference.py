@@ -10,11 +10,11 @@ import pytest
 
 from postroom.cli.main import all_commands
 from postroom.errors import PostroomError
-from postroom.http import configuration, entities
-from postroom.messages.explaining import SENTENCES
-from postroom.messages.outcome import OUTCOMES
-from postroom.protocols.table import PROTOCOLS
-from postroom.registry.offers import FLAGS
+from postroom.http.xregistry import configuration, entities
+from postroom.messages.matching.explain import SENTENCES
+from postroom.messages.matching.outcome import OUTCOMES
+from postroom.protocols.protocol_table import PROTOCOLS
+from postroom.registry.configuration.offered_capabilities import FLAGS
 from postroom.registry.problems import PROBLEMS
 from postroom.settings import FIELDS, variable
 from tests.docs.sessions import ROOT
@@ -90,7 +90,7 @@ def test_every_flag_of_the_service_is_listed(flag: str) -> None:
 
 
 def test_every_column_that_postroom_adds_is_listed() -> None:
-    from postroom.pipeline.layout import CONTROL, DEAD_LETTER_COLUMNS
+    from postroom.pipeline.worker.table_layout import CONTROL, DEAD_LETTER_COLUMNS
 
     page = (REFERENCE / "lake-layout.md").read_text()
     missing = [column.name for column in (*CONTROL, *DEAD_LETTER_COLUMNS) if f"| `{column.name}` |" not in page]
@@ -98,7 +98,7 @@ def test_every_column_that_postroom_adds_is_listed() -> None:
 
 
 def test_every_column_of_the_ledger_is_listed() -> None:
-    from postroom.pipeline.ledger import LedgerEntry
+    from postroom.pipeline.lake.ledger import LedgerEntry
 
     page = (REFERENCE / "lake-layout.md").read_text()
     assert [name for name in LedgerEntry.__struct_fields__ if f"| `{name}` |" not in page] == []

@@ -7,14 +7,14 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from postroom.catalog.convert import convert
+from postroom.catalog.lint import lint_source
 from postroom.cli.main import execute
-from postroom.documents.converting import convert
 from postroom.documents.editors.attributes import ignoring_case
 from postroom.documents.editors.cereg import cereg_schema
 from postroom.documents.editors.xreg import xreg_schema
-from postroom.documents.lint.linting import lint_source
-from postroom.documents.reading import document_files, read_document
-from postroom.model.shipped import load_model
+from postroom.documents.read_files import document_files, read_document
+from postroom.model.shipped_models import load_model
 from postroom.settings import Settings
 from tests.conftest import DEMO_CATALOG
 from tests.documents.lint.catalogs import CLEAN, with_attribute, with_endpoint, with_message

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import yaml
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
+from postroom.catalog.convert import convert
+from postroom.catalog.sources import read_source
 from postroom.cli.main import execute
-from postroom.documents.converting import convert
 from postroom.documents.dialects.references import pointer_steps
 from postroom.documents.files import read_catalog
 from postroom.documents.media_types import form_of_type, media_type
-from postroom.documents.sources import read_source
 from postroom.errors import DocumentBroken, DocumentRefused
-from postroom.model.shipped import expanded_source
+from postroom.model.shipped_models import expanded_source
 from postroom.settings import Settings
 
 SETTINGS = Settings(timeout_s=10)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.documents.reading import read_document
+from postroom.documents.read_files import read_document
 from postroom.errors import DocumentBroken
 from postroom.settings import Settings
 

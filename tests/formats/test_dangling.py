@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.errors import ReferenceMissing, SchemaRefused
-from postroom.formats.table import check_schema, parse_schema
+from postroom.formats.format_table import check_schema, parse_schema
 
 XSD = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">{}
 <xs:element name="ride" type="xs:string"/></xs:schema>"""

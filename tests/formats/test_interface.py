@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.columns import INT64, STRING, Decimal, ListOf, MapOf, StructOf
+from postroom.formats.column_types import INT64, STRING, Decimal, ListOf, MapOf, StructOf
 from postroom.formats.compatibility import compatible
-from postroom.formats.filling import filler
-from postroom.formats.table import FAMILIES, check_schema, format_named, parse_schema, readable
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import FAMILIES, check_schema, format_named, parse_schema, readable
 from tests.formats.rides import JSON_SCHEMA, PROTOBUF, RIDES, XSD, Ride
 
 QUICKLY = settings(

@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.http.app import create_app
+from postroom.catalog.open_store import open_store
+from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from postroom.store import open_store
 from postroom.store.interface import Store
-from tests.http.asking import Desk
+from tests.http.requests import Desk
 
 
 @pytest.fixture(scope="session")

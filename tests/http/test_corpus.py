@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.serving import serving
+from tests.http.running_service import serving
 
 EXCEPTIONS = Path(__file__).with_name("corpus_exceptions.toml")
 
@@ -22,7 +22,7 @@ def replayed(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     conformance, results = shared / "conformance", folder / "results.json"
     arguments = ("--model", "none", "--allow-fetch", "127.0.0.1")
     # With the format that the reference server has to test itself with, so that these cases are not left out.
-    with serving(f"sqlite:///{folder}/registry.db", *arguments, program="tests.http.numbers") as (_, url):
+    with serving(f"sqlite:///{folder}/registry.db", *arguments, program="tests.http.counting") as (_, url):
         command = [sys.executable, conformance / "replay.py", "--base-url", url, "--json", results]
         subprocess.run([*command, conformance / "core-public.jsonl"], capture_output=True, timeout=300, check=False)
     answered: dict[str, Any] = json.loads(results.read_text())

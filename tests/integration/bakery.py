@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.catalog import Catalog
-from postroom.messages.making import AUTO
+from postroom.catalog.catalog import Catalog
+from postroom.messages.making.make import AUTO
 from postroom.protocols.cloudevents import Message, unwrap
 from postroom.protocols.records import Record, line_of, parse_record, render_record
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.protocols.clients import from_amqp, to_amqp
 from postroom.protocols.records import Record
 from tests.absence import amqp_client

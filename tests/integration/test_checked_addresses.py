@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
-from postroom.replication.subscriptions.sinks.table import missing_library, open_sink
+from postroom.replication.subscriptions.sinks.sink_table import missing_library, open_sink
 from postroom.replication.subscriptions.subscription import parse_subscription
 from postroom.settings import Settings
 from tests.absence import absent
 from tests.brokers import Broker
-from tests.replication.test_delivery import BASE, SETTINGS
+from tests.replication.subscriptions.test_delivery import BASE, SETTINGS
 
 pytestmark = pytest.mark.xdist_group("brokers")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.protocols.clients import from_kafka, to_kafka
 from postroom.protocols.records import Record
 from tests.brokers import Broker

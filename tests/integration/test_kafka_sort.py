@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from postroom.pipeline.balance import differences
-from postroom.pipeline.lake import open_lake
-from postroom.pipeline.ledger import read_ledger
-from postroom.pipeline.record_ids import digest_of
+from postroom.pipeline.lake.lake import open_lake
+from postroom.pipeline.lake.ledger import read_ledger
+from postroom.pipeline.lake.reconciliation import differences
+from postroom.pipeline.sources.record_ids import digest_of
 from tests.brokers import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

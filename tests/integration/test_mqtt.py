@@ -8,7 +8,7 @@ from typing import Any
 import paho.mqtt.client as mqtt
 import pytest
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.protocols.clients import from_mqtt, to_mqtt
 from postroom.protocols.records import Record
 from tests.brokers import Broker

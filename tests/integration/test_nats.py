@@ -7,7 +7,7 @@ import asyncio
 import nats as client
 import pytest
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.protocols.clients import from_nats, to_nats
 from postroom.protocols.records import Record
 from tests.brokers import Broker

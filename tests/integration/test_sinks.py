@@ -14,11 +14,11 @@ import pytest
 from postroom.protocols.clients import from_amqp, from_kafka, from_mqtt, from_nats
 from postroom.protocols.cloudevents import Message, unwrap
 from postroom.protocols.records import Record
-from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions import subscription_store
 from tests.absence import amqp_client
 from tests.brokers import Broker, free_port
-from tests.replication.receivers import wait_until
-from tests.replication.test_delivery import BASE, SETTINGS, Office
+from tests.replication.subscriptions.receivers import wait_until
+from tests.replication.subscriptions.test_delivery import BASE, SETTINGS, Office
 
 pytestmark = pytest.mark.xdist_group("brokers")
 
@@ -179,7 +179,7 @@ def test_a_broker_that_is_not_there_is_tried_again(
         progress = office.progress(subscription)
         assert (progress.status, progress.delivered) == ("retrying", 0)
         with office.store.write() as tx:
-            subscribing.remove(tx, subscription)
+            subscription_store.remove(tx, subscription)
     finally:
         office.close()
 

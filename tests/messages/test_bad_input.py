@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.catalog import Catalog
-from postroom.messages.outcome import OUTCOMES
+from postroom.catalog.catalog import Catalog
+from postroom.messages.matching.outcome import OUTCOMES
 
 EVENT: dict[str, Any] = {
     "specversion": "1.0", "id": "1", "source": "/ovens/7", "type": "heat", "subject": "7", "data": {"celsius": 5},

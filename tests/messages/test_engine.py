@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from postroom.catalog import Catalog
-from postroom.formats.columns import BINARY, STRING, StructOf
-from postroom.messages.definition import CompiledCatalog
+from postroom.catalog.catalog import Catalog
+from postroom.formats.column_types import BINARY, STRING, StructOf
+from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.messages.engine import Engine
 from postroom.settings import Settings
 

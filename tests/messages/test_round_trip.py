@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.errors import MakeRefused
-from postroom.messages.breaking import make_invalid
-from postroom.messages.making import AUTO, Maker
+from postroom.messages.making.make import AUTO, Maker
+from postroom.messages.making.make_invalid import make_invalid
 from postroom.protocols.records import render_record
-from tests.messages.definitions import PROTOCOLS, catalogs, lengthy
 from tests.messages.payloads import GROUPS, SCHEMAS, declared
+from tests.messages.random_catalogs import PROTOCOLS, catalogs, lengthy
 
 XID = "/messagegroups/g/messages/m"
 WIRES = ("HTTP", "AMQP/1.0", "MQTT/3.1.1", "MQTT/5.0", "KAFKA", "NATS")

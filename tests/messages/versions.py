@@ -6,10 +6,10 @@ import base64
 import json
 from typing import Any
 
-from postroom.catalog import Catalog
-from postroom.messages.bundles import Bundle, bundle_of
-from postroom.messages.outcome import Sorted
-from postroom.messages.piling import RecordColumns
+from postroom.catalog.catalog import Catalog
+from postroom.messages.matching.columnar import Bundle, bundle_of
+from postroom.messages.matching.event_groups import RecordColumns
+from postroom.messages.matching.outcome import Sorted
 
 XID = "/messagegroups/g/messages/m"
 SCHEMA = "/schemagroups/g/schemas/s"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from postroom.model.fetching import Fetcher, FetchRefused
 from postroom.model.includes import Remembering, expand_includes, refuse_all
-from postroom.model.refusal import ModelRefused
-from postroom.model.shipped import load_model
+from postroom.model.model_refused import ModelRefused
+from postroom.model.shipped_models import load_model
+from postroom.outbound import Fetcher, FetchRefused
 
 DOCS = {"groups": {"docs": {"singular": "doc"}, "dirs": {"singular": "folder"}}}
 FILES: dict[str, Any] = {

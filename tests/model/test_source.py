@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from postroom.model.refusal import ModelRefused
+from postroom.model.model_refused import ModelRefused
 from postroom.model.render import render_model
-from postroom.model.shipped import load_model, model_source
+from postroom.model.shipped_models import load_model, model_source
 from postroom.model.source import parse_model
 
 

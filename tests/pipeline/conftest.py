@@ -12,20 +12,20 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from postroom.catalog import Catalog, open_catalog
+from postroom.catalog.catalog import Catalog, open_catalog
 from postroom.errors import MissingSystem
-from postroom.messages.definition import CompiledCatalog
-from postroom.pipeline.commit import commit_batch
-from postroom.pipeline.jars import Libraries, find_jars
-from postroom.pipeline.job import Job
-from postroom.pipeline.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
-from postroom.pipeline.ranges import WHOLE_FILE
-from postroom.pipeline.worker import Written, write_batch
+from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.commit import commit_batch
+from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
+from postroom.pipeline.sources.file_ranges import WHOLE_FILE
+from postroom.pipeline.spark.jars import Libraries, find_jars
+from postroom.pipeline.worker.sort_task import Written, write_batch
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from postroom.pipeline.spark import start_spark, stop_spark
+    from postroom.pipeline.spark.session import start_spark, stop_spark
 
     session = start_spark("local[2]", scratch=tmp_path_factory.mktemp("spark"), configuration=delta_configuration())
     yield session

@@ -6,7 +6,7 @@ import pytest
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.checkpoint import default_checkpoint, open_checkpoint
-from postroom.pipeline.lake import Lake, create_lake
+from postroom.pipeline.lake.lake import Lake, create_lake
 
 
 def test_a_run_keeps_its_name(lake: Lake, tmp_path: Path) -> None:

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from postroom.pipeline.balance import differences
-from postroom.pipeline.lake import DEAD_LETTERS, Lake, open_lake
-from postroom.pipeline.ledger import read_ledger
-from postroom.pipeline.manifest import unfinished
-from postroom.pipeline.sorting import sort
+from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, open_lake
+from postroom.pipeline.lake.ledger import read_ledger
+from postroom.pipeline.lake.manifest import unfinished
+from postroom.pipeline.lake.reconciliation import differences
+from postroom.pipeline.python_api import sort
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -40,8 +40,8 @@ DEAD = 23  # one in so many is wrong; no divisor of the number of tables, or som
 DRIVER = """
 import sys
 from pathlib import Path
-import postroom.pipeline.file_source as file_source
-import postroom.pipeline.sorting as sorting
+import postroom.pipeline.sources.files as file_source
+import postroom.pipeline.python_api as sorting
 
 ready, size = Path(sys.argv[1]), int(sys.argv[2])
 file_source.BYTES_OF_BATCH = size

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.cli.main import execute
 from postroom.errors import LakeRefused, SourceUnknown
 from postroom.pipeline import replay, sort, sorter
-from postroom.pipeline.lake import create_lake, open_lake
+from postroom.pipeline.lake.lake import create_lake, open_lake
 from postroom.pipeline.local_paths import local_path
-from postroom.pipeline.sources import open_source
+from postroom.pipeline.sources.source import open_source
 
 ELSEWHERE = [
     "s3://bucket/x",

@@ -17,17 +17,17 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import Phase, given, settings
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.errors import SchemaRefused
-from postroom.formats.filling import ColumnMismatch, filler
-from postroom.formats.table import parse_schema, readable
+from postroom.formats.fill_columns import ColumnMismatch, filler
+from postroom.formats.format_table import parse_schema, readable
 from postroom.pipeline import sort
-from postroom.pipeline.commit import commit_batch
-from postroom.pipeline.lake import DEAD_LETTERS, Lake, open_lake
-from postroom.pipeline.replaying import replay
-from postroom.pipeline.worker import write_batch
+from postroom.pipeline.dead_letters.replay import replay
+from postroom.pipeline.lake.commit import commit_batch
+from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, open_lake
+from postroom.pipeline.worker.sort_task import write_batch
 from tests.formats.avro.evolutions import evolutions, framed
-from tests.messages.test_versions import NAMES, PAIRS, avro, plain
+from tests.messages.matching.test_schema_versions import NAMES, PAIRS, avro, plain
 
 CASES = 60
 

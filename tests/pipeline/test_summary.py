@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from postroom.pipeline.ledger import LedgerEntry
-from postroom.pipeline.manifest import Change
+from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.lake.manifest import Change
 from postroom.pipeline.summary import summarise
 
 NOW = datetime.now(UTC)

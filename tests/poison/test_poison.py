@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.http.serving import serving
+from tests.http.running_service import serving
 from tests.poison.corpus import CORPUS, HARMLESS, catalog, records
 
 ROOT = Path(__file__).parents[2]

@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from postroom.catalog import open_catalog
+from postroom.catalog.catalog import open_catalog
 from postroom.errors import PostroomError
-from postroom.formats.table import parse_schema, readable
-from postroom.pipeline.job import Job
-from postroom.pipeline.lake import create_lake
-from postroom.pipeline.ranges import WHOLE_FILE
-from postroom.pipeline.worker import write_batch
+from postroom.formats.format_table import parse_schema, readable
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.sources.file_ranges import WHOLE_FILE
+from postroom.pipeline.worker.sort_task import write_batch
 from tests.poison.corpus import CORPUS, catalog, pairs, records
 
 MEMORY = 1024**3

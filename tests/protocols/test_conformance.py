@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from postroom.catalog import Catalog
+from postroom.catalog.catalog import Catalog
 from postroom.protocols.cloudevents import Malformed, Message, unwrap, wrap
 from postroom.protocols.records import JSON_EVENT, Record
 from tests.protocols.gherkin import Scenario, Step, read_feature

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from postroom.catalog.open_store import open_store
 from postroom.registry import operations
-from postroom.registry.inlining import parse_inline
-from postroom.registry.interaction import Interaction
-from postroom.registry.places import resolve
-from postroom.registry.trees import read_collection, read_entity
-from postroom.registry.views import View, render, render_collection
-from postroom.store import open_store
+from postroom.registry.paths import resolve
+from postroom.registry.query.inline import parse_inline
+from postroom.registry.read.render import View, render, render_collection
+from postroom.registry.read.tree import read_collection, read_entity
+from postroom.registry.write.unit_of_work import Interaction
 from postroom.store.interface import Store
 
 

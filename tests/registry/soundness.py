@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from pathlib import Path
 
+from postroom.catalog.open_store import open_store
 from postroom.registry.entities import Change, Entity
-from postroom.store import open_store
 
 CONFIGURATION = {"/model", "/modelsource", "/capabilities"}
 REFERENCE = {"meta.xref", "meta.modifiedat"}

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from postroom.registry.interaction import Interaction
-from postroom.registry.modelling import write_modelsource
+from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.problems import RegistryProblem
+from postroom.registry.write.unit_of_work import Interaction
 
 MODEL: dict[str, Any] = {
     "attributes": {

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from postroom.store import open_store
+from postroom.catalog.open_store import open_store
+from tests.registry.http_client import BASE, Answer, Wire
 from tests.registry.oracle import LIMIT, MODELSOURCE, SINGULAR, Body, Entity, Oracle, Refused, Resource, Time, Version
 from tests.registry.soundness import check_file
-from tests.registry.wire import BASE, Answer, Wire
 
 GROUPS = ["d1", "d2"]
 RESOURCES = ["r1", "r2"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from postroom.catalog.open_store import open_store
 from postroom.registry.operations import export_document, import_document
 from postroom.registry.problems import RegistryProblem
-from postroom.store import open_store
 from postroom.store.interface import Store
 
 XREF = {"meta": {"xref": "/messagegroups/ovens/messages/heated"}}

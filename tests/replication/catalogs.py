@@ -10,20 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postroom.http.app import create_app
-from postroom.http.workers import Announcing, configuration
-from postroom.replication.copies.deciding import Policy
-from postroom.replication.copies.guarding import guarded
-from postroom.replication.copies.links import Link
-from postroom.replication.copies.pulling import Pull, Report
-from postroom.replication.copies.scopes import Scope
-from postroom.replication.copies.sides.side import Source, Target
-from postroom.replication.copies.sides.store import StoreSide
-from postroom.replication.copies.verifying import Difference, differences
+from postroom.catalog.open_store import open_store
+from postroom.catalog.wiring import RULES
+from postroom.http.server.app import create_app
+from postroom.http.server.worker_processes import Announcing, configuration
+from postroom.replication.replicas.conflict_policy import Policy
+from postroom.replication.replicas.endpoints.endpoint import Source, Target
+from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.link import Link
+from postroom.replication.replicas.pull import Pull, Report
+from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.verify import Difference, differences
+from postroom.replication.replicas.write_guard import guarded
 from postroom.settings import Settings
-from postroom.store import open_store
 from postroom.store.interface import Store
-from postroom.store.rules import RULES
 from tests.registry.conftest import Desk
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from postroom.catalog.open_store import open_store
 from postroom.replication.changes.events import events_of
 from postroom.replication.changes.feed import read_changes
-from postroom.store import open_store
 from postroom.store.interface import Store
 from tests.registry.conftest import Desk
 

@@ -16,15 +16,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.http.app import create_app
+from postroom.catalog.open_store import open_store
+from postroom.catalog.wiring import RULES
+from postroom.http.server.app import create_app
 from postroom.registry.entities import Entity
 from postroom.settings import Settings
-from postroom.store import open_store
-from postroom.store.rules import RULES
 from postroom.store.sqlite import SqliteStore
 from tests.absence import absent
-from tests.http.asking import Desk
-from tests.http.serving import limit, serving
+from tests.http.requests import Desk
+from tests.http.running_service import limit, serving
 
 if sys.platform != "linux":
     absent("Linux", "the tests of a full disk did not run, they need its limits of other processes")
@@ -116,7 +116,7 @@ def test_a_write_waits_for_whoever_opens_the_file_again(tmp_path: Path, monkeypa
 OPEN = """
 import sys
 from postroom.store import open_store
-from tests.http.serving import limit
+from tests.http.running_service import limit
 limit(0, int(sys.argv[2]))
 with open_store(sys.argv[1]) as store:
     with store.read() as tx:

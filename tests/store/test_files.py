@@ -10,11 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.replication.copies.sides.opening import notebook_path, open_source, open_target
+from postroom.catalog.open_store import open_store, warn_of_readers
+from postroom.replication.replicas.endpoints.open import notebook_path, open_source, open_target
 from postroom.settings import Settings
-from postroom.store import open_store
-from postroom.store.opening import warn_of_readers
-from tests.http.serving import serving
+from tests.http.running_service import serving
 from tests.replication.catalogs import Kitchen, pull, served
 
 

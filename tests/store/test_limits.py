@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postroom.registry.interaction import Interaction
+from postroom.catalog.open_store import open_store
+from postroom.catalog.wiring import RULES
 from postroom.registry.operations import put_groups
 from postroom.registry.problems import RegistryProblem
-from postroom.store import open_store
+from postroom.registry.write.unit_of_work import Interaction
 from postroom.store.interface import Store
-from postroom.store.rules import RULES
 from postroom.store.sqlite import LARGE_LOG
 
 OVENS = "/messagegroups/ovens"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from postroom.catalog.open_store import open_store
 from postroom.errors import CursorForeign, CursorTooOld
 from postroom.registry.operations import import_document
 from postroom.replication.changes.feed import read_changes
 from postroom.store.interface import Store
-from postroom.store.opening import open_store
 from postroom.store.retention import FORGOTTEN, KIND, STEP, Retention
 
 

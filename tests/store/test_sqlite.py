@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postroom.catalog.open_store import open_store
 from postroom.registry.entities import Change, Document, Entity
-from postroom.store import open_store
 from postroom.store.interface import Store
 from postroom.store.rows import entity_of, entity_values
 

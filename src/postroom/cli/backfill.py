@@ -11,7 +11,7 @@ from postroom.cli.command import postroom_command, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from postroom.pipeline.table_backfill import Backfill
+    from postroom.pipeline.lake.backfill_rescued import Backfill
 
 
 @postroom_command(example="postroom backfill --lake lake --catalog ovens.yaml --dry-run")
@@ -29,11 +29,11 @@ def command(lake: str, catalog: str | None, message: str, dry_run: bool, as_json
     moves them into their columns, in all rows that have them, each once: however often it runs and wherever it dies.
     A value that its column cannot hold stays where it is, and is counted.
     """
-    from postroom.pipeline.spark import require_spark
+    from postroom.pipeline.spark.session import require_spark
 
     require_spark()
-    from postroom.catalog import open_catalog
-    from postroom.pipeline.table_backfill import backfill
+    from postroom.catalog.catalog import open_catalog
+    from postroom.pipeline.lake.backfill_rescued import backfill
 
     opened = open_catalog(catalog, settings=settings_from()) if catalog else None
     quiet = logging.getLogger("postroom").level >= logging.ERROR

@@ -27,7 +27,7 @@ def command(
     The dialect of SRC is told by its shape. Of several SRC, later ones override earlier ones. What the new dialect
     cannot carry is reported on stderr.
     """
-    from postroom.documents.converting import convert
+    from postroom.catalog.convert import convert
     from postroom.documents.media_types import media_type
 
     check_dialect(dialect)

@@ -11,7 +11,7 @@ from postroom.cli.command import postroom_command
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from postroom.pipeline.letters import LetterGroup
+    from postroom.pipeline.dead_letters.report import LetterGroup
 
 SHOWN_BYTES = 160
 
@@ -28,13 +28,13 @@ def command(lake: str, outcome: str, message: str, where: str, as_json: bool) ->
     The reason is the first one of a letter, which is the closest miss. --where knows the columns of the table of dead
     letters: "_dead_at > now() - INTERVAL 1 DAY", "reasons[1].code = 'template_mismatch'".
     """
-    from postroom.messages.explaining import explain_match
-    from postroom.pipeline.lake import open_lake
-    from postroom.pipeline.spark import require_spark
+    from postroom.messages.matching.explain import explain_match
+    from postroom.pipeline.lake.lake import open_lake
+    from postroom.pipeline.spark.session import require_spark
 
     opened = open_lake(lake)
     require_spark()
-    from postroom.pipeline.letters import summarise_letters
+    from postroom.pipeline.dead_letters.report import summarise_letters
 
     groups = summarise_letters(opened, outcome=outcome, message=message, where=where)
     if as_json:
@@ -73,7 +73,7 @@ def _place(group: LetterGroup) -> str:
 
 
 def _shown(group: LetterGroup) -> dict[str, Any]:
-    from postroom.messages.explaining import explain_reason
+    from postroom.messages.matching.explain import explain_reason
 
     return {
         "outcome": group.outcome,

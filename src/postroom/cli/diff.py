@@ -19,8 +19,8 @@ def command(old: str, new: str, as_json: bool) -> int:
     Each change is editorial, compatible, or breaking for consumers, producers or both, with the reason. Both may be in
     any dialect and come from anywhere. Exit 1 when a change breaks somebody.
     """
-    from postroom.documents.diff.comparing import differences
-    from postroom.documents.sources import read_source
+    from postroom.catalog.sources import read_source
+    from postroom.documents.diff.compare import differences
 
     settings = settings_from()
     with progress(f"Comparing {old} with {new}"):

@@ -76,7 +76,7 @@ def _replace(path: Path, text: str) -> None:
 
 def check_dialect(name: str) -> None:
     """Raise BadFlag for a dialect that nobody knows."""
-    from postroom.documents.dialects.table import DIALECTS
+    from postroom.documents.dialects.dialect_table import DIALECTS
 
     if name not in DIALECTS:
         remedy = f"It writes {', '.join(DIALECTS)}."

@@ -16,7 +16,7 @@ from postroom.cli.output import progress
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
 def command(source: str, dialect: str, form: str, output: str | None) -> None:
     """Dump a catalog as one document. Loaded into an empty registry it gives the same dump."""
-    from postroom.documents.converting import convert
+    from postroom.catalog.convert import convert
 
     check_dialect(dialect)
     with progress(f"Reading {source}"):

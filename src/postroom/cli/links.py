@@ -31,7 +31,7 @@ def at_option(function: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def list_(at: str, as_json: bool) -> None:
     """List all links with how they are doing."""
-    from postroom.replication.copies.switchboard import open_switchboard
+    from postroom.replication.replicas.link_admin import open_switchboard
 
     with open_switchboard(at, settings_from()) as switchboard:
         found = switchboard.all()
@@ -64,8 +64,8 @@ def list_(at: str, as_json: bool) -> None:
 @at_option
 def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any) -> None:
     """Add the link NAME between the service and REMOTE, or change it."""
-    from postroom.replication.copies.configured import LinkConfig
-    from postroom.replication.copies.switchboard import open_switchboard
+    from postroom.replication.replicas.link_admin import open_switchboard
+    from postroom.replication.replicas.service_links import LinkConfig
 
     config = LinkConfig(remote=remote, renames=rename, **chosen)
     with open_switchboard(at, settings_from()) as switchboard:
@@ -82,7 +82,7 @@ def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any)
 @at_option
 def remove(name: str, at: str) -> int:
     """Remove the link NAME; what it brought stays. Exit 1 when there is no such link."""
-    from postroom.replication.copies.switchboard import open_switchboard
+    from postroom.replication.replicas.link_admin import open_switchboard
 
     with open_switchboard(at, settings_from()) as switchboard:
         is_removed = switchboard.remove(name)

@@ -32,7 +32,7 @@ def command(sources: tuple[str, ...], as_json: bool, as_sarif: bool, strict: boo
 
     SRC is a file, a folder, http(s)://… or sqlite:///path.db. The exit code is 1 when there are errors.
     """
-    from postroom.documents.lint.linting import lint_source
+    from postroom.catalog.lint import lint_source
 
     settings = settings_from()
     findings: list[Finding] = []

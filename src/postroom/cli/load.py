@@ -14,8 +14,8 @@ from postroom.cli.output import print_json, progress
 @click.option("--json", "as_json", is_flag=True, help="The counts as JSON.")
 def command(sources: tuple[str, ...], target: str, as_json: bool) -> None:
     """Load catalogs into a store or a running service. Each source is taken whole or not at all."""
-    from postroom.documents.sources import read_source
-    from postroom.documents.targets import count_entities, write_target
+    from postroom.catalog.sources import read_source
+    from postroom.catalog.targets import count_entities, write_target
 
     settings = settings_from()
     # All sources are read before anything is written: a broken one leaves the target as it was.

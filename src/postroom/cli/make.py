@@ -40,9 +40,9 @@ def command(
     seed: int | None,
 ) -> None:
     """Make messages from the definition MESSAGE (its xid, or its id where that is unique), as records."""
-    from postroom.catalog import open_catalog
-    from postroom.messages.breaking import make_invalid
-    from postroom.messages.explaining import explain_reason
+    from postroom.catalog.catalog import open_catalog
+    from postroom.messages.making.make_invalid import make_invalid
+    from postroom.messages.matching.explain import explain_reason
     from postroom.protocols.records import render_record
 
     with progress(f"Reading {catalog}"):
@@ -68,7 +68,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _payload(data: str | None) -> Any:
-    from postroom.messages.making import AUTO
+    from postroom.messages.making.make import AUTO
 
     if data is None or data == "auto":
         return AUTO if data else None

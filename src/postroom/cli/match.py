@@ -28,8 +28,8 @@ def command(
 
     The exit code is 1 when not every message landed.
     """
-    from postroom.catalog import open_catalog
-    from postroom.messages.lines import match_lines
+    from postroom.catalog.catalog import open_catalog
+    from postroom.messages.matching.line_batches import match_lines
 
     settings = settings_from(nulls=nulls)
     with progress(f"Reading {catalog}"):

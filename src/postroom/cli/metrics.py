@@ -14,11 +14,11 @@ def command(lake: str) -> None:
 
     Let a timer write it into a file that the textfile collector of Prometheus' node exporter reads.
     """
-    from postroom.pipeline.lake import open_lake
-    from postroom.pipeline.spark import require_spark
+    from postroom.pipeline.lake.lake import open_lake
+    from postroom.pipeline.spark.session import require_spark
 
     opened = open_lake(lake)
     require_spark()
-    from postroom.pipeline.metrics import lake_metrics
+    from postroom.pipeline.inspect.metrics import lake_metrics
 
     click.echo(lake_metrics(opened), nl=False)

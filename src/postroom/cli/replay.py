@@ -11,9 +11,9 @@ from postroom.cli.command import postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from postroom.catalog import Catalog
-    from postroom.pipeline.lake import Lake
-    from postroom.pipeline.replaying import Replay
+    from postroom.catalog.catalog import Catalog
+    from postroom.pipeline.dead_letters.replay import Replay
+    from postroom.pipeline.lake.lake import Lake
     from postroom.settings import Settings
 
 # So many letters are sorted before Spark has even started.
@@ -48,11 +48,11 @@ def command(
     --where knows the columns of the table of dead letters: "outcome = 'unmatched'",
     "message LIKE '%/order.placed'", "_dead_at > now() - INTERVAL 1 DAY".
     """
-    from postroom.pipeline.spark import require_spark
+    from postroom.pipeline.spark.session import require_spark
 
     require_spark()
-    from postroom.catalog import open_catalog
-    from postroom.pipeline.lake import open_lake
+    from postroom.catalog.catalog import open_catalog
+    from postroom.pipeline.lake.lake import open_lake
 
     target = open_lake(lake)
     settings = settings_from(nulls=nulls, master=master)
@@ -66,9 +66,9 @@ def command(
 
 
 def _replay(lake: Lake, catalog: Catalog, settings: Settings, where: str, dry_run: bool) -> Replay:
-    from postroom.pipeline.letters import letter_files
-    from postroom.pipeline.replaying import replay
-    from postroom.pipeline.spark import spark_session
+    from postroom.pipeline.dead_letters.replay import replay
+    from postroom.pipeline.dead_letters.report import letter_files
+    from postroom.pipeline.spark.session import spark_session
 
     options: dict[str, Any] = {"where": where, "dry_run": dry_run, "nulls": settings.nulls}
     quiet = logging.getLogger("postroom").level >= logging.ERROR

@@ -12,9 +12,9 @@ from postroom.cli.command import postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from postroom.replication.copies.links import Link
-    from postroom.replication.copies.pulling import Report
-    from postroom.replication.copies.sides.side import Source, Target
+    from postroom.replication.replicas.endpoints.endpoint import Source, Target
+    from postroom.replication.replicas.link import Link
+    from postroom.replication.replicas.pull import Report
 
 
 @click.group("replicate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,10 +56,10 @@ def opened(
     **flags: Any,
 ) -> Iterator[tuple[Source, Target, Link]]:
     """Both ends of a link, and the link."""
-    from postroom.replication.copies.deciding import Policy
-    from postroom.replication.copies.links import Link, link_id
-    from postroom.replication.copies.scopes import parse_scope
-    from postroom.replication.copies.sides.opening import open_source, open_target
+    from postroom.replication.replicas.conflict_policy import Policy
+    from postroom.replication.replicas.endpoints.open import open_source, open_target
+    from postroom.replication.replicas.link import Link, link_id
+    from postroom.replication.replicas.scope import parse_scope
 
     settings = settings_from(**flags)
     scope = parse_scope(only, rename)
@@ -82,8 +82,8 @@ def opened(
 @setting("foreign_edits")
 def pull(every: float, as_json: bool, foreign_edits: str | None, **chosen: Any) -> int:
     """Take over the differences between SOURCE and TARGET; exit 1 when something was refused or in conflict."""
-    from postroom.replication.copies.following import Following
-    from postroom.replication.copies.pulling import Pull
+    from postroom.replication.replicas.follow import Following
+    from postroom.replication.replicas.pull import Pull
 
     with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
         if every > 0:
@@ -115,7 +115,7 @@ def follow(once: bool, as_json: bool, foreign_edits: str | None, **chosen: Any) 
 
 
 def _by_changes(once: bool, as_json: bool, foreign_edits: str | None, chosen: dict[str, Any]) -> int:
-    from postroom.replication.copies.following import Following
+    from postroom.replication.replicas.follow import Following
 
     with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
         following = Following(source, target, link)
@@ -130,7 +130,7 @@ def _go_on(reports: Iterator[Report], as_json: bool) -> int:
 @link_options
 def verify(as_json: bool, **chosen: Any) -> int:
     """Say which xids differ; exit 1 when there are any."""
-    from postroom.replication.copies.verifying import differences
+    from postroom.replication.replicas.verify import differences
 
     count = 0
     with opened(reads=True, **chosen) as (source, target, link):
@@ -149,7 +149,7 @@ def verify(as_json: bool, **chosen: Any) -> int:
 @link_options
 def status(as_json: bool, **chosen: Any) -> None:
     """Say how far a link is: when the target last had everything, what is pending, which groups differ."""
-    from postroom.replication.copies.verifying import status_of
+    from postroom.replication.replicas.verify import status_of
 
     with opened(reads=True, **chosen) as (source, target, link):
         found = status_of(source, target, link)
@@ -168,7 +168,7 @@ def status(as_json: bool, **chosen: Any) -> None:
 
 
 def _say(report: Report, as_json: bool) -> int:
-    from postroom.replication.copies.links import REPORTED
+    from postroom.replication.replicas.link import REPORTED
 
     outcome = report.outcome
     conflicts = {xid: why for xid, why in outcome.kept.items() if why in REPORTED}

@@ -45,7 +45,7 @@ def check(file: str, stated: str, root: str, as_json: bool) -> int:
     """Say whether FILE is a schema that its format allows; exit 1 when it is not."""
     from postroom.documents.schema_files import read_schema_file
     from postroom.errors import SchemaRefused
-    from postroom.formats.table import check_schema
+    from postroom.formats.format_table import check_schema
 
     read = read_schema_file(file, settings_from(), stated, root)
     try:
@@ -83,8 +83,8 @@ def compat(old: str, new: str, mode: str, stated: str, root: str, as_json: bool)
     from postroom.documents.schema_files import SchemaFile, read_schema_file
     from postroom.errors import FormatUnknown
     from postroom.formats.compatibility import compatible
+    from postroom.formats.format_table import format_named, readable_documents
     from postroom.formats.schema import Verdict
-    from postroom.formats.table import format_named, readable_documents
 
     settings = settings_from()
     older, newer = (read_schema_file(name, settings, stated, root) for name in (old, new))
@@ -119,8 +119,8 @@ def compat(old: str, new: str, mode: str, stated: str, root: str, as_json: bool)
 def columns(file: str, fragment: str, stated: str, root: str, as_json: bool) -> None:
     """List the table columns that payloads of schema FILE fill."""
     from postroom.documents.schema_files import read_schema_file
-    from postroom.formats.columns import flattened, type_name
-    from postroom.formats.table import parse_schema
+    from postroom.formats.column_types import flattened, type_name
+    from postroom.formats.format_table import parse_schema
 
     read = read_schema_file(file, settings_from(), stated, root)
     found = parse_schema(read.format, read.document, fragment, read.library).columns()

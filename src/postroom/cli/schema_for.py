@@ -24,7 +24,7 @@ def command(kind: str, model: str, output: str | None) -> None:
     from postroom.documents.editors.cereg import cereg_schema
     from postroom.documents.editors.xreg import xreg_schema
     from postroom.errors import BadFlag
-    from postroom.model.shipped import load_model
+    from postroom.model.shipped_models import load_model
 
     if kind == "cereg" and model != "messaging":
         raise BadFlag("files of the 0.5 service have the messaging model.", place="--model")

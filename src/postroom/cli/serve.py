@@ -35,7 +35,7 @@ def command(
     Without --db the registry lives in a file in your data folder. A new registry gets the model that --model names.
     A client can set the capabilities so that no client may change them any more; --reset-capabilities is the way back.
     """
-    from postroom.http.server import serve
+    from postroom.http.server.serve import serve
 
     serve(
         settings_from(

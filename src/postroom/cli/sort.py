@@ -60,17 +60,17 @@ def command(
 
     With --follow, changes of the catalog take effect with the next batch.
     """
-    from postroom.pipeline.spark import inside_spark, require_spark, spark_session
+    from postroom.pipeline.spark.session import inside_spark, require_spark, spark_session
 
     require_spark()
     from postroom.pipeline import sort
-    from postroom.pipeline.java import find_java_home
-    from postroom.pipeline.lake import create_lake
+    from postroom.pipeline.catalog_reload import CatalogWatch
+    from postroom.pipeline.lake.lake import create_lake
     from postroom.pipeline.local_paths import local_path
-    from postroom.pipeline.progress import Progress
-    from postroom.pipeline.sources import open_source
-    from postroom.pipeline.streaming import stop_on_signals
-    from postroom.pipeline.watching import CatalogWatch
+    from postroom.pipeline.sources.source import open_source
+    from postroom.pipeline.spark.java import find_java_home
+    from postroom.pipeline.spark.progress import Progress
+    from postroom.pipeline.spark.streaming import stop_on_signals
 
     settings = settings_from(nulls=nulls, master=master)
     watch = CatalogWatch(catalog, settings, endpoint or "")

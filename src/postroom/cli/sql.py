@@ -21,8 +21,8 @@ def command(query: str, lake: str, as_json: bool) -> None:
 
     Tables are called "group"."message"; dead_letters and ledger are there as well. Nothing is ever written.
     """
-    from postroom.pipeline.lake import open_lake
-    from postroom.pipeline.query import run_query
+    from postroom.pipeline.inspect.sql import run_query
+    from postroom.pipeline.lake.lake import open_lake
 
     answer = run_query(open_lake(lake), query)
     if as_json:

@@ -11,7 +11,7 @@ from postroom.cli.command import postroom_command
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from postroom.pipeline.lake import Lake
+    from postroom.pipeline.lake.lake import Lake
 
 SHOWN_COLUMNS = 6
 
@@ -27,8 +27,8 @@ def command(lake: str, changes: bool, check: bool, as_json: bool) -> int:
     Tables have the names that `postroom sql` knows. --json has all columns.
     """
     from postroom.errors import BadFlag
-    from postroom.pipeline.lake import open_lake
-    from postroom.pipeline.spark import require_spark
+    from postroom.pipeline.lake.lake import open_lake
+    from postroom.pipeline.spark.session import require_spark
 
     if changes and check:
         raise BadFlag("--changes and --check do not go together.")
@@ -41,7 +41,7 @@ def command(lake: str, changes: bool, check: bool, as_json: bool) -> int:
 
 
 def _print_tables(lake: Lake, as_json: bool) -> None:
-    from postroom.pipeline.tables import list_tables
+    from postroom.pipeline.inspect.tables import list_tables
 
     tables = list_tables(lake)
     rows = [(t.table, t.definition, t.version, t.rows, _payload(t.columns)) for t in tables]
@@ -49,7 +49,7 @@ def _print_tables(lake: Lake, as_json: bool) -> None:
 
 
 def _print_changes(lake: Lake, as_json: bool) -> None:
-    from postroom.pipeline.tables import list_changes
+    from postroom.pipeline.inspect.tables import list_changes
 
     changes = list_changes(lake)
     rows = [(f"{c.committed:%Y-%m-%d %H:%M:%S}", c.table, c.kind.replace("_", " "), c.detail) for c in changes]
@@ -57,8 +57,8 @@ def _print_changes(lake: Lake, as_json: bool) -> None:
 
 
 def _check(lake: Lake, as_json: bool) -> int:
-    from postroom.pipeline.balance import balance_of, differences
-    from postroom.pipeline.ledger import read_ledger
+    from postroom.pipeline.lake.ledger import read_ledger
+    from postroom.pipeline.lake.reconciliation import balance_of, differences
 
     found = list(differences(lake))
     told = balance_of(read_ledger(lake))

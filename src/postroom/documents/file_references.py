@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.names import RESOURCES
-from postroom.documents.dialects.walking import groups, objects
+from postroom.documents.dialects.name_tables import RESOURCES
+from postroom.documents.dialects.walk import groups, objects
 
 
 class FileReference(NamedTuple):

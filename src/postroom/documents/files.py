@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroom.documents.dialects.converting import Reading, read_tree
+from postroom.documents.dialects.convert import Reading, read_tree
 from postroom.documents.dialects.dialect import Note, Tree
-from postroom.documents.shelf import GROUP_TYPES, Shelf, Snag, group_types
+from postroom.documents.multi_file import GROUP_TYPES, Shelf, Snag, group_types
 from postroom.errors import DocumentRefused, FileMissing
 from postroom.settings import Settings
 

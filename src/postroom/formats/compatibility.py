@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from postroom.formats.budget import limited
 from postroom.formats.schema import Verdict
+from postroom.formats.work_budget import limited
 
 # What each mode asks: can data of the older version be read with the newer one, the other way round, or both?
 BACKWARD, FORWARD = "backward", "forward"

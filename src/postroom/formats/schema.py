@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from postroom.formats.columns import ColumnType
-from postroom.formats.many import Members
+from postroom.formats.batch_decode import Members
+from postroom.formats.column_types import ColumnType
 
 
 class Violation(msgspec.Struct, frozen=True):

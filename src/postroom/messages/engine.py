@@ -11,27 +11,27 @@ from weakref import WeakMethod
 import msgspec
 
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
-from postroom.formats.columns import BINARY, STRING, ColumnType
-from postroom.formats.filling import ColumnMismatch, Filler, filler
+from postroom.formats.column_types import BINARY, STRING, ColumnType
+from postroom.formats.fill_columns import ColumnMismatch, Filler, filler
+from postroom.formats.format_table import parse_schema
 from postroom.formats.schema import CheckingSchema, FramedSchema, OpenSchema, PayloadSchema, QuickSchema, Violation
-from postroom.formats.table import parse_schema
-from postroom.formats.versions import Version, Versions, WriterVersion
-from postroom.messages.bundles import Pile
-from postroom.messages.constraints import shorten
-from postroom.messages.decoding import ExactDecoder, PlainDecoder, QuickDecoder
-from postroom.messages.definition import CompiledCatalog, Definition, SchemaSource
-from postroom.messages.express import Decoder, Express
-from postroom.messages.matching import Fit, Index
-from postroom.messages.outcome import Match, Reason, Sorted
-from postroom.messages.piling import RecordColumns, piles_of_columns, piles_of_lines
-from postroom.messages.plans import Landed
-from postroom.messages.readers import attributes_of
-from postroom.messages.schema_documents import Documents
-from postroom.messages.unread import Unreader
-from postroom.messages.version_decoding import VersionDecoder
+from postroom.formats.schema_versions import Version, Versions, WriterVersion
+from postroom.messages.definitions.constraints import shorten
+from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
+from postroom.messages.definitions.schema_documents import Documents
+from postroom.messages.matching.columnar import Pile
+from postroom.messages.matching.deferred_payloads import Unreader
+from postroom.messages.matching.definition_index import Fit, Index
+from postroom.messages.matching.event_groups import RecordColumns, piles_of_columns, piles_of_lines
+from postroom.messages.matching.match_plan import Landed
+from postroom.messages.matching.outcome import Match, Reason, Sorted
+from postroom.messages.matching.payload_decoders import ExactDecoder, PlainDecoder, QuickDecoder
+from postroom.messages.matching.record_readers import attributes_of
+from postroom.messages.matching.single_event import Decoder, Express
+from postroom.messages.matching.versioned_decoders import VersionDecoder
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
+from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import Record, parse_record
-from postroom.protocols.table import wire_named
 
 log = logging.getLogger(__name__)
 

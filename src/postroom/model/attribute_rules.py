@@ -7,9 +7,9 @@ import re
 import msgspec
 
 from postroom.model.conform import text_of, value_error
+from postroom.model.model_refused import ModelRefused
 from postroom.model.names import CHARSETS, is_attribute_name
-from postroom.model.refusal import ModelRefused
-from postroom.model.scalars import is_among
+from postroom.model.scalar_types import is_among
 from postroom.model.types import ALL_TYPES, SCALAR_TYPES, Attribute, Attributes, Item, Model
 
 TARGETED = frozenset({"xid", "uri", "url"})

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from postroom.model.json_pointers import pointer
 from postroom.model.names import SCALAR_LENGTH, is_attribute_name, is_map_key
-from postroom.model.pointers import pointer
-from postroom.model.scalars import is_among, normal_timestamp, scalar_error
+from postroom.model.scalar_types import is_among, normal_timestamp, scalar_error
 from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Item, Model
 from postroom.model.xids import is_xidtype, xid_error
 

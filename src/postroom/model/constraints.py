@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.model.scalars import is_among, scalar_error
+from postroom.model.scalar_types import is_among, scalar_error
 from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Constraint, GroupType
 
 

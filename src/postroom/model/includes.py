@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from postroom.model.fetching import FetchRefused
-from postroom.model.refusal import ModelRefused
+from postroom.model.model_refused import ModelRefused
+from postroom.outbound import FetchRefused
 
 Fetch = Callable[[str], bytes]
 DIRECTIVES = ("$include", "$includes")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.model.core import SPECVERSION
+from postroom.model.core_attributes import SPECVERSION
 from postroom.model.messaging_options import ENDPOINT_OPTIONS, ENVELOPE_OPTIONS, MESSAGE_OPTIONS, property_object
 
 Definition = dict[str, Any]

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from postroom.model import core
-from postroom.model.refusal import ModelRefused
-from postroom.model.rules import check_model
+from postroom.model import core_attributes
+from postroom.model.model_refused import ModelRefused
+from postroom.model.model_rules import check_model
 from postroom.model.types import Model
 
 Source = Mapping[str, Any]
@@ -23,11 +23,11 @@ def parse_model(source: Source) -> Model:
     groups = _section(document.get("groups", {}), "/groups")
     full = {**document, "groups": {name: _group(name, _section(g, f"/groups/{name}")) for name, g in groups.items()}}
     _import_resources(groups, full["groups"])
-    collections = [core.collection_attributes(plural) for plural in groups]
-    full["attributes"] = _attributes(document, "attributes", "", core.registry_attributes(), collections)
+    collections = [core_attributes.collection_attributes(plural) for plural in groups]
+    full["attributes"] = _attributes(document, "attributes", "", core_attributes.registry_attributes(), collections)
     for name, group in full["groups"].items():
-        inherent = [core.collection_attributes(plural) for plural in group["resources"]]
-        specified = core.group_attributes(group["singular"])
+        inherent = [core_attributes.collection_attributes(plural) for plural in group["resources"]]
+        specified = core_attributes.group_attributes(group["singular"])
         group["attributes"] = _attributes(group, "attributes", f"/groups/{name}", specified, inherent)
     try:
         model = msgspec.convert(full, Model)
@@ -63,12 +63,12 @@ def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]
     if resource["versionmode"] != "manual" and resource.get("singleversionroot", False) is False:
         resource["singleversionroot"] = True  # C-24: these modes have one root, whatever the source says
     hasdocument = resource.get("hasdocument", True) is True
-    own = core.resource_attributes(singular)
-    above = {name: definition for name, definition in own.items() if name in core.RESOURCE_ONLY}
+    own = core_attributes.resource_attributes(singular)
+    above = {name: definition for name, definition in own.items() if name in core_attributes.RESOURCE_ONLY}
     for section, specified in (
-        ("attributes", {**core.version_attributes(singular, hasdocument), **above}),
+        ("attributes", {**core_attributes.version_attributes(singular, hasdocument), **above}),
         ("resourceattributes", own),
-        ("metaattributes", core.meta_attributes(singular)),
+        ("metaattributes", core_attributes.meta_attributes(singular)),
     ):
         resource[section] = _attributes(resource, section, place, specified, [])
     extra = next((name for name in resource["resourceattributes"] if name not in own), None)

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from postroom.errors import FolderUnwritable, LakeRefused
-from postroom.pipeline.lake import Lake
+from postroom.pipeline.lake.lake import Lake
 
 CHECKPOINTS = "_checkpoints"
 FILE = "postroom.json"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from postroom.pipeline.ledger import LedgerEntry
+from postroom.pipeline.lake.ledger import LedgerEntry
 
 _CHANGES = {"created": "made", "columns_added": "widened", "replaced": "replaced by a new one"}
 

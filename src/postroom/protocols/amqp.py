@@ -1,6 +1,6 @@
 """AMQP 1.0."""
 
-from postroom.protocols.wire import Option, Wire
+from postroom.protocols.protocol import Option, Wire
 
 AMQP = Wire(
     name="AMQP/1.0",

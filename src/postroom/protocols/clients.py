@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from postroom.protocols.cloudevents import header_text
+from postroom.protocols.protocol import pairs, timestamp_text
 from postroom.protocols.records import Record, line_of, parse_record
-from postroom.protocols.wire import pairs, timestamp_text
 
 Sendable = Record | Mapping[str, Any]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from postroom.protocols.headers import encoded
+from postroom.protocols.header_values import encoded
+from postroom.protocols.protocol import HeaderBroken, Wire
+from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import JSON_BATCH, JSON_EVENT, Record
-from postroom.protocols.table import wire_named
-from postroom.protocols.wire import HeaderBroken, Wire
 
 ENVELOPE = "CloudEvents/1.0"
 VERSION = "1.0"

@@ -1,6 +1,6 @@
 """HTTP, whatever its version."""
 
-from postroom.protocols.wire import Option, Wire
+from postroom.protocols.protocol import Option, Wire
 
 HTTP = Wire(
     name="HTTP",

@@ -1,6 +1,6 @@
 """Apache Kafka."""
 
-from postroom.protocols.wire import Option, Wire
+from postroom.protocols.protocol import Option, Wire
 
 KAFKA = Wire(
     name="KAFKA",

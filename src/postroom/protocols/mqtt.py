@@ -1,6 +1,6 @@
 """MQTT 3.1.1 and 5.0."""
 
-from postroom.protocols.wire import Option, Wire
+from postroom.protocols.protocol import Option, Wire
 
 _BOTH = (
     # Brokers downgrade quality of service and clear the retain flag on delivery, so neither decides.

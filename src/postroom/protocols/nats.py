@@ -1,6 +1,6 @@
 """NATS."""
 
-from postroom.protocols.wire import Option, Wire
+from postroom.protocols.protocol import Option, Wire
 
 NATS = Wire(
     name="NATS",

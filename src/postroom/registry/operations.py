@@ -9,11 +9,17 @@ from typing import Any
 import msgspec
 
 from postroom.model.includes import Fetch, refuse_all
-from postroom.model.shipped import expanded_source, model_source
-from postroom.registry.capabilities import read_capabilities, write_capabilities
-from postroom.registry.composing import as_body, as_map
-from postroom.registry.deleting import delete_entity, delete_members
-from postroom.registry.groups import (
+from postroom.model.shipped_models import expanded_source, model_source
+from postroom.registry.configuration.capabilities import read_capabilities, write_capabilities
+from postroom.registry.configuration.model_update import checked_model, write_modelsource
+from postroom.registry.paths import Place, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.query.inline import NOTHING
+from postroom.registry.read.render import ALONE, EXPORT, render
+from postroom.registry.read.tree import read_entity, read_registry
+from postroom.registry.transaction import Transaction
+from postroom.registry.write.delete import delete_entity, delete_members
+from postroom.registry.write.group import (
     ensure_group,
     new_registry,
     take_collections,
@@ -23,15 +29,9 @@ from postroom.registry.groups import (
     write_registry,
     write_resources,
 )
-from postroom.registry.inlining import NOTHING
-from postroom.registry.interaction import Interaction
-from postroom.registry.modelling import checked_model, write_modelsource
-from postroom.registry.places import Place, resolve
-from postroom.registry.problems import RegistryProblem
-from postroom.registry.resources import ResourceWrite, Written, write_resource
-from postroom.registry.transaction import Transaction
-from postroom.registry.trees import read_entity, read_registry
-from postroom.registry.views import ALONE, EXPORT, render
+from postroom.registry.write.merge_attributes import as_body, as_map
+from postroom.registry.write.resource import ResourceWrite, Written, write_resource
+from postroom.registry.write.unit_of_work import Interaction
 
 REGISTRY_WORDS = frozenset(
     {

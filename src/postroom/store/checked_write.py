@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from postroom.registry.deferred_checks import DeferredChecks
 from postroom.registry.transaction import Transaction
+from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.interface import Store
 
 ATTEMPTS = 5

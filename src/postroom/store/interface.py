@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
-from postroom.registry.deferred_checks import DeferredChecks
 from postroom.registry.transaction import Transaction
+from postroom.registry.write.deferred_checks import DeferredChecks
 
 
 class Store(Protocol):

@@ -18,9 +18,9 @@ from typing import Self
 import msgspec
 
 from postroom.errors import FolderUnwritable, StoreUnusable
-from postroom.registry.deferred_checks import DeferredChecks
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
+from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.retention import FOREVER, Retention, forget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.documents.dialects.converting import read_tree, write_tree
+from postroom.documents.dialects.convert import read_tree, write_tree
 
 
 @pytest.mark.feature("D5R-046")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.documents.dialects.converting import read_tree, write_tree
+from postroom.documents.dialects.convert import read_tree, write_tree
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.extras import ATTRIBUTE, with_extras
-from postroom.documents.dialects.table import DIALECTS
-from postroom.model.pointers import pointer
+from postroom.documents.dialects.dialect_table import DIALECTS
+from postroom.documents.dialects.preserved_members import ATTRIBUTE, with_extras
+from postroom.model.json_pointers import pointer
 from tests.documents.dialects.trees import TREES
 
 OLDER = [name for name in DIALECTS if name != "1.0-rc4"]

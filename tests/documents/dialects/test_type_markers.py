@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.documents.dialects.converting import read_tree, write_tree
+from postroom.documents.dialects.convert import read_tree, write_tree
 
 
 @pytest.mark.feature("D5R-047")

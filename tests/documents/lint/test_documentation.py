@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from postroom.documents.lint.table import RULES, SNAGS
+from postroom.documents.lint.rule_table import RULES, SNAGS
 
 PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 ROW = re.compile(r"^\| `(\w+)` \| (error|warning|info) \| \S.* \|$", re.MULTILINE)

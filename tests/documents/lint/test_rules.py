@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroom.documents.lint.linting import lint_tree
-from postroom.documents.lint.table import RULES
+from postroom.catalog.lint import lint_tree
+from postroom.documents.lint.rule_table import RULES
 from tests.documents.lint.catalogs import (
     CLEAN,
     ENDPOINT,

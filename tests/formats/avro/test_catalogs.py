@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroom.formats.filling import filler
-from postroom.formats.table import parse_schema
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import parse_schema
 
 
 def avro_schemas(part: Any, name: str = "") -> Iterator[tuple[str, Any]]:

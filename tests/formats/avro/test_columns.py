@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BINARY,
     BOOLEAN,
     DATE,
@@ -21,8 +21,8 @@ from postroom.formats.columns import (
     MapOf,
     StructOf,
 )
-from postroom.formats.filling import filler
-from postroom.formats.table import parse_schema
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import parse_schema
 
 
 def on(kind: str, logical: str, **more: Any) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.rendering import rendered
-from postroom.formats.columns import StructOf
-from postroom.formats.filling import ColumnMismatch, filler
-from postroom.formats.table import check_schema, parse_schema, readable
+from postroom.formats.avro.render_schema import rendered
+from postroom.formats.column_types import StructOf
+from postroom.formats.fill_columns import ColumnMismatch, filler
+from postroom.formats.format_table import check_schema, parse_schema, readable
 
 PRIMITIVES = ["null", "boolean", "int", "long", "float", "double", "bytes", "string"]
 LOGICAL = [

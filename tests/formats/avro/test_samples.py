@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from postroom.errors import SchemaRefused
-from postroom.formats.table import parse_schema
+from postroom.formats.format_table import parse_schema
 
 
 def record(name: str, **fields: Any) -> dict[str, Any]:

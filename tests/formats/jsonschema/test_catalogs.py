@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from postroom.formats.filling import filler
-from postroom.formats.table import format_named, parse_schema
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import format_named, parse_schema
 
 
 def real_schemas(node: Any) -> Iterator[tuple[str, Any]]:

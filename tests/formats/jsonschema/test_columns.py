@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BOOLEAN,
     DOUBLE,
     INT64,
@@ -14,8 +14,8 @@ from postroom.formats.columns import (
     MapOf,
     StructOf,
 )
-from postroom.formats.filling import ColumnMismatch, filler
-from postroom.formats.table import parse_schema
+from postroom.formats.fill_columns import ColumnMismatch, filler
+from postroom.formats.format_table import parse_schema
 
 
 def columns(document: Any, version: str = "draft-07") -> ColumnType:

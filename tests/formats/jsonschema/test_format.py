@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.columns import BOOLEAN, INT64, Field, StructOf
+from postroom.formats.column_types import BOOLEAN, INT64, Field, StructOf
+from postroom.formats.format_table import parse_schema
 from postroom.formats.jsonschema.drafts import draft_named
 from postroom.formats.jsonschema.format import parse
 from postroom.formats.schema import PayloadSchema, SchemaDocument
-from postroom.formats.table import parse_schema
 
 
 def schema(document: Any, version: str = "draft-07", fragment: str = "") -> PayloadSchema:

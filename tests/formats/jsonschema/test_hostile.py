@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
 from postroom.formats.jsonschema.format import JsonSchema, parse
 from postroom.formats.schema import EmptyLibrary, Found, Library, SchemaDocument
 

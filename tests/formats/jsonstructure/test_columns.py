@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BINARY,
     BOOLEAN,
     DATE,
@@ -19,7 +19,7 @@ from postroom.formats.columns import (
     MapOf,
     StructOf,
 )
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
 from tests.formats.jsonstructure.schemas import DEFINITIONS, structure
 
 COLUMNS: list[tuple[dict[str, Any], ColumnType]] = [

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
 from postroom.formats.jsonstructure.format import JsonStructure
 from tests.formats.jsonstructure.schemas import DEFINITIONS, SCHEMAS, structure, without_nulls
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import check_schema, parse_schema
 from postroom.formats.schema import PayloadSchema, QuickSchema
-from postroom.formats.table import check_schema, parse_schema
 from tests.formats.jsonstructure.schemas import without_nulls
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BINARY,
     BOOLEAN,
     DOUBLE,
@@ -17,7 +17,7 @@ from postroom.formats.columns import (
     MapOf,
     StructOf,
 )
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
 from tests.formats.protobuf.documents import ORDER, proto2, proto3, schema
 
 LINE = {"sku": STRING, "count": INT64, "tags": ListOf(STRING)}

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.filling import filler
+from postroom.formats.fill_columns import filler
 from postroom.formats.schema import SchemaDocument
 from tests.formats.protobuf.documents import ORDER, OVEN, proto2, proto3, schema
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.filling import filler
-from postroom.formats.protobuf.compiled import compiled
-from postroom.formats.protobuf.members import message_class
+from postroom.formats.fill_columns import filler
+from postroom.formats.protobuf.compile_schema import compiled
+from postroom.formats.protobuf.fields import message_class
 from postroom.formats.schema import SchemaDocument
 from tests.formats.protobuf.documents import ORDER, OVEN, proto2, schema
-from tests.formats.protobuf.inventing import documents
+from tests.formats.protobuf.random_messages import documents
 
 
 @settings(max_examples=150, deadline=None)

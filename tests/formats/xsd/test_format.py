@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.columns import STRING
-from postroom.formats.filling import filler
+from postroom.formats.column_types import STRING
+from postroom.formats.fill_columns import filler
+from postroom.formats.format_table import check_schema, parse_schema, readable
 from postroom.formats.schema import Found, PayloadSchema
-from postroom.formats.table import check_schema, parse_schema, readable
 from tests.formats.xsd.random_schemas import random_schema
 from tests.formats.xsd.schemas import attribute, choice, item, order, restriction, schema, sequence, simple
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroom.http.app import create_app
+from postroom.catalog.open_store import open_store
+from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from postroom.store import open_store
-from tests.http.messagecatalog.desk import CatalogDesk
+from tests.http.messagecatalog.requests import CatalogDesk
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.http.messagecatalog.desk import HEATED, JSON, CatalogDesk, varied
+from tests.http.messagecatalog.requests import HEATED, JSON, CatalogDesk, varied
 
 
 @pytest.fixture(autouse=True)

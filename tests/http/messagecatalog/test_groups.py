@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.messagecatalog.desk import CatalogDesk
+from tests.http.messagecatalog.requests import CatalogDesk
 
 
 @pytest.mark.feature("CAT-015")

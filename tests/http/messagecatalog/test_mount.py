@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postroom.http.app import create_app
+from postroom.catalog.open_store import open_store
+from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from postroom.store import open_store
 from postroom.store.interface import Store
-from tests.http.messagecatalog.desk import HEATED, CatalogDesk
+from tests.http.messagecatalog.requests import HEATED, CatalogDesk
 
 ROOT = "/messagecatalog"
 HEAT = f"{ROOT}/ovens/messagedefinitions/heated"

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from postroom.http.calls import Answer, Call
-from postroom.http.dispatch import answer
+from postroom.http.server.request import Answer, Call
+from postroom.http.xregistry.dispatch import answer
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.asking import Reply
-from tests.http.messagecatalog.desk import HEATED, CatalogDesk, varied
+from tests.http.messagecatalog.requests import HEATED, CatalogDesk, varied
+from tests.http.requests import Reply
 
 BAKERY = "https://bakery.example/messagecatalog"
 PATH = "ovens/messagedefinitions/heated"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from postroom.documents.dialects.converting import read_tree
-from postroom.documents.sources import read_source
-from postroom.http.app import create_app
+from postroom.catalog.open_store import open_store
+from postroom.catalog.sources import read_source
+from postroom.documents.dialects.convert import read_tree
+from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from postroom.store import open_store
-from tests.http.messagecatalog.desk import HEATED, CatalogDesk, varied
-from tests.http.messagecatalog.test_checking import JOB
+from tests.http.messagecatalog.requests import HEATED, CatalogDesk, varied
+from tests.http.messagecatalog.test_metaschema_validation import JOB
 
 DEMO = Path(__file__).parents[3] / "demo" / "catalog"
 XID = "/messagegroups/ovens/messages/heated"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.model.pointers import pointer
+from postroom.model.json_pointers import pointer
 
 Tree = dict[str, Any]
 SHOWN = 60

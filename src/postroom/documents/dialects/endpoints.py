@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.names import ENDPOINT_OPTIONS, RC4_ENDPOINT_OPTIONS
-from postroom.documents.dialects.options import family_of
+from postroom.documents.dialects.name_tables import ENDPOINT_OPTIONS, RC4_ENDPOINT_OPTIONS
+from postroom.documents.dialects.protocol_options import family_of
 from postroom.documents.dialects.references import as_pointer, as_xid
 
 _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Loss, Tree
-from postroom.documents.dialects.options import named_list
+from postroom.documents.dialects.protocol_options import named_list
 from postroom.documents.dialects.references import as_xid
-from postroom.documents.dialects.walking import objects
-from postroom.model.pointers import pointer
-from postroom.protocols.table import canonical_protocol
+from postroom.documents.dialects.walk import objects
+from postroom.model.json_pointers import pointer
+from postroom.protocols.protocol_table import canonical_protocol
 
 Steps = tuple[Any, ...]
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from postroom.documents.dialects.names import SERVICE_COLLECTIONS
+from postroom.documents.dialects.name_tables import SERVICE_COLLECTIONS
 
 _TO_OURS = {**SERVICE_COLLECTIONS, "definitiongroups": "messagegroups", "schemaGroup": "schemagroups"}
 _TO_SERVICE = {"messagegroups": "definitionGroups", "schemagroups": "schemaGroups", "messages": "definitions"}

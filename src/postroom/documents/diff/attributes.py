@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.documents.dialects.extras import ATTRIBUTE as EXTRAS
-from postroom.documents.diff.changes import BOTH, CONSUMERS, NOTHING, PRODUCERS, Change, Kind, what
-from postroom.messages.tree import Tree
-from postroom.model.pointers import pointer
-from postroom.protocols.table import canonical_protocol
+from postroom.documents.dialects.preserved_members import ATTRIBUTE as EXTRAS
+from postroom.documents.diff.change import BOTH, CONSUMERS, NOTHING, PRODUCERS, Change, Kind, what
+from postroom.messages.definitions.catalog_tree import Tree
+from postroom.model.json_pointers import pointer
+from postroom.protocols.protocol_table import canonical_protocol
 
 WORDS = frozenset(("name", "description", "documentation", "icon", "labels"))
 OF_THE_SERVER = frozenset(("epoch", "createdat", "modifiedat", "self", "shortself", "xid", "ancestorid", "isdefault"))

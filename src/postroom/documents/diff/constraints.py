@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.documents.diff.changes import BOTH, CONSUMERS, NOTHING, PRODUCERS, Change, Kind, what
+from postroom.documents.diff.change import BOTH, CONSUMERS, NOTHING, PRODUCERS, Change, Kind, what
 from postroom.errors import DefinitionRefused
-from postroom.messages.templates import Template
-from postroom.messages.tree import Tree
-from postroom.model.pointers import pointer
-from postroom.protocols.table import wire_named
+from postroom.messages.definitions.catalog_tree import Tree
+from postroom.messages.definitions.templates import Template
+from postroom.model.json_pointers import pointer
+from postroom.protocols.protocol_table import wire_named
 
 _MEMBERS = frozenset(("value", "type", "required", "description", "specurl", "name"))
 _WORDS = frozenset(("description", "specurl", "name"))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.references import as_xid
-from postroom.documents.diff.changes import BOTH, NOTHING, Change, Kind, what
-from postroom.messages.tree import Tree
-from postroom.model.pointers import pointer
+from postroom.documents.diff.change import BOTH, NOTHING, Change, Kind, what
+from postroom.messages.definitions.catalog_tree import Tree
+from postroom.model.json_pointers import pointer
 
 LISTS = {"usage": "usage", "messagegroups": "message group"}
 _OPTIONS: dict[str, tuple[Kind, str]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postroom.documents.dialects.references import as_xid
-from postroom.documents.diff.changes import BOTH, CONSUMERS, PRODUCERS, Change, Kind
-from postroom.documents.diff.sides import Side, Written
+from postroom.documents.diff.change import BOTH, CONSUMERS, PRODUCERS, Change, Kind
+from postroom.documents.diff.compared_catalog import Side, Written
 from postroom.errors import PostroomError
-from postroom.formats.table import format_named, readable_documents
-from postroom.messages.tree import Tree
+from postroom.formats.format_table import format_named, readable_documents
+from postroom.messages.definitions.catalog_tree import Tree
 
 
 def payload_changes(place: str, before: tuple[Side, Tree], after: tuple[Side, Tree]) -> Iterator[Change]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.documents.dialects.half import SCHEMA as IDENTIFIER
-from postroom.documents.dialects.names import (
+from postroom.documents.dialects.name_tables import (
     ENDPOINT_OPTIONS,
     OLD_MESSAGE_ATTRIBUTES,
     OLD_PROPERTY_TYPES,
     RC4_ENDPOINT_OPTIONS,
     SERVICE_ATTRIBUTES,
 )
+from postroom.documents.dialects.v0_5 import SCHEMA as IDENTIFIER
 from postroom.documents.editors.attributes import Schema, ignoring_case, map_of, object_schema
 from postroom.documents.editors.xreg import DRAFT
 from postroom.model.types import Attributes, Model
 from postroom.protocols.cloudevents import ENVELOPE
-from postroom.protocols.table import wire_named
-from postroom.protocols.wire import Option
+from postroom.protocols.protocol import Option
+from postroom.protocols.protocol_table import wire_named
 
 _ATTRIBUTES = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 _OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}

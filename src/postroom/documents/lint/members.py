@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.messages.tree import Tree
+from postroom.messages.definitions.catalog_tree import Tree
 
 
 def text(holder: Any, name: str) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from postroom.documents.file_places import Position, positions
 from postroom.documents.lint.findings import Finding, Severity
-from postroom.documents.lint.table import RULES, SEVERITY_OF
-from postroom.documents.sources import scheme_of
+from postroom.documents.lint.rule_table import RULES, SEVERITY_OF
+from postroom.documents.source_positions import Position, positions
+from postroom.urls import scheme_of
 from postroom.version import VERSION
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

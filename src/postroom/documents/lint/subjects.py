@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import cached_property
 
 from postroom.documents.lint.members import text
-from postroom.documents.lint.properties import Property, envelope_properties, option_properties
+from postroom.documents.lint.written_properties import Property, envelope_properties, option_properties
 from postroom.errors import DefinitionRefused
-from postroom.messages.bases import resolve
-from postroom.messages.compiling import compile_definition
-from postroom.messages.definition import Definition, SchemaSource
-from postroom.messages.filtering import Filter
-from postroom.messages.schema_sources import schema_source
-from postroom.messages.tree import Place, Tree, default_version, members, message_places
-from postroom.model.pointers import pointer
+from postroom.messages.definitions.catalog_tree import Place, Tree, default_version, members, message_places
+from postroom.messages.definitions.compile import compile_definition
+from postroom.messages.definitions.definition import Definition, SchemaSource
+from postroom.messages.definitions.inheritance import resolve
+from postroom.messages.definitions.schema_sources import schema_source
+from postroom.messages.matching.definition_matcher import Filter
+from postroom.model.json_pointers import pointer
 from postroom.protocols.cloudevents import ENVELOPE
-from postroom.protocols.table import canonical_protocol, wire_named
-from postroom.protocols.wire import Wire
+from postroom.protocols.protocol import Wire
+from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
 
 class Resource:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from postroom.formats.avro.misfits import Misfit
-from postroom.formats.showing import shown
+from postroom.formats.avro.value_errors import Misfit
+from postroom.formats.show_value import shown
 
 _DATE = r"([+-]\d{4,12}|\d{4})-(\d\d)-(\d\d)"
 _TIME = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?"

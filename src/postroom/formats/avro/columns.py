@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from postroom.formats.avro.logical import WIDEST_DECIMAL
+from postroom.formats.avro.logical_types import WIDEST_DECIMAL
 from postroom.formats.avro.types import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, nullable
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BINARY,
     BOOLEAN,
     DATE,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.logical import meaning
+from postroom.formats.avro.logical_types import meaning
 from postroom.formats.avro.types import NO_DEFAULT, Array, AvroType, Enum, Field, Fixed, Map, Record, Union
 
 _INTEGERS = {"int": range(-(2**31), 2**31), "long": range(-(2**63), 2**63)}

@@ -9,27 +9,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.avro import (
-    canonical,
-    columns,
-    comparing,
-    fast,
-    framing,
-    json_reading,
-    json_writing,
-    reading,
-    resolving,
-    samples,
-    writing,
+from postroom.formats.avro import columns, payload_framing, samples
+from postroom.formats.avro import fingerprint as canonical
+from postroom.formats.avro.codec import (
+    binary_reader,
+    binary_writer,
+    compiled_reader,
+    json_reader,
+    json_writer,
+    resolving_reader,
 )
-from postroom.formats.avro.misfits import Misfit
+from postroom.formats.avro.compat import compare
+from postroom.formats.avro.named_references import Neighbours
 from postroom.formats.avro.names import is_name
-from postroom.formats.avro.neighbours import Neighbours
-from postroom.formats.avro.parsing import Parser
+from postroom.formats.avro.parse_schema import Parser
 from postroom.formats.avro.types import AvroType, simple_name
-from postroom.formats.columns import ColumnType, StructOf
-from postroom.formats.framing import registry_frame
-from postroom.formats.many import Members, read_all
+from postroom.formats.avro.value_errors import Misfit
+from postroom.formats.batch_decode import Members, read_all
+from postroom.formats.column_types import ColumnType, StructOf
 from postroom.formats.schema import (
     Frame,
     FramedSchema,
@@ -39,8 +36,9 @@ from postroom.formats.schema import (
     Verdict,
     Violation,
 )
-from postroom.formats.texts import json_of
-from postroom.formats.versions import FIRST_BYTES, Versions
+from postroom.formats.schema_id_framing import registry_frame
+from postroom.formats.schema_text import json_of
+from postroom.formats.schema_versions import FIRST_BYTES, Versions
 
 _VERSION = re.compile(r"(?:1(?:\.(\d+))?(?:\.\d+)?)?\Z")
 # From this version on, the default of a union may fit any of its types.
@@ -55,12 +53,12 @@ class Avro:
         self.type = kind
 
     @functools.cached_property
-    def _read(self) -> reading.Read:
-        return reading.reader(self.type)
+    def _read(self) -> binary_reader.Read:
+        return binary_reader.reader(self.type)
 
     @functools.cached_property
-    def _read_leniently(self) -> reading.Read:
-        return reading.lenient_reader(self.type)
+    def _read_leniently(self) -> binary_reader.Read:
+        return binary_reader.lenient_reader(self.type)
 
     @functools.cached_property
     def _fingerprint(self) -> bytes:
@@ -86,26 +84,26 @@ class Avro:
         """What stands in front of a payload."""
         if contenttype and _is_json(contenttype):
             return registry_frame(payload, is_sure=True)
-        return framing.frame_of(payload)
+        return payload_framing.frame_of(payload)
 
     def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge a payload as one without a header."""
         if contenttype and _is_json(contenttype):
-            return json_reading.read_json(self.type, payload)
-        return framing.judge_from(self._read, payload, 0)
+            return json_reader.read_json(self.type, payload)
+        return payload_framing.judge_from(self._read, payload, 0)
 
     def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge what stands behind a header."""
         if contenttype and _is_json(contenttype):
-            return json_reading.read_json(self.type, payload[start:])
-        return framing.judge_from(self._read, payload, start)
+            return json_reader.read_json(self.type, payload[start:])
+        return payload_framing.judge_from(self._read, payload, start)
 
     def shown_behind(self, payload: bytes, start: int, contenttype: str) -> Any:
         """The value behind a header; values of logical types stay as they are where they stand for nothing."""
         value, violations = self.judge_behind(payload, start, contenttype)
         if not violations or _is_json(contenttype):
             return value
-        return framing.judge_from(self._read_leniently, payload, start)[0]
+        return payload_framing.judge_from(self._read_leniently, payload, start)[0]
 
     def bare(self, payload: bytes, start: int) -> bytes | None:
         """What stands behind a header."""
@@ -138,22 +136,22 @@ class Avro:
             return [None] * len(payloads)
         names = tuple(field.name for field in self._columns.fields)
         doubts: set[int] = set()
-        rows = read_all(self._fast, payloads, doubts, fast.UNSURE)
+        rows = read_all(self._fast, payloads, doubts, compiled_reader.UNSURE)
         for place in doubts:
             rows[place] = (None,) * len(names)
         doubtful |= doubts
         return Members.of_rows(names, rows)
 
     @functools.cached_property
-    def _fast(self) -> fast.FastRead | None:
-        return fast.fast_reader(self.type, self._columns)
+    def _fast(self) -> compiled_reader.FastRead | None:
+        return compiled_reader.fast_reader(self.type, self._columns)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value in the plain binary encoding, or in Avro's JSON if the content type is one of JSON.
 
         SchemaRefused when it does not fit.
         """
-        write = json_writing.write_json if _is_json(contenttype) else writing.write
+        write = json_writer.write_json if _is_json(contenttype) else binary_writer.write
         try:
             return write(self.type, value)
         except Misfit as misfit:
@@ -175,15 +173,17 @@ class Resolved:
 
     def __init__(self, writer: Avro, reader: AvroType) -> None:
         self._writer = writer
-        self._read = resolving.resolving_reader(writer.type, reader)
+        self._read = resolving_reader.resolving_reader(writer.type, reader)
 
     def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge what stands behind a header."""
         if not _is_json(contenttype):
-            return framing.judge_from(self._read, payload, start)
+            return payload_framing.judge_from(self._read, payload, start)
         value, violations = self._writer.judge_behind(payload, start, contenttype)
         # Only the binary encoding is resolved, and there is one for every value.
-        return (None, violations) if violations else framing.judge_from(self._read, self._writer.encode(value), 0)
+        return (
+            (None, violations) if violations else payload_framing.judge_from(self._read, self._writer.encode(value), 0)
+        )
 
 
 def parse(source: SchemaDocument) -> Avro:
@@ -198,7 +198,7 @@ def check(source: SchemaDocument) -> None:
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     """Whether payloads of the writer's schema resolve with the reader's."""
-    return comparing.compare(_type(writer), _type(reader))
+    return compare.compare(_type(writer), _type(reader))
 
 
 def _is_json(contenttype: str) -> bool:

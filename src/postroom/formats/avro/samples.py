@@ -11,9 +11,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.logical import meaning, plain
+from postroom.formats.avro.codec.binary_writer import Chosen
+from postroom.formats.avro.logical_types import meaning, plain
 from postroom.formats.avro.types import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union
-from postroom.formats.avro.writing import Chosen
 
 # From here on, records end as soon as they can.
 _DEEP = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BOOLEAN,
     DOUBLE,
     INT64,
@@ -17,9 +17,9 @@ from postroom.formats.columns import (
     MapOf,
     StructOf,
 )
-from postroom.formats.jsonschema.addresses import Located
-from postroom.formats.jsonschema.documents import Documents
-from postroom.formats.jsonschema.shapes import Node, Shape, Shapes
+from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.schema_addresses import Located
+from postroom.formats.jsonschema.value_shapes import Node, Shape, Shapes
 from postroom.formats.naming import column_names
 
 _SCALARS = {"string": STRING, "number": DOUBLE, "boolean": BOOLEAN}

@@ -13,25 +13,26 @@ import jsonschema_rs
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.columns import ColumnType
-from postroom.formats.framing import JsonFraming
-from postroom.formats.jsonschema import columns, samples
-from postroom.formats.jsonschema.addresses import Located
-from postroom.formats.jsonschema.bounds import extent, work_of
-from postroom.formats.jsonschema.comparing import readable
-from postroom.formats.jsonschema.costs import costs_of
-from postroom.formats.jsonschema.documents import Documents
+from postroom.formats.batch_decode import Members, read_all
+from postroom.formats.column_types import ColumnType
+from postroom.formats.jsonschema import columns
+from postroom.formats.jsonschema.compat.compare import readable
+from postroom.formats.jsonschema.compile_validator import Compiler
 from postroom.formats.jsonschema.drafts import draft_of
-from postroom.formats.jsonschema.evaluation import MOST_FINDINGS, Evaluator, OutOfSteps, can_evaluate
-from postroom.formats.jsonschema.fast import FastMembers, fast_decoder, fast_members
+from postroom.formats.jsonschema.evaluate import MOST_FINDINGS, Evaluator, OutOfSteps, can_evaluate
 from postroom.formats.jsonschema.panics import is_panic, panics_as
-from postroom.formats.jsonschema.unreadable import SHALLOW, TOO_DEEP, deeper, is_text, may_be_deep, unreadable
-from postroom.formats.jsonschema.validators import Compiler
+from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.samples import sample_values
+from postroom.formats.jsonschema.schema_addresses import Located
+from postroom.formats.jsonschema.typed_decoder import FastMembers, fast_decoder, fast_members
+from postroom.formats.jsonschema.unreadable_payloads import SHALLOW, TOO_DEEP, deeper, is_text, may_be_deep, unreadable
+from postroom.formats.jsonschema.validation_cost import costs_of
 from postroom.formats.jsonschema.violations import first_line, too_costly, unexplained, violation
-from postroom.formats.many import Members, read_all
+from postroom.formats.jsonschema.work_bounds import extent, work_of
 from postroom.formats.schema import SchemaDocument, Violation
-from postroom.formats.texts import json_of
-from postroom.formats.undeclared import Undeclared
+from postroom.formats.schema_id_framing import JsonFraming
+from postroom.formats.schema_text import json_of
+from postroom.formats.undeclared_members import Undeclared
 
 __all__ = ["JsonSchema", "check", "parse", "readable"]
 
@@ -179,7 +180,7 @@ class JsonSchema(JsonFraming):
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""
-        return samples.sample(self._documents, self._start, rng, self._fits)
+        return sample_values.sample(self._documents, self._start, rng, self._fits)
 
     def _fits(self, value: Any) -> bool:
         payload = self.encode(value)

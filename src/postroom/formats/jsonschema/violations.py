@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.formats.schema import Violation
-from postroom.formats.showing import shorten, shown
-from postroom.model.pointers import pointer
+from postroom.formats.show_value import shorten, shown
+from postroom.model.json_pointers import pointer
 
 MOST_OPTIONS = 20
 TOO_COSTLY = "payload_too_costly"

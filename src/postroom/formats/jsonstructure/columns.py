@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.formats.columns import JSON_TEXT, ColumnType, Field, ListOf, MapOf, StructOf
-from postroom.formats.jsonstructure import primitives
-from postroom.formats.jsonstructure.shapes import (
+from postroom.formats.column_types import JSON_TEXT, ColumnType, Field, ListOf, MapOf, StructOf
+from postroom.formats.jsonstructure.types import (
     Conditional,
     Listing,
     Mapping,
@@ -14,6 +13,7 @@ from postroom.formats.jsonstructure.shapes import (
     Shape,
     unwrapped,
 )
+from postroom.formats.jsonstructure.validation import primitives
 from postroom.formats.naming import column_names
 
 _DEEPEST = 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postroom.errors import SchemaRefused
-from postroom.formats.jsonstructure.shapes import Conditional, Named, Shape, Union
+from postroom.formats.jsonstructure.types import Conditional, Named, Shape, Union
 
 
 def refuse(types: Iterable[Shape]) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from postroom.errors import SchemaRefused
+from postroom.formats.jsonstructure.annotations import check_names, description
 from postroom.formats.jsonstructure.document import COMPOSITION, Document
-from postroom.formats.jsonstructure.notes import check_names, description
-from postroom.formats.jsonstructure.pointers import follow, steps
-from postroom.formats.jsonstructure.shapes import Named
-from postroom.model.pointers import pointer
+from postroom.formats.jsonstructure.local_references import follow, steps
+from postroom.formats.jsonstructure.types import Named
+from postroom.model.json_pointers import pointer
 
 _DEEPEST = 120
 

@@ -10,7 +10,7 @@ import msgspec
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.jsonstructure.imports import IMPORTS, with_imports
 from postroom.formats.schema import SchemaDocument
-from postroom.formats.texts import json_of
+from postroom.formats.schema_text import json_of
 
 COMPOSITION = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 DRAFTS = ("draft-00", "draft-01", "draft-02", "draft-03", "draft-04")

@@ -10,22 +10,24 @@ from typing import Any
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.columns import ColumnType
-from postroom.formats.filling import ColumnMismatch
-from postroom.formats.framing import JsonFraming
-from postroom.formats.jsonstructure import columns, comparing, samples
-from postroom.formats.jsonstructure.building import Builder
-from postroom.formats.jsonstructure.decoding import NotQuick, quick_decoder
+from postroom.formats.batch_decode import read_all
+from postroom.formats.column_types import ColumnType
+from postroom.formats.fill_columns import ColumnMismatch
+from postroom.formats.jsonstructure import columns
+from postroom.formats.jsonstructure.build_types import Builder
+from postroom.formats.jsonstructure.compat import compare
 from postroom.formats.jsonstructure.document import Document, read_document
-from postroom.formats.jsonstructure.encoding import json_value
-from postroom.formats.jsonstructure.filling import finishing
-from postroom.formats.jsonstructure.findings import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
-from postroom.formats.jsonstructure.judging import Checks
-from postroom.formats.jsonstructure.shapes import Conditional, Listing, Mapping, Record, Shape, unwrapped
-from postroom.formats.many import read_all
+from postroom.formats.jsonstructure.encode import json_value
+from postroom.formats.jsonstructure.fill_columns import finishing
+from postroom.formats.jsonstructure.samples import sample_values
+from postroom.formats.jsonstructure.typed_decoder import NotQuick, quick_decoder
+from postroom.formats.jsonstructure.types import Conditional, Listing, Mapping, Record, Shape, unwrapped
+from postroom.formats.jsonstructure.validation.validate import Checks
+from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
-from postroom.formats.showing import shown
-from postroom.formats.undeclared import Undeclared
+from postroom.formats.schema_id_framing import JsonFraming
+from postroom.formats.show_value import shown
+from postroom.formats.undeclared_members import Undeclared
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
@@ -173,7 +175,7 @@ class JsonStructure(JsonFraming):
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""
-        return samples.sample(self.root, rng, self.judge_value)
+        return sample_values.sample(self.root, rng, self.judge_value)
 
 
 def parse(source: SchemaDocument) -> JsonStructure:
@@ -205,4 +207,4 @@ def _check_addin(document: Document, name: str, addins: tuple[str, ...]) -> None
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     """Whether every payload of the writer's type can be read with the reader's."""
-    return comparing.compare(parse(writer), parse(reader))
+    return compare.compare(parse(writer), parse(reader))

@@ -6,8 +6,8 @@ from typing import Any
 
 from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.schema import Found, Library
-from postroom.formats.texts import json_of
-from postroom.model.pointers import pointer
+from postroom.formats.schema_text import json_of
+from postroom.model.json_pointers import pointer
 
 IMPORTS = ("$import", "$importdefs")
 _MOST_IMPORTS = 200

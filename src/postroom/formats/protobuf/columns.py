@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from postroom.formats.columns import (
+from postroom.formats.column_types import (
     BINARY,
     BOOLEAN,
     DOUBLE,
@@ -19,9 +19,9 @@ from postroom.formats.columns import (
     StructOf,
 )
 from postroom.formats.naming import column_names
-from postroom.formats.protobuf import wellknown
-from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import entry_of, member_name
+from postroom.formats.protobuf import well_known_types
+from postroom.formats.protobuf.compile_schema import Compiled
+from postroom.formats.protobuf.fields import entry_of, member_name
 
 _DEEPEST = 32
 _MOST_COLUMNS = 20_000
@@ -86,10 +86,10 @@ class _Columns:
 
 def _known(message: Descriptor) -> ColumnType | None:
     name = message.full_name
-    if name in wellknown.FREE_FORM:
+    if name in well_known_types.FREE_FORM:
         return JSON_TEXT
-    if name in (wellknown.TIMESTAMP, wellknown.DURATION):
+    if name in (well_known_types.TIMESTAMP, well_known_types.DURATION):
         return STRING
-    if name == wellknown.FIELD_MASK:
+    if name == well_known_types.FIELD_MASK:
         return ListOf(STRING)
-    return _SCALARS[message.fields_by_name["value"].type] if name in wellknown.WRAPPERS else None
+    return _SCALARS[message.fields_by_name["value"].type] if name in well_known_types.WRAPPERS else None

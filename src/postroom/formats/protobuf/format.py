@@ -14,20 +14,20 @@ from google.protobuf.json_format import MessageToJson, SerializeToJsonError
 from google.protobuf.message import DecodeError
 
 from postroom.errors import SchemaRefused
-from postroom.formats.columns import ColumnType
-from postroom.formats.filling import ColumnMismatch
-from postroom.formats.framing import registry_frame
-from postroom.formats.many import read_all
-from postroom.formats.protobuf import columns, comparing, samples, wellknown, wire
-from postroom.formats.protobuf.checking import Checker, checker_of
-from postroom.formats.protobuf.compiled import Compiled, compiled
-from postroom.formats.protobuf.filling import finishing
-from postroom.formats.protobuf.members import message_class
-from postroom.formats.protobuf.reading import Read, Reader, Suspicious
-from postroom.formats.protobuf.renaming import Rename, renaming
-from postroom.formats.protobuf.roots import root_message
-from postroom.formats.protobuf.unknown import unknown_of
-from postroom.formats.protobuf.writing import Writer
+from postroom.formats.batch_decode import read_all
+from postroom.formats.column_types import ColumnType
+from postroom.formats.fill_columns import ColumnMismatch
+from postroom.formats.protobuf import columns, samples, well_known_types, wire_format
+from postroom.formats.protobuf.batch_check import Checker, checker_of
+from postroom.formats.protobuf.compat import compare
+from postroom.formats.protobuf.compat.renamed_fields import Rename, renaming
+from postroom.formats.protobuf.compile_schema import Compiled, compiled
+from postroom.formats.protobuf.fields import message_class
+from postroom.formats.protobuf.fill_columns import finishing
+from postroom.formats.protobuf.message_reader import Read, Reader, Suspicious
+from postroom.formats.protobuf.message_writer import Writer
+from postroom.formats.protobuf.root_message import root_message
+from postroom.formats.protobuf.unknown_fields import unknown_of
 from postroom.formats.schema import (
     Frame,
     FramedSchema,
@@ -37,9 +37,10 @@ from postroom.formats.schema import (
     Verdict,
     Violation,
 )
-from postroom.formats.versions import FIRST_BYTES, Versions
+from postroom.formats.schema_id_framing import registry_frame
+from postroom.formats.schema_versions import FIRST_BYTES, Versions
 
-_DOUBTS = (DecodeError, Suspicious, wellknown.OutOfRange)
+_DOUBTS = (DecodeError, Suspicious, well_known_types.OutOfRange)
 _NOT_FILLED = (*_DOUBTS, RecursionError, ColumnMismatch, TypeError)
 
 
@@ -87,7 +88,7 @@ class Protobuf:
         """Judge what stands behind a header: JSON, or the way to a message of the document and the message."""
         if contenttype and _is_json(contenttype):
             return self._judge_json(payload[start:])
-        indexes = wire.indexes_of(payload, start)
+        indexes = wire_format.indexes_of(payload, start)
         if indexes is None:
             return self._judge_slowly(payload)
         violations = self._wrong_message(indexes)
@@ -97,7 +98,7 @@ class Protobuf:
         """The message behind a header; None unless it is one of this type."""
         if payload[start : start + 1] == b"\0" and self._is_first:
             return payload[start + 1 :]
-        indexes = wire.indexes_of(payload, start)
+        indexes = wire_format.indexes_of(payload, start)
         return None if indexes is None or self._wrong_message(indexes) else payload[indexes.end :]
 
     def written_by(self, writer: PayloadSchema) -> Reading | None:
@@ -245,7 +246,7 @@ class Protobuf:
     def _judge_slowly(self, payload: bytes) -> tuple[Any, list[Violation]]:
         try:
             message = self._parse(payload)
-            missing = wire.missing_members(message)
+            missing = wire_format.missing_members(message)
             return (None, missing) if missing else (self._read(message), [])
         except _DOUBTS:
             return self._explained(payload)
@@ -253,7 +254,7 @@ class Protobuf:
             return None, [_TOO_DEEP]
 
     def _explained(self, payload: bytes) -> tuple[Any, list[Violation]]:
-        violations = wire.explain(payload, self._descriptor, self._compiled)
+        violations = wire_format.explain(payload, self._descriptor, self._compiled)
         if violations:
             return None, violations
         try:
@@ -261,7 +262,7 @@ class Protobuf:
         except DecodeError:
             expected = f"a {self._descriptor.name} in Protobuf's binary form"
             return None, [Violation("", "payload_not_protobuf", expected, "other bytes")]
-        except wellknown.OutOfRange as error:
+        except well_known_types.OutOfRange as error:
             return None, [Violation("", "payload_range", "times and durations in their range", str(error))]
         except RecursionError:
             return None, [_TOO_DEEP]
@@ -270,7 +271,7 @@ class Protobuf:
     def _is_first(self) -> bool:
         return _followed(self._compiled, (0,)) == self._descriptor.full_name
 
-    def _wrong_message(self, indexes: wire.Indexes) -> list[Violation]:
+    def _wrong_message(self, indexes: wire_format.Indexes) -> list[Violation]:
         found = _followed(self._compiled, indexes.numbers)
         if found == self._descriptor.full_name:
             return []
@@ -286,7 +287,7 @@ class Protobuf:
             return None, [Violation("", "payload_not_json", "JSON", found[:200])]
         try:
             message, violations = self._written(value)
-            violations = violations or wire.missing_members(message)
+            violations = violations or wire_format.missing_members(message)
             return (value, violations) if violations else (self._read_loosely(message), [])
         except RecursionError:
             return None, [_TOO_DEEP]
@@ -326,10 +327,10 @@ def check(source: SchemaDocument) -> None:
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     """Whether every payload the writer's schema produces can be read with the reader's."""
-    return comparing.readable(compiled(writer), compiled(reader), writer.fragment, reader.fragment)
+    return compare.readable(compiled(writer), compiled(reader), writer.fragment, reader.fragment)
 
 
-_TOO_DEEP = Violation("", "payload_nesting", f"nested at most {wire.DEEPEST} deep", "nested deeper")
+_TOO_DEEP = Violation("", "payload_nesting", f"nested at most {wire_format.DEEPEST} deep", "nested deeper")
 
 
 @functools.lru_cache(256)

@@ -10,10 +10,10 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.errors import SchemaRefused
-from postroom.formats.protobuf import wellknown
-from postroom.formats.protobuf.compiled import Compiled
-from postroom.formats.protobuf.members import entry_of, member_name
-from postroom.formats.protobuf.scalars import INTEGERS
+from postroom.formats.protobuf import well_known_types
+from postroom.formats.protobuf.compile_schema import Compiled
+from postroom.formats.protobuf.fields import entry_of, member_name
+from postroom.formats.protobuf.scalar_values import INTEGERS
 
 _DEEPEST = 4
 _ENDLESS = 90
@@ -33,7 +33,7 @@ class _Inventor:
         self.left = _MOST_VALUES
 
     def message(self, message: Descriptor, depth: int) -> Any:
-        if message.full_name in wellknown.NAMES:
+        if message.full_name in well_known_types.NAMES:
             return self._known(message)
         self.left -= 1
         if depth > _ENDLESS or self.left < 0:
@@ -95,15 +95,15 @@ class _Inventor:
     def _known(self, message: Descriptor) -> Any:
         self.left -= 1
         name = message.full_name
-        if name in wellknown.WRAPPERS:
+        if name in well_known_types.WRAPPERS:
             return self._scalar(message.fields_by_name["value"].type)
         number = self.rng.randint(0, 59)
         made: dict[str, Any] = {
-            wellknown.TIMESTAMP: f"2026-01-{number % 28 + 1:02}T12:{number:02}:00.{number:03}Z",
-            wellknown.DURATION: f"{number}.5s",
-            wellknown.FIELD_MASK: [f"part_{number}"],
-            wellknown.STRUCT: {"number": number},
-            wellknown.VALUE: f"text {number}",
-            wellknown.LIST_VALUE: [number, True, None],
+            well_known_types.TIMESTAMP: f"2026-01-{number % 28 + 1:02}T12:{number:02}:00.{number:03}Z",
+            well_known_types.DURATION: f"{number}.5s",
+            well_known_types.FIELD_MASK: [f"part_{number}"],
+            well_known_types.STRUCT: {"number": number},
+            well_known_types.VALUE: f"text {number}",
+            well_known_types.LIST_VALUE: [number, True, None],
         }
         return made.get(name) or {"@type": "type.googleapis.com/google.protobuf.Empty", "value": self.rng.randbytes(0)}

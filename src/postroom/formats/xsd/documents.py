@@ -10,8 +10,8 @@ from lxml import etree
 
 from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.schema import Found, Library, SchemaDocument
-from postroom.formats.xsd import reading
-from postroom.formats.xsd.names import XML, XS, local_name, xs
+from postroom.formats.xsd import safe_parser
+from postroom.formats.xsd.xml_names import XML, XS, local_name, xs
 
 MOST_DOCUMENTS = 200
 MOST_BYTES = 4 * 2**20
@@ -72,8 +72,8 @@ class _Collector:
             raise SchemaRefused(f"the schema has more than {MOST_BYTES} bytes.")
         where = f" ({called})" if called else ""
         try:
-            root = reading.read(content, reading.parser())
-        except reading.XmlRefused as error:
+            root = safe_parser.read(content, safe_parser.parser())
+        except safe_parser.XmlRefused as error:
             raise SchemaRefused(f"this is not XML{where}: {error.sentence}.", place=error.place) from None
         if root.tag != xs("schema"):
             raise SchemaRefused(f"the document{where} is <{local_name(root.tag)}>, not a schema of {XS}.", place="1:1")
@@ -139,8 +139,8 @@ def _bytes_of(document: Any) -> bytes:
 
 def _target_namespace(document: Any) -> str | None:
     try:
-        root = reading.read(_bytes_of(document), reading.parser())
-    except (reading.XmlRefused, SchemaRefused):
+        root = safe_parser.read(_bytes_of(document), safe_parser.parser())
+    except (safe_parser.XmlRefused, SchemaRefused):
         return None
     return str(root.get("targetNamespace", "")) if root.tag == xs("schema") else None
 

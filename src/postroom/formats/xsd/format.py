@@ -11,24 +11,16 @@ from typing import Any
 from lxml import etree
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.columns import ColumnType
-from postroom.formats.filling import json_text
+from postroom.formats.column_types import ColumnType
+from postroom.formats.fill_columns import json_text
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
-from postroom.formats.undeclared import left_of
-from postroom.formats.xsd import (
-    documents,
-    encoding,
-    expressions,
-    guards,
-    reading,
-    roots,
-    validators,
-    verdicts,
-    violations,
-)
-from postroom.formats.xsd.inventing import Inventor
-from postroom.formats.xsd.names import VERSIONING, local_name
-from postroom.formats.xsd.plan import ElementPlan, Plans
+from postroom.formats.undeclared_members import left_of
+from postroom.formats.xsd import documents, root_element, safe_parser, schema_limits, validators, violations, xpath
+from postroom.formats.xsd import encode as encoding
+from postroom.formats.xsd.compat import verdict
+from postroom.formats.xsd.element_codec import ElementPlan, Plans
+from postroom.formats.xsd.samples.sample_documents import Inventor
+from postroom.formats.xsd.xml_names import VERSIONING, local_name
 
 _TRIES = 30
 _TOO_COMPLEX = "payload_xsd_too_complex"
@@ -47,12 +39,12 @@ class XmlSchema:
         # 1.1 takes all that 1.0 takes, so the quick validator may accept for it; only a refusal needs a second look.
         self.native = self._native(parts)
         # Elsewhere a refusal by libxml2 is one.
-        self._doubted = version == "1.1" or guards.counts_inside_repeats(parts)
+        self._doubted = version == "1.1" or schema_limits.counts_inside_repeats(parts)
         self.components = self._components(parts)
         self._is_valid: Callable[[Any], bool] = _never if self.native is None else self.native.validate
-        self._has_expressions = expressions.are_in(parts)
-        self._parser = reading.parser()
-        self._streaming = reading.parser(schema=self.native) if self.native is not None else None
+        self._has_expressions = xpath.are_in(parts)
+        self._parser = safe_parser.parser()
+        self._streaming = safe_parser.parser(schema=self.native) if self.native is not None else None
         self.plans = Plans(self.components)
         self.root = _root(self.components, root)
         self._tag: str = self.root.name
@@ -67,7 +59,7 @@ class XmlSchema:
 
     def _components(self, parts: list[documents.Part]) -> Any:
         checked = self.version == "1.0"
-        if guards.set_patterns_aside(parts):
+        if schema_limits.set_patterns_aside(parts):
             self.native = None
         return validators.components(parts, self.version, checked)
 
@@ -82,17 +74,17 @@ class XmlSchema:
             if len(payload) > _LARGE:
                 root, wrong = self._read_large(payload)
             else:
-                root = reading.read(payload, self._parser)
+                root = safe_parser.read(payload, self._parser)
                 if root.tag == self._tag and self._is_valid(root):
                     return self.plan.decode(root), []
                 wrong = self.violations(root)
             return (None, wrong) if wrong else (self.plan.decode(root), [])
-        except reading.XmlRefused as error:
+        except safe_parser.XmlRefused as error:
             found = f"{error.sentence} ({error.place})" if error.place else error.sentence
             return None, [Violation("", "payload_not_xml", "XML", found)]
         except RecursionError:
             return None, [Violation("", "payload_xsd_too_deep", "nested less deeply", "nested too deeply")]
-        except (expressions.TooComplex, etree.XMLSchemaError) as error:
+        except (xpath.TooComplex, etree.XMLSchemaError) as error:
             return None, [Violation("", _TOO_COMPLEX, "checked in bounded time", str(error))]
         except (etree.LxmlError, ValueError, ArithmeticError) as error:
             # The validator took a text that its type cannot have; the payload is at fault before we are.
@@ -111,11 +103,11 @@ class XmlSchema:
     def _read_large(self, payload: bytes) -> tuple[Any, list[Violation]]:
         checked = self._streaming is not None
         try:
-            root = reading.read(payload, self._streaming if checked else self._parser, checked)
-        except reading.XmlInvalid as error:
+            root = safe_parser.read(payload, self._streaming if checked else self._parser, checked)
+        except safe_parser.XmlInvalid as error:
             if not self._doubted:
                 return None, violations.from_stream(error.log)
-            root, checked = reading.read(payload, self._parser), False
+            root, checked = safe_parser.read(payload, self._parser), False
         if any(len(element.attrib) > _MOST_ATTRIBUTES for element in root.iter()):
             expected = f"an element with at most {_MOST_ATTRIBUTES} attributes"
             return root, [Violation("", "payload_xsd_too_many_attributes", expected, "one with more")]
@@ -149,7 +141,7 @@ class XmlSchema:
             return violations.from_python(root, self.components.iter_errors(root))
 
     def _budget(self, root: Any) -> AbstractContextManager[None]:
-        return expressions.Budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
+        return xpath.Budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
 
     def _wrong_root(self, root: Any) -> list[Violation]:
         if root.tag == self._tag:
@@ -192,7 +184,7 @@ def _never(root: Any) -> bool:
 def parse(source: SchemaDocument) -> XmlSchema:
     """The schema, ready for payloads."""
     parts, version = _read(source)
-    root = roots.root_name(parts, source.fragment)
+    root = root_element.root_name(parts, source.fragment)
     try:
         return XmlSchema(parts, version, root)
     except RecursionError:
@@ -204,17 +196,17 @@ def check(source: SchemaDocument) -> None:
     parts, version = _read(source)
     if version == "1.0":
         validators.native(parts)
-    guards.set_patterns_aside(parts)
+    schema_limits.set_patterns_aside(parts)
     validators.components(parts, version)
 
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     """Whether every payload that fits the writer's schema fits the reader's."""
     try:
-        return verdicts.verdict(parse(writer), parse(reader))
+        return verdict.verdict(parse(writer), parse(reader))
     except RecursionError:
         return Verdict(answer="undecided", reason="the schemas are nested too deeply to be compared.")
-    except expressions.TooComplex as error:
+    except xpath.TooComplex as error:
         return Verdict(answer="undecided", reason=f"{error}.")
 
 
@@ -222,7 +214,7 @@ def _read(source: SchemaDocument) -> tuple[list[documents.Part], str]:
     if source.version not in _VERSIONS:
         raise FormatUnknown(f"XML Schema has the versions 1.0 and 1.1, not {source.version!r}.")
     parts = documents.collect(source)
-    guards.guard(parts)
+    schema_limits.guard(parts)
     newer = parts[0].root.get(f"{{{VERSIONING}}}minVersion", "").strip() == "1.1"
     return parts, _VERSIONS[source.version] or ("1.1" if newer else "1.0")
 

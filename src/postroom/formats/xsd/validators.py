@@ -13,10 +13,10 @@ from xmlschema.loaders import SchemaLoader
 from xmlschema.validators import XsdPatternFacets, XsdSimpleType
 
 from postroom.errors import SchemaRefused
-from postroom.formats.xsd import expressions, patterns, reading
+from postroom.formats.xsd import regex_automata, safe_parser, xpath
 from postroom.formats.xsd.documents import Part, text_of
-from postroom.formats.xsd.guards import KEPT_PATTERN
-from postroom.formats.xsd.names import VERSIONING, XS, xs
+from postroom.formats.xsd.schema_limits import KEPT_PATTERN
+from postroom.formats.xsd.xml_names import VERSIONING, XS, xs
 
 
 class _Served(etree.Resolver):  # type: ignore[misc]  # lxml has no types
@@ -35,7 +35,7 @@ class _Served(etree.Resolver):  # type: ignore[misc]  # lxml has no types
 def native(parts: list[Part]) -> Any:
     """libxml2's validator of XML Schema 1.0."""
     texts = {part.name: text_of(part) for part in parts}
-    served = reading.parser(_Served(texts))
+    served = safe_parser.parser(_Served(texts))
     root = etree.fromstring(texts[parts[0].name], served) if len(parts) > 1 else parts[0].root
     try:
         return etree.XMLSchema(root)
@@ -54,7 +54,7 @@ def components(parts: list[Part], version: str, checked: bool = False) -> Any:
     texts = {part.name: text_of(part) for part in parts}
     kind = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
     # Expressions are tried on the schema itself when they are read.
-    bound = expressions.Budget(expressions.BUILDING_ELEMENTS) if expressions.are_in(parts) else nullcontext()
+    bound = xpath.Budget(xpath.BUILDING_ELEMENTS) if xpath.are_in(parts) else nullcontext()
     try:
         with warnings.catch_warnings(), bound:
             warnings.simplefilter("ignore")
@@ -69,7 +69,7 @@ def components(parts: list[Part], version: str, checked: bool = False) -> Any:
             )
     except RecursionError:
         raise SchemaRefused("the schema's types are nested too deeply.") from None
-    except expressions.TooComplex as error:
+    except xpath.TooComplex as error:
         raise SchemaRefused(f"{error}.") from None
     except (XMLSchemaException, etree.LxmlError, ValueError, TypeError, KeyError, OSError) as error:
         raise SchemaRefused(
@@ -123,7 +123,7 @@ class _Linear:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self._automaton = patterns.automaton(pattern)
+        self._automaton = regex_automata.automaton(pattern)
 
     def match(self, text: str) -> bool | None:
         return self._automaton.match(text) or None

@@ -10,10 +10,10 @@ from lxml import etree
 from xmlschema.validators import XsdPatternFacets
 
 from postroom.formats.schema import Violation
-from postroom.formats.showing import shorten
-from postroom.formats.xsd.guards import KEPT_PATTERN
-from postroom.formats.xsd.messages import MESSAGES
-from postroom.formats.xsd.names import local_name
+from postroom.formats.show_value import shorten
+from postroom.formats.xsd.libxml_errors import MESSAGES
+from postroom.formats.xsd.schema_limits import KEPT_PATTERN
+from postroom.formats.xsd.xml_names import local_name
 
 MOST = 20
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from postroom.http.answers import correlated
-from postroom.http.calls import Answer
-from postroom.http.messagecatalog.attributes import Given, attribute_headers, read_attributes
-from postroom.http.messagecatalog.formats import canonical, group_format, message_format
+from postroom.http.messagecatalog.attribute_headers import Given, attribute_headers, read_attributes
+from postroom.http.messagecatalog.group_formats import canonical, group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
-from postroom.http.messagecatalog.originals import Original, keep, posted
-from postroom.http.messagecatalog.routing import is_version_url
-from postroom.http.messagecatalog.translating import Neighbourhood, Tree, renewed, written
+from postroom.http.messagecatalog.original_documents import Original, keep, posted
+from postroom.http.messagecatalog.paths import is_version_url
+from postroom.http.messagecatalog.request import Visit, path_of
+from postroom.http.messagecatalog.translate import Neighbourhood, Tree, renewed, written
 from postroom.http.messagecatalog.versions import Version, attributes, find, find_by_uri, neighbourhood, shown
-from postroom.http.messagecatalog.visiting import Visit, path_of
+from postroom.http.server.request import Answer
+from postroom.http.server.response import correlated
 from postroom.registry import operations
-from postroom.registry.authority import (
+from postroom.registry.changes.provenance import (
     AUTHORITY,
     VERSION_URI,
     Provenance,
@@ -24,9 +24,9 @@ from postroom.registry.authority import (
     keep_beside,
     version_uri,
 )
-from postroom.registry.interaction import Interaction
-from postroom.registry.states import State, states_of
-from postroom.registry.trees import required
+from postroom.registry.read.numbered_states import State, states_of
+from postroom.registry.read.tree import required
+from postroom.registry.write.unit_of_work import Interaction
 
 
 def list_definitions(visit: Visit) -> Answer:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.http.answers import correlated
-from postroom.http.bodies import parse_json
-from postroom.http.calls import Answer
-from postroom.http.messagecatalog.formats import canonical, group_format, note_format, selectors
-from postroom.http.messagecatalog.visiting import CATALOG, Visit, path_of
+from postroom.http.messagecatalog.group_formats import canonical, group_format, note_format, selectors
+from postroom.http.messagecatalog.request import CATALOG, Visit, path_of
+from postroom.http.server.request import Answer
+from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import correlated
 from postroom.registry import operations
 from postroom.registry.entities import Entity
-from postroom.registry.interaction import Interaction
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.trees import required
+from postroom.registry.read.tree import required
+from postroom.registry.write.unit_of_work import Interaction
 
 EVERYTHING = 2**62
 LONGEST_FORMAT = 128

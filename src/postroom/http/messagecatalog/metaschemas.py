@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from postroom.documents.dialects.names import (
+from postroom.documents.dialects.name_tables import (
     AMQP_CATALOG_PROPERTIES,
     AMQP_CATALOG_SECTIONS,
     MQTT_CATALOG_PUBLISH,

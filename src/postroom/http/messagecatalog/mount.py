@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from postroom.http.calls import Answer, Call
 from postroom.http.messagecatalog import definitions, groups, versions
-from postroom.http.messagecatalog.routing import route
-from postroom.http.messagecatalog.visiting import CATALOG, Visit, root_of, translated
-from postroom.http.preconditions import check_preconditions
-from postroom.registry.authority import version_uri
-from postroom.registry.capabilities import read_capabilities
-from postroom.registry.places import resolve
+from postroom.http.messagecatalog.paths import route
+from postroom.http.messagecatalog.request import CATALOG, Visit, root_of, translated
+from postroom.http.server.request import Answer, Call
+from postroom.http.xregistry.preconditions import check_preconditions
+from postroom.registry.changes.provenance import version_uri
+from postroom.registry.configuration.capabilities import read_capabilities
+from postroom.registry.paths import resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.settings import Settings

@@ -6,18 +6,18 @@ from typing import Any
 
 import msgspec
 
-from postroom.http.calls import Answer
-from postroom.http.documents import HARMLESS
-from postroom.http.messagecatalog.attributes import attribute_headers
-from postroom.http.messagecatalog.formats import message_format
-from postroom.http.messagecatalog.originals import JSON, Original, original_of, rendered
-from postroom.http.messagecatalog.translating import Neighbourhood
-from postroom.http.messagecatalog.visiting import CATALOG, Visit, path_of
-from postroom.registry.authority import find_version, normal_uri, provenance_of, version_uri
+from postroom.http.messagecatalog.attribute_headers import attribute_headers
+from postroom.http.messagecatalog.group_formats import message_format
+from postroom.http.messagecatalog.original_documents import JSON, Original, original_of, rendered
+from postroom.http.messagecatalog.request import CATALOG, Visit, path_of
+from postroom.http.messagecatalog.translate import Neighbourhood
+from postroom.http.server.request import Answer
+from postroom.http.xregistry.document_view import HARMLESS
+from postroom.registry.changes.provenance import find_version, normal_uri, provenance_of, version_uri
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.states import State, states_of, whole
+from postroom.registry.read.numbered_states import State, states_of, whole
+from postroom.registry.read.tree import required
 from postroom.registry.transaction import Transaction
-from postroom.registry.trees import required
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.registry.capabilities import read_capabilities
+from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.entities import Action, Change, Document, Entity
 from postroom.registry.transaction import Transaction
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.registry.entities import Change
 from postroom.registry.transaction import Transaction
-from postroom.replication.changes.catalog_events import catalog_events_of
+from postroom.replication.changes.messagecatalog_events import catalog_events_of
 
 __all__ = ["Event", "catalog_events_of", "event_of", "events_of"]
 

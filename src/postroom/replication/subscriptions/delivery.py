@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
+from postroom.replication.subscriptions.delivery_progress import STOPPED, Policy, Progress
 from postroom.replication.subscriptions.filters import Filter, FilterRefused
-from postroom.replication.subscriptions.progress import STOPPED, Policy, Progress
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Sink
 from postroom.replication.subscriptions.subscription import Subscription
 

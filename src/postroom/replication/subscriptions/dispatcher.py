@@ -11,13 +11,13 @@ import threading
 import time
 
 from postroom.registry.transaction import Transaction
-from postroom.replication.subscriptions import subscribing
+from postroom.replication.subscriptions import subscription_store
+from postroom.replication.subscriptions.daemon_threads import Workers
 from postroom.replication.subscriptions.delivery import Delivery
-from postroom.replication.subscriptions.desk import Desk, Stopped
-from postroom.replication.subscriptions.labour import Workers
-from postroom.replication.subscriptions.progress import Policy
+from postroom.replication.subscriptions.delivery_progress import Policy
+from postroom.replication.subscriptions.delivery_store import Desk, Stopped
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Sink
-from postroom.replication.subscriptions.sinks.table import open_sink
+from postroom.replication.subscriptions.sinks.sink_table import open_sink
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -86,7 +86,7 @@ class Dispatcher:
     def _refresh(self) -> str:
         """Take over what clients have changed; the mark of the newest change."""
         with self._desk.read() as tx:
-            bodies = dict(tx.records(subscribing.SUBSCRIPTION))
+            bodies = dict(tx.records(subscription_store.SUBSCRIPTION))
             self._has_skipped = bool(self._busy)
             for subscription_id, body in bodies.items():
                 if subscription_id not in self._busy:
@@ -98,13 +98,13 @@ class Dispatcher:
         return newest.mark if newest else ""
 
     def _take_over(self, tx: Transaction, subscription_id: str, body: bytes) -> None:
-        progress = subscribing.read_progress(tx, subscription_id)
+        progress = subscription_store.read_progress(tx, subscription_id)
         known = self._deliveries.get(subscription_id)
         if known is not None and self._bodies[subscription_id] == body and known.progress.revision == progress.revision:
             return
         if known is not None:
             known.close()
-        subscription = subscribing.read(tx, subscription_id)
+        subscription = subscription_store.read(tx, subscription_id)
         self._bodies[subscription_id] = body
         self._deliveries[subscription_id] = Delivery(
             subscription, progress, self._desk.batch, self._desk.note, self._policy, self._stopping

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from postroom.protocols.cloudevents import header_text
-from postroom.replication.subscriptions.cesql.evaluating import BODY, passes
-from postroom.replication.subscriptions.cesql.failures import ExpressionRefused
-from postroom.replication.subscriptions.cesql.nodes import Node
-from postroom.replication.subscriptions.cesql.parsing import LONGEST, parse_expression
+from postroom.replication.subscriptions.cesql.errors import ExpressionRefused
+from postroom.replication.subscriptions.cesql.evaluate import BODY, passes
+from postroom.replication.subscriptions.cesql.parser import LONGEST, parse_expression
+from postroom.replication.subscriptions.cesql.syntax_tree import Node
 
 Filter = Callable[[Mapping[str, Any]], bool]
 

@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.replication.subscriptions.credentials import Credential, PlainCredential, RefreshToken, completed, shown
 from postroom.replication.subscriptions.filters import Filter, FilterRefused, parse_filters
-from postroom.replication.subscriptions.sinks.addresses import SinkRefused, Target, parse_target
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkRefused, Target, parse_target
 from postroom.replication.subscriptions.sinks.options import ALIASES, PROTOCOLS, HttpOptions
 from postroom.settings import HIDDEN, Settings
 

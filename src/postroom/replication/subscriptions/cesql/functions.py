@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from postroom.replication.subscriptions.cesql.nodes import Value
-from postroom.replication.subscriptions.cesql.scope import HIGHEST, LOWEST, Scope
+from postroom.replication.subscriptions.cesql.evaluation_context import HIGHEST, LOWEST, Scope
+from postroom.replication.subscriptions.cesql.syntax_tree import Value
 
 
 class Function(msgspec.Struct, frozen=True):

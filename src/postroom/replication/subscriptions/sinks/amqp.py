@@ -9,8 +9,8 @@ import msgspec
 
 from postroom.protocols.clients import to_amqp
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.addresses import Address, Target, resolve
-from postroom.replication.subscriptions.sinks.envelopes import record_of
+from postroom.replication.subscriptions.sinks.allowed_addresses import Address, Target, resolve
+from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import AmqpOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
 from postroom.replication.subscriptions.subscription import Subscription

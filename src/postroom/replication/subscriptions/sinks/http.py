@@ -9,15 +9,15 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
+from postroom.protocols.protocol import pairs
 from postroom.protocols.records import JSON_EVENT
-from postroom.protocols.wire import pairs
-from postroom.replication.subscriptions.sinks.addresses import Target, resolve
-from postroom.replication.subscriptions.sinks.connections import Connection, Reply
-from postroom.replication.subscriptions.sinks.envelopes import record_of
+from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.authorization import Authorization, Keep
+from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import HttpOptions
-from postroom.replication.subscriptions.sinks.signatures import key_of, signature_headers
+from postroom.replication.subscriptions.sinks.pinned_connections import Connection, Reply
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
-from postroom.replication.subscriptions.sinks.tokens import Authorization, Keep
+from postroom.replication.subscriptions.sinks.webhook_signatures import key_of, signature_headers
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 from postroom.urls import parse_url

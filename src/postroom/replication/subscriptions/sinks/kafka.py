@@ -10,8 +10,8 @@ import msgspec
 from postroom.protocols.clients import to_kafka
 from postroom.protocols.cloudevents import header_text
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.addresses import SinkRefused, Target, check_allowed, resolve
-from postroom.replication.subscriptions.sinks.envelopes import record_of
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkRefused, Target, check_allowed, resolve
+from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import KafkaOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
 from postroom.replication.subscriptions.subscription import Subscription

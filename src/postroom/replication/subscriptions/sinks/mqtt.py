@@ -10,10 +10,10 @@ import msgspec
 
 from postroom.protocols.clients import to_mqtt
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.addresses import Address, Target, resolve
-from postroom.replication.subscriptions.sinks.connections import context_for
-from postroom.replication.subscriptions.sinks.envelopes import record_of
+from postroom.replication.subscriptions.sinks.allowed_addresses import Address, Target, resolve
+from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import Mqtt3Options, Mqtt5Options
+from postroom.replication.subscriptions.sinks.pinned_connections import context_for
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings

@@ -1,0 +1,91 @@
+"""Talking to a running xRegistry service, ours or anyone's: read its catalog, send it a document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.catalog.service_client import ServiceClient, open_client
+from postroom.catalog.service_entities import Tree, as_document, lacking_in_document
+from postroom.catalog.service_reader import ServiceReader
+from postroom.documents.dialects.convert import FOREIGN, read_tree
+from postroom.documents.dialects.detect import dialect_of
+from postroom.documents.media_types import form_of_type
+from postroom.documents.read_files import read_yaml
+from postroom.errors import DocumentBroken, DocumentRefused
+from postroom.settings import Settings
+
+_OF_A_REGISTRY = ("specversion", "specVersion", "registryid", "modelsource")
+
+
+def read_service(url: str, settings: Settings) -> Tree:
+    """The whole catalog of a service, or of a document on a file server, as one document."""
+    return _read(url, settings, modelsource=False)
+
+
+def read_whole_service(url: str, settings: Settings) -> Tree:
+    """The registry of a service with all that can be loaded elsewhere, its model included."""
+    return _read(url, settings, modelsource=True)
+
+
+def read_modelsource(url: str, settings: Settings) -> Tree:
+    """The model of a service as it was written."""
+    with open_client(url, settings) as client:
+        return _object(client.get("/modelsource"), client)
+
+
+def replace_service(url: str, changes: Tree, settings: Settings) -> None:
+    """Change the registry's own attributes, its model and its groups in one request, all of it or nothing.
+
+    A PUT of the registry replaces the groups it holds, as a PATCH would not, but also the registry's attributes: those
+    that nobody changes are sent back as they were read, with the epoch that tells the service when they are outdated.
+    """
+    with open_client(url, settings) as client:
+        client.send("PUT", "/", {**_object(client.get("/"), client), **changes})
+
+
+def write_service(url: str, document: Tree, settings: Settings) -> Tree:
+    """Send groups with all they hold in one request, so that all of it is taken or nothing."""
+    with open_client(url, settings) as client:
+        answered = client.send("POST", "/", document)
+    return answered if isinstance(answered, dict) else {}
+
+
+def _read(url: str, settings: Settings, *, modelsource: bool) -> Tree:
+    with open_client(url, settings) as client:
+        if client.is_document:
+            document = _read_document(client, settings)
+        else:
+            document = ServiceReader(client).whole(modelsource=modelsource)
+        dialect = dialect_of(document)
+        if not dialect and not any(name in document for name in _OF_A_REGISTRY):
+            raise DocumentRefused("what is there is no catalog.", place=client.name)
+    # A file server may have a document of any dialect there.
+    reading = read_tree(document) if dialect in FOREIGN else None
+    return reading.tree if reading is not None else document
+
+
+def _read_document(client: ServiceClient, settings: Settings) -> Tree:
+    """A document, which has to have all of the catalog in itself."""
+    reply = client.ask("GET", "")
+    if reply.is_fine and form_of_type(reply.headers.get("content-type", "")) == "yaml":
+        try:
+            found = read_yaml(reply.body.decode(), client.name, settings)
+        except UnicodeDecodeError:
+            raise DocumentBroken("this is not UTF-8 text.", place=client.name) from None
+    else:
+        found = client.json(reply, "it")
+    document = _object(found, client)
+    missing = lacking_in_document(document)
+    if missing:
+        raise DocumentRefused(
+            f"it does not have all of {missing}, only where they are.",
+            place=client.name,
+            remedy="Give the address of the registry, or a document with everything in it.",
+        )
+    return as_document(document)
+
+
+def _object(found: Any, client: ServiceClient) -> Tree:
+    if not isinstance(found, dict):
+        raise DocumentRefused("what the service answers is no registry.", place=client.name)
+    return found

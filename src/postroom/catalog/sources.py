@@ -1,0 +1,52 @@
+"""Catalog sources: a file or folder, a running service, a store. Each becomes one document."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from postroom.catalog.service import read_service
+from postroom.documents.files import GROUP_TYPES, group_types, read_catalog
+from postroom.errors import SourceUnknown
+from postroom.settings import Settings
+from postroom.urls import STORE_SCHEMES, scheme_of
+
+Tree = dict[str, Any]
+
+__all__ = ["GROUP_TYPES", "group_types", "read_files", "read_source", "read_store"]
+
+log = logging.getLogger(__name__)
+
+
+def read_source(source: str, settings: Settings) -> Tree:
+    """The catalog document that a source stands for."""
+    scheme = scheme_of(source)
+    if scheme in ("http", "https"):
+        return read_service(source, settings)
+    if scheme in STORE_SCHEMES:
+        return read_store(source)
+    if scheme:
+        raise SourceUnknown(
+            f"a catalog cannot be read from {scheme}://.",
+            place=source,
+            remedy="Give a file, a folder, http(s)://…, or sqlite:///path.db.",
+        )
+    return read_files(Path(source), settings)
+
+
+def read_files(path: Path, settings: Settings) -> Tree:
+    """A file, or a folder whose files together are one catalog, in any dialect."""
+    reading = read_catalog(path, settings)
+    for note in reading.notes:
+        log.info("%s: %s", note.place, note.sentence)
+    return reading.tree
+
+
+def read_store(url: str) -> Tree:
+    """The catalog that a store holds."""
+    from postroom.catalog.open_store import open_store
+    from postroom.registry.operations import export_document
+
+    with open_store(url, create=False) as store, store.read() as transaction:
+        return export_document(transaction)

@@ -1,0 +1,91 @@
+"""Where documents are loaded to: a running service or a store."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from postroom.catalog.service import read_modelsource, replace_service, write_service
+from postroom.catalog.service_entities import collections_of
+from postroom.catalog.sources import group_types
+from postroom.errors import SourceUnknown
+from postroom.settings import Settings
+from postroom.urls import STORE_SCHEMES, scheme_of
+
+Tree = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+REGISTRY_ATTRIBUTES = ("name", "description", "documentation", "icon", "labels")
+
+
+def write_target(document: Tree, target: str, settings: Settings) -> None:
+    """Load a document's groups with all they hold, all or nothing.
+
+    A dump has the model too and says what the registry itself is called; any other catalog names only itself, and
+    several of them may be loaded into one registry.
+    """
+    groups = {kind: document[kind] for kind in group_types(document) if kind in document}
+    for kind in sorted({name for name, count, _ in collections_of(document) if count} - groups.keys()):
+        log.warning("%s are not loaded: without its model nobody knows what they are. A dump has it.", kind)
+    is_dump = "modelsource" in document
+    registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
+    scheme = scheme_of(target)
+    if scheme in ("http", "https"):
+        _write_service(groups, registry, document, target, settings)
+    elif scheme in STORE_SCHEMES:
+        _write_store(groups, registry, document, target, settings)
+    else:
+        raise SourceUnknown(
+            "nothing can be loaded there.", place=target, remedy="Give http(s)://… or sqlite:///path.db."
+        )
+
+
+def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
+    model = widened_model(read_modelsource(url, settings), document, groups) if "modelsource" in document else None
+    if registry or model:
+        replace_service(url, {**registry, **({"modelsource": model} if model else {}), **groups}, settings)
+    else:
+        write_service(url, groups, settings)
+
+
+def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
+    from postroom.catalog.open_store import open_store
+    from postroom.registry.operations import import_document, update_registry
+    from postroom.registry.transaction import Transaction
+    from postroom.registry.write.unit_of_work import Interaction
+    from postroom.store.checked_write import write_checked
+
+    def write(transaction: Transaction) -> None:
+        model = widened_model(transaction.modelsource(), document, groups) if "modelsource" in document else None
+        if registry or model:
+            interaction = Interaction(transaction)
+            update_registry(interaction, {**registry, **({"modelsource": model} if model else {})}, patch=True)
+            interaction.finish()
+        import_document(transaction, groups)
+
+    with open_store(url, write_wait_s=settings.write_wait_s) as store:
+        write_checked(store, write)
+
+
+def widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:
+    """The target's model with the group types that the document needs and the target lacks; None: it lacks none."""
+    offered = (document.get("modelsource") or {}).get("groups") or {}
+    known = present.get("groups") or {}
+    lacking = {kind: offered[kind] for kind in groups if kind in offered and kind not in known}
+    return {**present, "groups": {**known, **lacking}} if lacking else None
+
+
+def count_entities(document: Tree) -> dict[str, int]:
+    """How many groups and resources a document holds, by kind."""
+    counts: dict[str, int] = {}
+    for kind in group_types(document):
+        groups = document.get(kind) or {}
+        if groups:
+            counts[kind] = len(groups)
+        for group in groups.values():
+            for name in ("messages", "schemas"):
+                held = group.get(name) if isinstance(group, dict) else None
+                if isinstance(held, dict) and held:
+                    counts[name] = counts.get(name, 0) + len(held)
+    return counts

@@ -1,0 +1,158 @@
+"""Documents of the Message and Event Catalog: groups of one format, definitions with numbered versions.
+
+Three forms are read: a whole catalog (`messagecatalog`), a group (`messagedefinitions`), and the document of one
+version; the first is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
+from postroom.documents.dialects.flatten_inheritance import materialised
+from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
+from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES, CATALOG_COLLECTIONS
+from postroom.documents.dialects.walk import changed, objects, renamed
+from postroom.model.core_attributes import SPECVERSION
+
+_TIMES = {ours: theirs for theirs, ours in CATALOG_ATTRIBUTES.items()}
+_OF_THE_BRACKET = ("id", "authority", "createdtimeutc", "updatedtimeutc")
+_SELECTORS = ("envelope", "protocol", "envelopemetadata", "protocoloptions", "dataschemauri", "versionid")
+
+
+def shaped(document: Tree) -> Tree:
+    """A catalog, a group or one version, as a catalog whose definitions all have versions."""
+    if isinstance(document.get("messagecatalog"), dict):
+        return {**document, "messagecatalog": changed(document["messagecatalog"], "", lambda one, _: _group(one))}
+    if "messagedefinitions" in document:
+        name = str(document.get("id") or document.get("format") or "messages")
+        return {"messagecatalog": {name: _group(document)}}
+    name = str(document.get("format") or _guessed(document))
+    definition = str(document.get("id") or "message")
+    group = {"id": name, "format": name, "messagedefinitions": {definition: document}}
+    return {"messagecatalog": {name: _group(group)}}
+
+
+def _guessed(document: Tree) -> str:
+    return "CloudEvents" if "attributes" in document else "MQTT" if "publish" in document else "AMQP"
+
+
+def _group(group: Tree) -> Tree:
+    definitions = group.get("messagedefinitions")
+    if isinstance(definitions, list):
+        definitions = {str(one.get("id")): one for one in definitions if isinstance(one, dict)}
+    if not isinstance(definitions, dict):
+        return group
+    return {**group, "messagedefinitions": changed(definitions, "", lambda one, _: _definition(one))}
+
+
+def _definition(definition: Tree) -> Tree:
+    """A definition whose content is in a version; a bare version is the only one of its definition."""
+    if isinstance(definition.get("versions"), dict):
+        return definition
+    bracket = {name: definition[name] for name in (*_OF_THE_BRACKET, "format") if name in definition}
+    version = {name: value for name, value in definition.items() if name not in _OF_THE_BRACKET}
+    return {**bracket, "versions": {str(definition.get("version", 1)): version}}
+
+
+def _read(document: Tree) -> tuple[Tree, list[Note]]:
+    document = shaped(document)
+    tree: Tree = {name: value for name, value in document.items() if name != "messagecatalog"}
+    if "specversion" in tree:
+        tree["specversion"] = SPECVERSION
+    tree["messagegroups"] = changed(document["messagecatalog"], "", lambda group, _: _read_group(group))
+    return tree, []
+
+
+def _read_group(group: Tree) -> Tree:
+    read = renamed(group, {"id": "messagegroupid", **CATALOG_ATTRIBUTES})
+    chosen = read.pop("format", None)
+    definitions = read.pop("messagedefinitions", None)
+    messages = changed(definitions, "", lambda one, _: _read_definition(one, chosen))
+    if isinstance(messages, dict):
+        read["messages"] = messages
+    return {**_group_selector(chosen, objects(read, "messages")), **read}
+
+
+def _group_selector(chosen: Any, messages: Tree) -> Tree:
+    known = FORMATS.get(chosen) if isinstance(chosen, str) else None
+    if known is None:
+        return {"envelope": chosen} if isinstance(chosen, str) else {}
+    if chosen != "MQTT":
+        return dict(known)
+    versions = {message.get("protocol") for message in messages.values()}
+    return {"protocol": versions.pop()} if len(versions) == 1 else {}
+
+
+def _read_definition(definition: Tree, chosen: Any) -> Tree:
+    versions = objects(definition, "versions")
+    bracket = renamed(definition, {"id": "messageid", **CATALOG_ATTRIBUTES})
+    read = {name: value for name, value in bracket.items() if name not in ("versions", "format")}
+    if not versions:
+        return read
+    newest = max(versions, key=lambda name: (int(name) if name.isdecimal() and len(name) < 20 else -1, name))
+    version = versions[newest]
+    if "description" in version:
+        read.setdefault("description", version["description"])
+    return {**read, "versionid": newest, **read_sections(version, version.get("format", chosen))}
+
+
+def _write(tree: Tree) -> Tree:
+    tree = materialised(tree)
+    written: Tree = {
+        name: value
+        for name, value in tree.items()
+        if name not in ("messagegroups", "schemagroups", "endpoints", "specversion", "$schema", "modelsource")
+    }
+    catalog: Tree = {}
+    for name, group in objects(tree, "messagegroups").items():
+        catalog |= _write_group(name, group)
+    return {**written, "messagecatalog": catalog}
+
+
+def _write_group(name: str, group: Tree) -> Tree:
+    """A group; messages of other formats than the first one's go into groups of their own."""
+    by_format: dict[str, Tree] = {}
+    for message_id, message in objects(group, "messages").items():
+        chosen = format_of(message, group)
+        if chosen:
+            by_format.setdefault(chosen, {})[message_id] = _write_definition(message, group, chosen)
+    first = format_of({}, group) or next(iter(by_format), "")
+    own = {key: value for key, value in group.items() if key not in ("messages", "envelope", "protocol")}
+    written = renamed(own, {"messagegroupid": "id", **_TIMES})
+    found = {name: {**written, **({"format": first} if first else {}), "messagedefinitions": by_format.pop(first, {})}}
+    for chosen, definitions in by_format.items():
+        found[f"{name}.{chosen}"] = {"id": f"{name}.{chosen}", "format": chosen, "messagedefinitions": definitions}
+    return found
+
+
+def _write_definition(message: Tree, group: Tree, chosen: str) -> Tree:
+    bracket = {name: value for name, value in message.items() if name not in _SELECTORS}
+    version = message.get("versionid")
+    number = int(version) if isinstance(version, str) and version.isdecimal() and len(version) < 16 else 1
+    document = {"version": number, "format": chosen, **write_sections(message, group, chosen)}
+    return {
+        **renamed(bracket, {"messageid": "id", **_TIMES}),
+        "format": chosen,
+        "versions": {str(number): document},
+    }
+
+
+DIALECT = Dialect(
+    name="catalog",
+    title="CNCF Message and Event Catalog (2022)",
+    to_rc4=_read,
+    from_rc4=_write,
+    shaped=shaped,
+    collections=CATALOG_COLLECTIONS,
+    reasons=reasons(
+        (r"^/schemagroups\b", "a message catalog has no schemas"),
+        (r"^/endpoints\b", "a message catalog has no endpoints"),
+        (r"^/modelsource\b", "a message catalog has no model"),
+        (r"/basemessage$", "a message catalog has no base messages: what is inherited is written out"),
+        (r"^/messagegroups/[^/]+/messages/[^/]+$", "a message catalog groups CloudEvents, AMQP, MQTT or NATS messages"),
+        (r"/(envelopemetadata|protocoloptions)/.+", "a message catalog has constant values and templates only"),
+        (r"/(envelopemetadata|protocoloptions|protocol|envelope)$", "a definition of a message catalog has one format"),
+        (r"/versionid$", "versions of a message catalog are numbers"),
+    ),
+)

@@ -1,0 +1,179 @@
+"""What a document says and 1.0-rc4 has no place for: kept beside its group, put back when that dialect is written.
+
+The extras of a document are the difference between it and what writing its tree would give. Each names a place below
+the group, the value there, and what writing alone would leave there; a place that meanwhile says something else
+is not touched, so that a later change of the tree is never undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from postroom.documents.dialects.dialect import Dialect, Tree
+from postroom.documents.dialects.name_tables import KINDS, RESOURCES
+from postroom.documents.dialects.walk import objects
+from postroom.model.json_pointers import pointer
+
+ATTRIBUTE = "dialectextras"
+_NOTHING: Any = object()
+
+
+def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
+    """The tree of a document, with all that writing it again would not give."""
+    theirs = {kind: their_name(kind, dialect) for kind in KINDS}
+    ours = {name: kind for kind, name in theirs.items()}
+    found: dict[tuple[str, str], list[Tree]] = {}
+    groups = {kind: objects(tree, kind) for kind in KINDS}
+    differences: list[tuple[tuple[str, ...], Any, Any]] = []
+    _compare(document, dialect.from_rc4(tree), (), differences)
+    for steps, given, written in differences:
+        kind = ours.get(steps[0], "")
+        is_below = len(steps) > 2 and kind != "" and steps[1] in groups[kind]
+        owner, below = ((kind, steps[1]), steps[2:]) if is_below else (("", ""), steps)
+        found.setdefault(owner, []).append(_extra(dialect.name, pointer(below), given, written))
+    if not found:
+        return tree
+    kept: Tree = dict(tree)
+    for (kind, name), extras in found.items():
+        if not kind:
+            kept[ATTRIBUTE] = [*_extras(tree), *extras]
+            continue
+        if kept[kind] is tree[kind]:
+            kept[kind] = dict(tree[kind])
+        kept[kind][name] = {**kept[kind][name], ATTRIBUTE: [*_extras(kept[kind][name]), *extras]}
+    return kept
+
+
+def gathered(tree: Tree, dialect: Dialect) -> Tree:
+    """The tree with the extras that resources keep themselves (a service writes them so) beside their group."""
+    moved = dict(tree)
+    for kind in KINDS:
+        theirs = their_name(RESOURCES[kind], dialect)
+        for name, group in objects(tree, kind).items():
+            found = list(_kept_below(objects(group, RESOURCES[kind]), (theirs,), dialect.name))
+            if found:
+                moved[kind] = {**moved[kind], name: {**group, ATTRIBUTE: [*_extras(group), *found]}}
+    return moved
+
+
+def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Iterator[Tree]:
+    for name, entity in collection.items():
+        if ATTRIBUTE not in entity and "versions" not in entity:
+            continue
+        steps = (*above, name)
+        yield from _kept_below(objects(entity, "versions"), (*steps, "versions"), dialect)
+        for extra in _extras(entity):
+            if extra.get("dialect") == dialect:
+                yield {**extra, "at": pointer(steps) + str(extra.get("at"))}
+
+
+def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
+    """A written document with the extras that its tree keeps for this dialect."""
+    document = dict(document)
+    for kind in KINDS:
+        theirs = their_name(kind, dialect)
+        written = dict(objects(document, theirs))
+        for name, group in objects(tree, kind).items():
+            mine = [extra for extra in _extras(group) if extra.get("dialect") == dialect.name]
+            if mine and name in written:
+                written[name] = _applied(written[name], mine)
+                document[theirs] = {**document[theirs], name: written[name]}
+    mine = [extra for extra in _extras(tree) if extra.get("dialect") == dialect.name]
+    return _applied(document, mine) if mine else document
+
+
+def without_extras(tree: Tree, dialect: str = "") -> Tree:
+    """The tree without extras: those of one dialect, or all."""
+
+    def stripped(entity: Tree, *below: str) -> Tree:
+        left = [extra for extra in _extras(entity) if dialect and extra.get("dialect") != dialect]
+        plain = {name: value for name, value in entity.items() if name != ATTRIBUTE or left}
+        if left:
+            plain[ATTRIBUTE] = left
+        for name in below[:1]:
+            if isinstance(plain.get(name), dict):
+                plain[name] = members(plain[name], *below[1:])
+        return plain
+
+    def members(collection: Tree, *below: str) -> Tree:
+        touched = {
+            name: stripped(one, *below)
+            for name, one in collection.items()
+            if isinstance(one, dict) and (ATTRIBUTE in one or (below and isinstance(one.get(below[0]), dict)))
+        }
+        return {**collection, **touched} if touched else collection
+
+    plain = stripped(tree)
+    for kind in KINDS:
+        if isinstance(plain.get(kind), dict):
+            plain[kind] = members(plain[kind], RESOURCES[kind], "versions")
+    return plain
+
+
+def their_name(kind: str, dialect: Dialect) -> str:
+    """What a dialect calls a collection."""
+    return next((theirs for theirs, ours in dialect.collections.items() if ours == kind), kind)
+
+
+def _extras(entity: Any) -> list[Tree]:
+    extras = entity.get(ATTRIBUTE) if isinstance(entity, dict) else None
+    return [extra for extra in extras if isinstance(extra, dict)] if isinstance(extras, list) else []
+
+
+def _extra(dialect: str, at: str, given: Any, written: Any) -> Tree:
+    extra: Tree = {"dialect": dialect, "at": at}
+    if given is not _NOTHING:
+        extra["value"] = given
+    if written is not _NOTHING:
+        extra["instead"] = written
+    return extra
+
+
+def _compare(given: Tree, written: Tree, steps: tuple[str, ...], found: list[tuple[tuple[str, ...], Any, Any]]) -> None:
+    """Collect where a document and what was written differ, as deep as both have objects."""
+    for name, value in given.items():
+        other = written.get(name, _NOTHING)
+        if value is other:
+            continue
+        if isinstance(value, dict) and isinstance(other, dict):
+            _compare(value, other, (*steps, name), found)
+        elif not _same(value, other):
+            found.append(((*steps, name), value, other))
+    if len(written) != len(given) or written.keys() != given.keys():
+        found += [((*steps, name), _NOTHING, value) for name, value in written.items() if name not in given]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and bool(one == other))
+
+
+def _applied(document: Tree, extras: list[Tree]) -> Tree:
+    """The document with extras in it; objects on the way are copied once, however many extras lie below them."""
+    made = dict(document)
+    own = {id(made)}
+    for extra in extras:
+        *above, name = [step.replace("~1", "/").replace("~0", "~") for step in str(extra.get("at")).split("/")[1:]] or [
+            ""
+        ]
+        holder: Any = made
+        for step in above:
+            below = holder.get(step)
+            if not isinstance(below, dict):
+                break
+            if id(below) not in own:
+                below = holder[step] = dict(below)
+                own.add(id(below))
+            holder = below
+        else:
+            _put(holder, name, extra)
+    return made
+
+
+def _put(holder: Tree, name: str, extra: Tree) -> None:
+    if not _same(holder.get(name, _NOTHING), extra.get("instead", _NOTHING)):
+        return
+    if "value" in extra:
+        holder[name] = extra["value"]
+    else:
+        holder.pop(name, None)

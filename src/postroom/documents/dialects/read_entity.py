@@ -1,0 +1,219 @@
+"""Reading entities of any age, member by member, into the 1.0-rc4 tree (C-31: a document may mix ages)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from postroom.documents.dialects.dialect import Note, Tree
+from postroom.documents.dialects.endpoints import read_endpoint
+from postroom.documents.dialects.name_tables import (
+    BASE_NAMES,
+    GROUP_IDS,
+    KINDS,
+    MESSAGE_ATTRIBUTES,
+    PROPERTY_TYPES,
+    RESOURCE_IDS,
+    SERVICE_ATTRIBUTES,
+    SERVICE_COLLECTIONS,
+    TYPE_MARKERS,
+)
+from postroom.documents.dialects.protocol_options import family_of, read_options, read_properties
+from postroom.documents.dialects.references import as_xid, is_local
+from postroom.documents.dialects.walk import changed, renamed
+from postroom.model.core_attributes import SPECVERSION
+from postroom.model.json_pointers import pointer
+
+_LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
+_IN_META = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
+
+
+class Reader:
+    """Reads one document. An `old` one (0.5) has ids, labels and resource-level data under other names.
+
+    In a document of the 0.5 service `format` names an envelope or a protocol, elsewhere an envelope.
+    """
+
+    def __init__(self, *, old: bool, service: bool = False) -> None:
+        self.old = old
+        self.service = service
+        self.notes: list[Note] = []
+
+    def registry(self, document: Tree) -> Tree:
+        """The whole document."""
+        tree: Tree = {}
+        for name, value in document.items():
+            kind = SERVICE_COLLECTIONS.get(name, name)
+            if kind in KINDS and isinstance(value, dict):
+                tree[kind] = {**tree.get(kind, {}), **self._groups(kind, value)}
+            elif name == "specversion":
+                tree[name] = SPECVERSION
+            elif not (self.old and name == "$schema"):
+                tree[name] = value
+        return self._entity(tree, "registryid", "")
+
+    def _groups(self, kind: str, collection: Tree) -> Tree:
+        return dict(changed(collection, f"/{kind}", lambda group, place: self._group(kind, group, place)))
+
+    def _group(self, kind: str, group: Tree, place: str) -> Tree:
+        read = self._entity(group, GROUP_IDS[kind], place)
+        if kind == "schemagroups":
+            read["schemas"] = changed(read.get("schemas"), f"{place}/schemas", self._schema)
+            return _without_nothing(read, "schemas")
+        if "definitions" in read:
+            read["messages"] = read.pop("definitions")
+        if kind == "endpoints":
+            read = read_endpoint(read, old=self.old)
+            if self.old and "protocol" in read:
+                read["protocol"] = _protocol(read["protocol"])
+        read = self._selectors(read)
+        read["messages"] = changed(
+            read.get("messages"), f"{place}/messages", lambda message, at: self._message(message, read, at)
+        )
+        return _without_nothing(read, "messages")
+
+    def _entity(self, entity: Tree, identity: str, place: str) -> Tree:
+        if not self.old:
+            names = {"id": identity} if "id" in entity and place.endswith(pointer((entity["id"],))) else {}
+            return renamed(entity, {**names, "ancestor": "ancestorid"})
+        read = renamed(entity, _old_names(identity))
+        marker = read.get("type")
+        if isinstance(marker, str) and marker in TYPE_MARKERS:
+            del read["type"]
+        for name in [name for name in read if not _is_legal(name)]:
+            del read[name]
+        return read
+
+    def _resource(self, resource: Tree, collection: str, place: str) -> Tree:
+        read = self._entity(resource, RESOURCE_IDS[collection], place)
+        if not self.old:
+            return read
+        if "version" in read and "versionid" not in read:
+            read["versionid"] = str(read.pop("version"))
+        flat = {name: read.pop(name) for name in _IN_META if name in read}
+        if collection == "messages":  # they have one Version, and a registry refuses to stick to it
+            flat.pop("defaultversionsticky", None)
+        if flat:
+            read["meta"] = {**flat, **(read["meta"] if isinstance(read.get("meta"), dict) else {})}
+        return read
+
+    def _schema(self, schema: Tree, place: str) -> Tree:
+        read = self._resource(schema, "schemas", place)
+        read["versions"] = changed(
+            read.get("versions"), f"{place}/versions", lambda version, at: self._schema_version(version, read, at)
+        )
+        self._trim(read, "schemaurl", place)
+        return _without_nothing(read, "versions")
+
+    def _schema_version(self, version: Tree, schema: Tree, place: str) -> Tree:
+        read = self._entity(version, "versionid", place)
+        if self.old and "version" in read:
+            read.pop("version")
+        if self.old and isinstance(schema.get("format"), str):
+            read.setdefault("format", schema["format"])
+        self._trim(read, "schemaurl", place)
+        return read
+
+    def _trim(self, entity: Tree, name: str, place: str) -> None:
+        value = entity.get(name)
+        if isinstance(value, str) and value != value.strip():
+            entity[name] = value.strip()
+            self._note(f"{place}/{name}", "the spaces around the URL are not part of it.")
+
+    def _selectors(self, entity: Tree) -> Tree:
+        """`format` names an envelope, or in the 0.5 service a protocol; `binding` always a protocol."""
+        read = dict(entity)
+        if "binding" in read and "protocol" not in read:
+            read["protocol"] = _protocol(read.pop("binding"))
+        chosen = read.get("format")
+        if isinstance(chosen, str):
+            if chosen.lower().startswith("cloudevents") and "envelope" not in read:
+                read["envelope"] = read.pop("format")
+            elif "protocol" not in read and (
+                family_of(chosen) in _PROTOCOLS or (self.service and "envelope" not in read)
+            ):
+                read["protocol"] = _protocol(read.pop("format"))
+            elif self.old and "envelope" not in read:
+                read["envelope"] = read.pop("format")
+        return read
+
+    def _message(self, message: Tree, group: Tree, place: str) -> Tree:
+        read = self._selectors(self._resource(message, "messages", place))
+        if "uri" in read and is_local(as_xid(read["uri"])):  # C-06: borrowed
+            identity: Tree = {name: read[name] for name in ("messageid", "versionid") if name in read}
+            return {**identity, "meta": {**_object(read.get("meta")), "xref": as_xid(read["uri"])}}
+        if "uri" in read and "basemessage" not in read:
+            read["basemessage"] = read.pop("uri")
+        if not self.old:
+            read = renamed(read, MESSAGE_ATTRIBUTES)
+        if any(name in message for name in BASE_NAMES) and isinstance(read.get("basemessage"), str):
+            read["basemessage"] = as_xid(read["basemessage"])
+        if self.old and isinstance(read.get("dataschemauri"), str):
+            read["dataschemauri"] = as_xid(read["dataschemauri"])
+        self._metadata(read, group)
+        self._types(read, place)
+        return read
+
+    def _metadata(self, read: Tree, group: Tree) -> None:
+        protocol = read.get("protocol", group.get("protocol"))
+        if isinstance(read.get("metadata"), dict):
+            enveloped = "envelope" in read or ("protocol" not in read and "envelope" in group)
+            if enveloped and "envelopemetadata" not in read:
+                read["envelopemetadata"] = read_properties(read.pop("metadata"))
+            elif protocol and "protocoloptions" not in read:
+                read["protocoloptions"] = read_options(protocol, read.pop("metadata"))
+        if isinstance(read.get("message"), dict) and "protocoloptions" not in read:
+            read["protocoloptions"] = read_options(protocol, read.pop("message"))
+
+    def _types(self, read: Tree, place: str) -> None:
+        metadata = read.get("envelopemetadata")
+        if self.old or not isinstance(metadata, dict):
+            return
+        for name, value in metadata.items():
+            kind = value.get("type") if isinstance(value, dict) else None
+            if isinstance(kind, str) and kind in PROPERTY_TYPES:
+                if metadata is read["envelopemetadata"]:
+                    read["envelopemetadata"] = dict(metadata)
+                read["envelopemetadata"][name] = {**value, "type": PROPERTY_TYPES[kind]}
+                self._note(
+                    f"{place}/envelopemetadata/{name}/type", f"the type {kind} is read as {PROPERTY_TYPES[kind]}."
+                )
+
+    def _note(self, place: str, sentence: str) -> None:
+        self.notes.append(Note(place, sentence))
+
+
+@cache
+def _old_names(identity: str) -> dict[str, str]:
+    """What 1.0 calls the members of a 0.5 entity, told by the name of its id."""
+    names = {"id": identity, **SERVICE_ATTRIBUTES, "ancestor": "ancestorid"}
+    return {**names, **MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+
+
+@lru_cache(maxsize=10_000)
+def _is_legal(name: str) -> bool:
+    """Whether 1.0 has a place for a member of this name."""
+    return (bool(_LEGAL.match(name)) and name != "origin") or name == "definitionGroups"
+
+
+_PROTOCOLS = ("HTTP", "AMQP", "MQTT", "KAFKA", "NATS")
+_PLAIN = {"KAFKA": "KAFKA", "NATS": "NATS"}
+
+
+def _protocol(name: Any) -> Any:
+    """A protocol as 1.0-rc4 spells it: Kafka and NATS without a version."""
+    if not isinstance(name, str):
+        return name
+    bare, _, _ = name.partition("/")
+    return _PLAIN.get(bare.upper(), name)
+
+
+def _object(value: Any) -> Tree:
+    return value if isinstance(value, dict) else {}
+
+
+def _without_nothing(entity: Tree, name: str) -> Tree:
+    if entity.get(name, 0) is None:
+        del entity[name]
+    return entity

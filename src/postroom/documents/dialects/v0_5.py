@@ -1,0 +1,236 @@
+"""The two dialects of 0.5: message documents, and documents of the Registry Service (`.cereg`)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
+from postroom.documents.dialects.endpoints import write_config
+from postroom.documents.dialects.flatten_inheritance import materialised
+from postroom.documents.dialects.name_tables import (
+    CORE_CHECKS,
+    GROUP_IDS,
+    KINDS,
+    OLD_MESSAGE_ATTRIBUTES,
+    RESOURCE_IDS,
+    SERVICE_ATTRIBUTES,
+    SERVICE_COLLECTIONS,
+)
+from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
+from postroom.documents.dialects.read_entity import Reader
+from postroom.documents.dialects.references import as_pointer
+from postroom.documents.dialects.walk import changed, renamed
+
+SCHEMA = "https://cloudevents.io/schemas/registry"
+_SERVICE_NAMES = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
+_COLLECTIONS = {ours: theirs for theirs, ours in SERVICE_COLLECTIONS.items()}
+_FLAT = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
+_UNKNOWN = frozenset(("datacontenttype", "dataschemaxid", "envelopeoptions", *CORE_CHECKS))
+_DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
+
+
+@cache
+def _names(identity: str, service: bool) -> dict[str, str]:
+    """What 0.5 calls the members of an entity, told by the name of its id."""
+    names = {identity: "id", **(_SERVICE_NAMES if service else {}), "ancestorid": "ancestor"}
+    return {**names, **OLD_MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+
+
+class Writer:
+    """Writes a tree as one of the two."""
+
+    def __init__(self, *, service: bool) -> None:
+        self.service = service
+
+    def registry(self, tree: Tree) -> Tree:
+        """The whole document."""
+        tree = materialised(tree) if self.service else tree
+        written: Tree = {"$schema": SCHEMA} if self.service else {}
+        written["specversion"] = "0.5-wip"
+        for name, value in self._entity(tree, "registryid").items():
+            if name in KINDS:
+                collection = _COLLECTIONS.get(name, name) if self.service else name
+                written[collection] = self._groups(name, value)
+            elif name not in ("specversion", "$schema", "modelsource"):
+                written[name] = value
+        return written
+
+    def _groups(self, kind: str, collection: Any) -> Any:
+        return changed(collection, "", lambda group, _: self._group(kind, group))
+
+    def _entity(self, entity: Tree, identity: str) -> Tree:
+        written = renamed(entity, _names(identity, self.service))
+        for name in _UNKNOWN & written.keys():
+            del written[name]
+        return written
+
+    def _group(self, kind: str, group: Tree) -> Tree:
+        written = self._entity(group, GROUP_IDS[kind])
+        if kind == "schemagroups":
+            written["schemas"] = changed(written.get("schemas"), "", lambda schema, _: self._schema(schema))
+            return _present(written)
+        collection = "definitions" if self.service else "messages"
+        messages = written.pop("messages", None)
+        if kind == "endpoints":
+            written = write_config(written, service=self.service)
+            if self.service and "messagegroups" in written:
+                written["definitionGroups"] = written.pop("messagegroups")
+        else:
+            written = self._selectors(written)
+        if isinstance(messages, dict):
+            written[collection] = self._messages(messages, group)
+        return _present(written)
+
+    def _selectors(self, entity: Tree) -> Tree:
+        if not self.service:
+            if "protocol" in entity:
+                entity = {**entity, "protocol": _spelled("protocol", entity["protocol"])}
+            return renamed(entity, _MESSAGE_SELECTORS)
+        written = entity
+        envelope, protocol = written.pop("envelope", None), written.pop("protocol", None)
+        if envelope or protocol:
+            written["format"] = envelope or _spelled("protocol", protocol)
+        return written
+
+    def _messages(self, messages: Tree, group: Tree) -> Tree:
+        written: Tree = {}
+        for name, message in messages.items():
+            if not isinstance(message, dict):
+                written[name] = message
+            elif self.service:
+                for suffix, aspect in self._aspects(message, group):
+                    written[name + suffix] = aspect
+            else:
+                written[name] = self._message(message, group)
+        return written
+
+    def _aspects(self, message: Tree, group: Tree) -> list[tuple[str, Tree]]:
+        """One definition for the envelope and one for the protocol, where a message has both."""
+        protocol = message.get("protocol", group.get("protocol"))
+        has_envelope = bool(message.get("envelope", group.get("envelope")))
+        if not has_envelope or not isinstance(message.get("protocoloptions"), dict) or not isinstance(protocol, str):
+            return [("", self._message(message, group))]
+        envelope = {name: one for name, one in message.items() if name not in ("protocol", "protocoloptions")}
+        native = {name: one for name, one in message.items() if name not in ("envelope", "envelopemetadata")}
+        if isinstance(native.get("messageid"), str):
+            native["messageid"] += "." + family_of(protocol).lower()
+        return [
+            ("", self._message(envelope, {**group, "protocol": None})),
+            ("." + family_of(protocol).lower(), self._message(native, {**group, "envelope": None})),
+        ]
+
+    def _message(self, message: Tree, group: Tree) -> Tree:
+        written = self._resource(message, "messages")
+        protocol = message.get("protocol", group.get("protocol"))
+        metadata = write_properties(written.pop("envelopemetadata", None))
+        options = write_options(protocol, written.pop("protocoloptions", None))
+        written = self._selectors(written)
+        for name in ("schemaurl", "basemessageurl"):
+            if name in written:
+                written[name] = as_pointer(written[name], service=self.service)
+        if not self.service:
+            written |= {"metadata": metadata, "message": options}
+            return _present(written)
+        if isinstance(metadata, dict):
+            written["metadata"] = {"attributes": metadata}
+        elif options is not None:
+            written["metadata"] = options
+        if "xref" in written:
+            written["uri"] = as_pointer(written.pop("xref"), service=True)
+        for name in ("format", "schemaformat"):
+            written.setdefault(name, None)
+        if written["format"] is None:
+            inherited = group.get("envelope") or group.get("protocol")
+            written["format"] = _spelled("protocol", inherited) if isinstance(inherited, str) else None
+        return _present(written)
+
+    def _resource(self, resource: Tree, collection: str) -> Tree:
+        written = self._entity(resource, RESOURCE_IDS[collection])
+        meta = written.pop("meta", None)
+        for name in _FLAT if isinstance(meta, dict) else ():
+            if name in meta:
+                written[name] = meta[name]
+        if self.service and "versionid" in written and "versions" not in written:
+            written["version"] = written.pop("versionid")
+        return written
+
+    def _schema(self, schema: Tree) -> Tree:
+        written = self._resource(schema, "schemas")
+        versions = written.get("versions")
+        if isinstance(versions, dict) and versions:
+            written["versions"] = changed(versions, "", lambda version, _: self._version(version))
+            return written
+        name = str(written.pop("version", None) or written.pop("versionid", None) or "1")
+        version = {"id": name, **{one: written.pop(one) for one in _DOCUMENT if one in written}}
+        if "format" in version:
+            written["format"] = version["format"]
+        written["versions"] = {name: version}
+        return written
+
+    def _version(self, version: Tree) -> Tree:
+        return self._entity(version, "versionid")
+
+
+_MESSAGE_SELECTORS = {"envelope": "format", "protocol": "binding"}
+
+
+def _spelled(name: str, value: Any) -> Any:
+    return "Kafka" if name == "protocol" and family_of(value) == "KAFKA" else value
+
+
+def _present(entity: Tree) -> Tree:
+    if None not in entity.values():
+        return entity
+    return {name: value for name, value in entity.items() if value is not None}
+
+
+def _read(document: Tree) -> tuple[Tree, list[Note]]:
+    reader = Reader(old=True)
+    return reader.registry(document), reader.notes
+
+
+def _read_service(document: Tree) -> tuple[Tree, list[Note]]:
+    reader = Reader(old=True, service=True)
+    return reader.registry(document), reader.notes
+
+
+_COMMON = (
+    (r"/envelopeoptions\b", "0.5 has no options of envelopes"),
+    (r"/dataschemaxid$", "0.5 refers to schemas by URL only"),
+    (r"/datacontenttype$", "0.5 has it in the metadata only"),
+    (r"/messages/[^/]+/dataschema(uri)?$", "0.5 writes references in one form"),
+    (r"/key_base64\b", "0.5 has one binary key"),
+    (r"/usage$", "0.5 has one usage per endpoint"),
+    (r"/authorization\b", "0.5 keeps authorization out of endpoints"),
+    (r"^/endpoints/[^/]+/protocoloptions\b", "0.5 does not know this option"),
+    (r"/meta\b", "0.5 has no meta entity"),
+    (r"/schemabase64$", "0.5 has schemas as text or JSON only"),
+    (r"/(" + "|".join(CORE_CHECKS) + r")$", "0.5 does not record checks"),
+    (r"^/modelsource\b", "0.5 files have no model"),
+    (r"/protocoloptions/[a-z]+_[a-z]+$", "0.5 spells the sections of AMQP with hyphens"),
+)
+
+MESSAGE = Dialect(
+    name="0.5-message",
+    title="xRegistry message definitions 0.5 (2024)",
+    to_rc4=_read,
+    from_rc4=Writer(service=False).registry,
+    reasons=reasons(*_COMMON),
+)
+SERVICE = Dialect(
+    name="0.5-service",
+    title="Registry Service 0.5 (2023), `.cereg` files",
+    to_rc4=_read_service,
+    from_rc4=Writer(service=True).registry,
+    collections=SERVICE_COLLECTIONS,
+    reasons=reasons(
+        (r"/basemessage$", "0.5-service has no base messages: what is inherited is written out"),
+        (
+            r"/messages/[^/]+/(protocol|protocoloptions)\b",
+            "0.5-service describes envelope or protocol: the protocol became a definition of its own",
+        ),
+        (r"^/messagegroups/[^/]+/(envelope|protocol)$", "a group of 0.5-service has one format"),
+        *_COMMON,
+    ),
+)

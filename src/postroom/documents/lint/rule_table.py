@@ -1,0 +1,227 @@
+"""All rules: a row each, with the code and severity that users rely on and the rows of FEATURES it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from postroom.documents.lint.findings import Remark, Severity
+from postroom.documents.lint.rules import (
+    base_messages,
+    cloudevents,
+    definitions,
+    deprecation,
+    document,
+    endpoints,
+    messages,
+    model,
+    properties,
+    protocol_options,
+    schema_documents,
+    schemas,
+    v0_5,
+)
+
+# What a rule is called with: the document, each message, schema or endpoint of it, its schema documents, or each older
+# document as it is written.
+About = Literal["document", "message", "schema", "endpoint", "documents", "written"]
+
+
+class Rule(NamedTuple):
+    """A rule: its stable code, how bad it is, the FEATURES it holds, what it looks at, and the function."""
+
+    code: str
+    severity: Severity
+    features: tuple[str, ...]
+    about: About
+    find: Callable[[Any], Iterator[Remark]]
+
+
+def _rule(code: str, severity: Severity, features: str, about: About, find: Callable[[Any], Iterator[Remark]]) -> Rule:
+    return Rule(code, severity, tuple(features.split()), about, find)
+
+
+RULES: tuple[Rule, ...] = (
+    # The document
+    _rule("not_an_object", "error", "MSG-001 MSG-002 MSG-003 MSG-023", "document", document.not_an_object),
+    _rule("id_mismatch", "error", "MSG-003", "document", document.id_other_than_key),
+    _rule("id_malformed", "error", "MSG-003", "document", document.id_malformed),
+    _rule("ids_collide", "error", "MSG-003", "document", document.ids_collide),
+    _rule("member_misspelt", "warning", "MSG-021 EP-013", "document", document.member_misspelt),
+    _rule("default_version_misplaced", "info", "", "document", document.default_version_misplaced),
+    _rule(
+        "attribute_invalid",
+        "error",
+        "MSG-024 MSG-035 MSG-036 MSG-037 MSG-038 MSG-065 MSG-066 MSG-068 MSG-070 MSG-071 MSG-084 MSG-085 MSG-086 "
+        "MSG-088 MSG-089 MSG-092 MSG-093 MSG-094 MSG-095 MSG-096 EP-007 EP-009 EP-012",
+        "document",
+        model.value_refused,
+    ),
+    _rule("registry_attribute_invalid", "warning", "", "document", model.registry_value_refused),
+    # Selectors and members of a message
+    _rule("selector_missing", "error", "D5M-002 D5M-004", "written", v0_5.selector_missing),
+    _rule("selector_empty", "error", "MSG-004 MSG-005", "message", messages.selector_empty),
+    _rule("selector_malformed", "error", "MSG-004 MSG-005 MSG-007", "message", messages.selector_malformed),
+    _rule("selector_misspelt", "warning", "MSG-007 EP-010", "message", messages.selector_misspelt),
+    _rule("group_selector_empty", "error", "MSG-004 MSG-005", "document", messages.group_selector),
+    _rule("protocol_none", "warning", "MSG-005", "message", messages.protocol_none),
+    _rule("protocol_version_missing", "warning", "MSG-006", "message", messages.protocol_version_missing),
+    _rule("group_mismatch", "error", "MSG-008 MSG-009 EP-008 EP-011", "message", messages.group_mismatch),
+    _rule("metadata_missing", "error", "MSG-022 MSG-025", "message", messages.metadata_missing),
+    _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", messages.attributes_in_options),
+    _rule("attributes_nested", "info", "MSG-023", "message", messages.attributes_nested),
+    _rule("xref_dangling", "warning", "MSG-015", "document", messages.reference_dangling),
+    _rule("definition_refused", "error", "MSG-046", "message", messages.definition_refused),
+    # Properties
+    _rule("property_bare", "warning", "MSG-023", "message", properties.property_bare),
+    _rule("property_member_misspelt", "warning", "MSG-036 MSG-037", "message", properties.member_misspelt),
+    _rule("description_empty", "error", "MSG-036", "message", properties.description_empty),
+    _rule("type_unknown", "error", "MSG-039", "message", properties.type_unknown),
+    _rule("type_variant", "warning", "MSG-039", "message", properties.type_variant),
+    _rule(
+        "value_invalid",
+        "error",
+        "MSG-040 MSG-041 MSG-042 MSG-043 MSG-044 MSG-102 MSG-103 MSG-104 MSG-105 MSG-106 MSG-109 MSG-111 MSG-114 "
+        "MSG-118 MSG-120",
+        "message",
+        properties.value_invalid,
+    ),
+    _rule("value_none", "warning", "MSG-044", "message", properties.value_none),
+    _rule("template_invalid", "error", "MSG-046 MSG-080 MSG-110 MSG-115", "message", properties.template_broken),
+    _rule("braces_literal", "info", "MSG-046", "message", properties.braces_literal),
+    _rule("placeholder_in_type", "warning", "MSG-051", "message", properties.placeholder_in_type),
+    _rule("placeholders_similar", "info", "MSG-049", "message", definitions.placeholder_once),
+    _rule("timestamp_template", "warning", "MSG-043 MSG-051", "message", properties.timestamp_template),
+    _rule("now_variant", "info", "MSG-053 MSG-054", "message", properties.now_variant),
+    # CloudEvents
+    _rule("attribute_name", "error", "MSG-055", "message", cloudevents.attribute_name),
+    _rule("attribute_misspelt", "warning", "MSG-063", "message", cloudevents.attribute_misspelt),
+    _rule("specversion_other", "error", "MSG-057 MSG-065", "message", cloudevents.specversion_other),
+    _rule("required_attribute_optional", "error", "MSG-058", "message", cloudevents.always_required),
+    _rule("id_fixed", "warning", "MSG-059", "message", cloudevents.id_fixed),
+    _rule("time_fixed", "warning", "MSG-060", "message", cloudevents.time_fixed),
+    _rule("dataschema_differs", "error", "MSG-062", "message", cloudevents.dataschema_differs),
+    _rule("type_open", "warning", "MSG-010", "document", cloudevents.type_open),
+    _rule("type_id_mismatch", "info", "MSG-010", "message", cloudevents.type_other_than_id),
+    # Protocol options
+    _rule("option_unknown", "warning", "MSG-083 MSG-117 MSG-121 MSG-124", "message", protocol_options.option_unknown),
+    _rule(
+        "option_of_mqtt5",
+        "error",
+        "MSG-107 MSG-108 MSG-109 MSG-110 MSG-111 MSG-112 MSG-116",
+        "message",
+        protocol_options.option_of_mqtt5,
+    ),
+    _rule("option_variant", "info", "MSG-108 MSG-125", "message", protocol_options.option_variant),
+    _rule("option_twice", "error", "MSG-125", "message", protocol_options.option_twice),
+    _rule("options_exclusive", "error", "MSG-082 MSG-122", "message", protocol_options.options_exclusive),
+    _rule(
+        "option_out_of_range",
+        "error",
+        "MSG-081 MSG-082 MSG-108 MSG-113",
+        "message",
+        protocol_options.option_out_of_range,
+    ),
+    _rule(
+        "option_type",
+        "error",
+        "MSG-102 MSG-103 MSG-104 MSG-105 MSG-106 MSG-108 MSG-109 MSG-111 MSG-113 MSG-114 MSG-118 MSG-120",
+        "message",
+        protocol_options.option_type,
+    ),
+    _rule("option_shape", "error", "MSG-078 MSG-083 MSG-116 MSG-123 MSG-126", "message", protocol_options.shape_wrong),
+    _rule("option_as_map", "info", "MSG-079", "message", protocol_options.query_as_map),
+    _rule("header_name", "error", "MSG-078 MSG-098 MSG-099 MSG-100 MSG-101", "message", protocol_options.header_name),
+    _rule("names_collide", "error", "MSG-098", "message", protocol_options.names_collide),
+    _rule("message_id_fixed", "warning", "MSG-097", "message", protocol_options.message_id_fixed),
+    # Base messages
+    _rule("base_name_variant", "info", "MSG-021", "message", base_messages.base_name_variant),
+    _rule("base_conflict", "error", "MSG-021", "message", base_messages.base_conflict),
+    _rule("base_malformed", "error", "MSG-013", "message", base_messages.base_malformed),
+    _rule("base_circle", "error", "MSG-016", "message", base_messages.base_circle),
+    _rule("base_dangling", "warning", "MSG-015", "message", base_messages.base_dangling),
+    _rule("base_outside", "info", "MSG-014", "message", base_messages.base_outside),
+    _rule("base_of_other_kind", "info", "MSG-020", "message", base_messages.base_of_other_kind),
+    # Payload schemas, as messages refer to them
+    _rule("schema_twice", "error", "MSG-027 MSG-028", "message", messages.schema_twice),
+    _rule("schema_references_differ", "error", "MSG-031", "message", messages.schema_references_differ),
+    _rule("dataschemaformat_missing", "error", "MSG-027 MSG-028", "message", messages.schema_format_unsaid),
+    _rule("dataschemaformat_malformed", "warning", "MSG-026", "message", messages.format_version_missing),
+    _rule("dataschemaformat_unknown", "warning", "MSG-026", "message", messages.format_unknown),
+    _rule("contenttype_malformed", "error", "MSG-032", "message", messages.contenttype_malformed),
+    _rule("contenttypes_differ", "error", "MSG-033 MSG-034", "message", messages.contenttypes_differ),
+    _rule("contenttype_of_other_format", "warning", "MSG-061", "message", messages.contenttype_of_other_format),
+    _rule("schema_dangling", "error", "MSG-028 MSG-030", "document", schemas.reference_dangling),
+    _rule("schema_outside", "info", "MSG-028", "message", schemas.reference_outside),
+    _rule(
+        "schema_type_missing", "error", "MSG-029 SCH-019 SCH-021 SCH-022", "documents", schema_documents.type_missing
+    ),
+    _rule("schema_type_after_colon", "info", "SCH-021 SCH-022", "message", schemas.type_after_colon),
+    _rule("formats_differ", "warning", "MSG-026", "message", schemas.formats_differ),
+    _rule("inline_schema_refused", "error", "MSG-027 MSG-131", "message", schemas.inline_refused),
+    # Payload schemas themselves
+    _rule("schema_format_missing", "error", "SCH-005", "schema", schemas.format_missing),
+    _rule("schema_format_malformed", "warning", "SCH-012 SCH-014", "schema", schemas.format_version_missing),
+    _rule("schema_format_unknown", "warning", "SCH-018", "schema", schemas.format_unknown),
+    _rule("schema_format_variant", "info", "SCH-017", "schema", schemas.format_variant),
+    _rule("schema_formats_differ", "error", "SCH-005", "schema", schemas.formats_of_versions_differ),
+    _rule("schema_id_twice", "error", "", "schema", schemas.ids_twice),
+    _rule("schema_group_format", "error", "SCH-003", "document", schemas.group_format_differs),
+    _rule("schema_document_missing", "warning", "SCH-001", "schema", schemas.document_missing),
+    _rule("schema_document_elsewhere", "info", "SCH-001", "schema", schemas.document_elsewhere),
+    _rule("schema_refused", "error", "SCH-024", "documents", schema_documents.document_refused),
+    _rule("schema_reference_missing", "error", "", "documents", schema_documents.document_reference_missing),
+    _rule("schema_incompatible", "error", "SCH-009 SCH-025 SCH-028", "documents", schema_documents.incompatible),
+    _rule("schema_undecided", "info", "SCH-025", "documents", schema_documents.undecided),
+    _rule("schema_unused", "info", "", "document", schemas.unused),
+    # Definitions as filters
+    _rule("definition_impossible", "error", "MSG-045 MSG-128", "message", definitions.impossible),
+    _rule("templates_never_alike", "error", "MSG-047 MSG-049", "message", definitions.never_alike),
+    _rule("definition_shadowed", "warning", "MSG-128", "document", definitions.shadowed),
+    _rule("always_ambiguous", "warning", "MSG-128 MSG-129", "document", definitions.always_ambiguous),
+    _rule("decided_by_schema", "info", "MSG-129", "document", definitions.decided_by_schema),
+    _rule("type_shared", "info", "MSG-010", "document", definitions.type_shared),
+    # Endpoints
+    _rule("usage_missing", "error", "EP-002", "endpoint", endpoints.usage_missing),
+    _rule("usage_as_word", "info", "EP-002", "endpoint", endpoints.usage_as_word),
+    _rule(
+        "endpoint_rule",
+        "error",
+        "EP-002 EP-003 EP-004 EP-005 EP-007 EP-008 EP-009 EP-016 EP-017 EP-019 EP-020 EP-023 EP-024 EP-029 EP-030 "
+        "EP-032 EP-033 EP-045 EP-046 EP-053 EP-056 EP-058 EP-066 EP-067 EP-068 EP-069",
+        "endpoint",
+        endpoints.rule_broken,
+    ),
+    _rule("endpoint_option_unknown", "warning", "EP-010", "endpoint", endpoints.option_unknown),
+    _rule("endpoint_options_nested", "info", "EP-016", "endpoint", endpoints.options_nested),
+    _rule("endpoint_member_misplaced", "warning", "EP-016 EP-021", "endpoint", endpoints.member_misplaced),
+    _rule("messagegroup_dangling", "error", "EP-012", "document", endpoints.group_dangling),
+    _rule("messagegroup_outside", "info", "EP-012", "document", endpoints.group_outside),
+    _rule("messagegroup_of_other_kind", "error", "EP-008 EP-011", "document", endpoints.group_of_other_kind),
+    _rule("message_ids_collide", "warning", "EP-014", "document", endpoints.message_ids_collide),
+    _rule("willmessage_dangling", "error", "EP-050", "document", endpoints.will_dangling),
+    # Deprecation
+    _rule("deprecated_without_alternative", "info", "MSG-011", "document", deprecation.without_alternative),
+    _rule("alternative_dangling", "warning", "MSG-011", "document", deprecation.alternative_dangling),
+    _rule("alternative_deprecated", "warning", "MSG-011", "document", deprecation.alternative_deprecated),
+    _rule("removal_too_early", "error", "MSG-011", "document", deprecation.removal_too_early),
+    _rule("deprecation_docs", "info", "EP-015", "document", deprecation.docs_variant),
+)
+
+# Found while the files of a source are put together, before any rule looks at them.
+SNAGS: dict[str, Severity] = {
+    "group_twice": "error",
+    "file_outside": "error",
+    "file_missing": "error",
+    "file_circle": "error",
+    "file_not_fetched": "info",
+}
+
+# What rules say about documents of 0.5 as they are written; the others see them in the names of 1.0.
+OLD_RULES: dict[str, Callable[[Any], Iterator[Remark]]] = {
+    "member_misspelt": v0_5.misspelt,
+    "group_mismatch": v0_5.format_of_other_kind,
+    "type_variant": v0_5.type_datetime,
+    **{rule.code: rule.find for rule in RULES if rule.about == "written"},
+}
+SEVERITY_OF: dict[str, Severity] = {**SNAGS, **{rule.code: rule.severity for rule in RULES}}

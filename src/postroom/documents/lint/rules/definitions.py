@@ -1,0 +1,215 @@
+"""Rules on definitions as filters: those that no message can fit, and those that another one always beats."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+
+from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.subjects import Document, Message
+from postroom.messages.definitions.constraints import Check
+from postroom.messages.definitions.definition import Constraint, Definition
+from postroom.messages.definitions.templates import Template
+from postroom.messages.matching.definition_matcher import Filter
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
+
+
+def impossible(message: Message) -> Iterator[Remark]:
+    """One value cannot be two constants at once."""
+    for first, second in _pairs(message):
+        if first.constant is not None and second.constant is not None and first.constant != second.constant:
+            sentence = f"no message can have {first.constant!r} and {second.constant!r} in the same place."
+            yield _contradiction(message, first, second, sentence)
+        elif _excludes(first, second) or _excludes(second, first):
+            sentence = f"{_shown(first)} and {_shown(second)} exclude each other in the same place."
+            yield _contradiction(message, first, second, sentence)
+
+
+def never_alike(message: Message) -> Iterator[Remark]:
+    """Two templates for one value, of which no text fits both."""
+    for first, second in _pairs(message):
+        if first.template and second.template and _literals_exclude(first.template, second.template):
+            sentence = f"no text fits both {first.template.text!r} and {second.template.text!r}."
+            yield _contradiction(message, first, second, sentence)
+
+
+def _contradiction(message: Message, first: Check, second: Check, sentence: str) -> Remark:
+    remedy = f"The other one is {first.constraint.at}; keep one of them."
+    return Remark(message.at() + second.constraint.at, sentence, remedy)
+
+
+def _pairs(message: Message) -> Iterator[tuple[Check, Check]]:
+    """Constraints of one definition that look at the same value: headers of one name, attributes carried as headers."""
+    definition = message.definition
+    if definition is None:
+        return
+    seen: dict[Hashable, Check] = {}
+    wire = message.wire
+    constraints = (*definition.envelope_constraints, *definition.protocol_constraints)
+    for constraint in constraints:
+        if constraint.value is None or not constraint.decides:
+            continue
+        check = Check(constraint, definition.xid)
+        place = _value_of(constraint, definition, message) if constraint.path else constraint.path
+        if wire.headers_ignore_case and len(place) > 1:
+            place = (place[0], place[1].lower())
+        known = seen.setdefault(place, check)
+        if known is not check:
+            yield known, check
+
+
+def _value_of(constraint: Constraint, definition: Definition, message: Message) -> tuple[str, ...]:
+    """In binary mode an attribute travels as a header, so both constrain one value."""
+    wire = message.wire
+    is_attribute = constraint.at.startswith("/envelopemetadata/")
+    if definition.mode.lower() != "binary" or not message.is_event or not wire.headers:
+        return (*constraint.path, "") if is_attribute else constraint.path
+    if is_attribute and constraint.path[0] != "datacontenttype":
+        return (wire.headers, (wire.prefixes[0] + constraint.path[0]).lower())
+    if constraint.path[0] == wire.headers and len(constraint.path) > 1:
+        return (wire.headers, constraint.path[1].lower())
+    return (*constraint.path, "") if is_attribute else constraint.path
+
+
+def _excludes(one: Check, other: Check) -> bool:
+    """Whether a constant does not fit a template."""
+    return one.constant is not None and other.template is not None and other.template.extract(one.constant) is None
+
+
+def _literals_exclude(one: Template, other: Template) -> bool:
+    if one.alone or other.alone:
+        return False
+    begin, end = (one.literals[0], other.literals[0]), (one.literals[-1], other.literals[-1])
+    starts = begin[0].startswith(begin[1]) or begin[1].startswith(begin[0])
+    ends = end[0].endswith(end[1]) or end[1].endswith(end[0])
+    slashes = one.text.count("/") == other.text.count("/")  # a placeholder never crosses "/"
+    return not (starts and ends and slashes)
+
+
+def _shown(check: Check) -> str:
+    return repr(check.constant if check.constant is not None else check.template.text if check.template else "")
+
+
+def shadowed(document: Document) -> Iterator[Remark]:
+    """A definition that another one always beats: one that derives from it or says more, and asks for no more."""
+    for xid, derived in document.filters.items():
+        for base in derived.definition.bases:
+            under = document.filters.get(base)
+            # What fits the base fits the derived one as well, and derived goes over base.
+            takes_all = not derived.definition.protocol or (
+                under is not None and derived.definition.protocol == under.definition.protocol
+            )
+            if under is not None and takes_all and _demands(derived) <= _demands(under):
+                sentence = f"no message lands here: {xid} derives from it, asks for nothing more, and always wins."
+                yield Remark(document.by_xid[base].at(), sentence, "Let the derived message ask for more.")
+    for first, second in _twins(document):
+        for loser, winner in ((first, second), (second, first)):
+            if loser.rules < winner.rules:
+                sentence = (
+                    f"no message lands here: {winner.definition.xid} says more, asks for the same, and always wins."
+                )
+                message = document.by_xid[loser.definition.xid]
+                yield Remark(message.at(), sentence, "Tell them apart by a constant, or remove one of them.")
+
+
+def always_ambiguous(document: Document) -> Iterator[Remark]:
+    """Definitions with exactly the same demands, and nothing else that decides between them."""
+    for first, second in _rivals(document):
+        if not _schemas_decide(first.definition, second.definition):
+            message = document.by_xid[second.definition.xid]
+            sentence = f"it asks for exactly what {first.definition.xid} asks for, so every message is ambiguous."
+            yield Remark(message.at(), sentence, "Tell them apart by a constant, or use one of them only.")
+
+
+def decided_by_schema(document: Document) -> Iterator[Remark]:
+    """Definitions that only their payload schemas tell apart."""
+    for first, second in _rivals(document):
+        if _schemas_decide(first.definition, second.definition):
+            message = document.by_xid[second.definition.xid]
+            yield Remark(message.at(), f"only the payload schema tells it from {first.definition.xid}.")
+
+
+def _rivals(document: Document) -> Iterator[tuple[Filter, Filter]]:
+    for first, second in _twins(document):
+        if not (first.rules < second.rules or second.rules < first.rules):
+            yield first, second
+
+
+def type_shared(document: Document) -> Iterator[Remark]:
+    """Several messages of a group with one type, on one protocol."""
+    homes: dict[Hashable, Filter] = {}
+    for found in document.filters.values():
+        definition = found.definition
+        if found.type is None:
+            continue
+        first = homes.setdefault((definition.group, definition.protocol, found.type), found)
+        related = definition.xid in first.definition.bases or first.definition.xid in definition.bases
+        if first is not found and not related:
+            message = document.by_xid[definition.xid]
+            sentence = f"{first.definition.xid} of the same group has the type {found.type!r} as well."
+            yield Remark(message.at(), sentence, "Give each message its own type.")
+
+
+def _demands(found: Filter) -> frozenset[Hashable]:
+    """What a message must have, piece by piece, so that asking for more is a larger set."""
+    demands: set[Hashable] = {("", "envelope", bool(found.envelope))}
+    for check in (*found.envelope, *found.protocol):
+        path, constraint = _path(check.constraint), check.constraint
+        if constraint.required:
+            demands.add((path, "required", ""))
+        if check.constant is not None:
+            demands.add((path, "constant", check.constant))
+        elif check.template is not None:
+            demands.add((path, "template", check.template.text))
+        elif constraint.type not in ("any", "string", "uritemplate"):
+            demands.add((path, "type", constraint.type))
+    return frozenset(demands)
+
+
+def _path(constraint: Constraint) -> str:
+    area = "e" if constraint.at.startswith("/envelopemetadata/") else "p"
+    return "\0".join((area, *constraint.path))
+
+
+def _twins(document: Document) -> Iterator[tuple[Filter, Filter]]:
+    """Each definition with the first one that asks for exactly the same, whatever the placeholders are called."""
+    homes: dict[Hashable, Filter] = {}
+    for found in document.filters.values():
+        key = (found.definition.protocol, found.definition.envelope, _renamed(_demands(found)))
+        first = homes.setdefault(key, found)
+        related = found.definition.xid in first.definition.bases or first.definition.xid in found.definition.bases
+        if first is not found and not related:
+            yield first, found
+
+
+def _renamed(demands: frozenset[Hashable]) -> Hashable:
+    numbers: dict[str, int] = defaultdict(lambda: len(numbers))
+
+    def number(found: re.Match[str]) -> str:
+        return f"{{{numbers[found[1]]}}}"
+
+    return tuple(_PLACEHOLDER.sub(number, str(one)) for one in sorted(map(str, demands)))
+
+
+def _schemas_decide(first: Definition, second: Definition) -> bool:
+    if first.schema is None or second.schema is None or first.schema.missing or second.schema.missing:
+        return False
+    mine, theirs = first.schema, second.schema
+    return (mine.place, mine.fragment, mine.document) != (theirs.place, theirs.fragment, theirs.document)
+
+
+def placeholder_once(message: Message) -> Iterator[Remark]:
+    """Names of placeholders that differ in case or underscores only are probably one."""
+    names: dict[str, str] = {}
+    definition = message.definition
+    for constraint in (*definition.envelope_constraints, *definition.protocol_constraints) if definition else ():
+        if not isinstance(constraint.value, str):
+            continue
+        for name in _PLACEHOLDER.findall(constraint.value):
+            plain = name.lower().replace("_", "")
+            if names.setdefault(plain, name) != name:
+                sentence = f"{{{name}}} and {{{names[plain]}}} are two variables; is one meant?"
+                yield Remark(message.at(), sentence, "Use one name where the same value is meant.")
+                names[plain] = name

@@ -1,0 +1,87 @@
+"""Rules on what is deprecated: when it goes, and what to use instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.subjects import Document
+from postroom.messages.definitions.catalog_tree import Tree, local_path, members
+from postroom.model.json_pointers import pointer
+from postroom.model.scalar_types import normal_timestamp
+
+KINDS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
+
+
+def without_alternative(document: Document) -> Iterator[Remark]:
+    """What is deprecated names what to use instead."""
+    for steps, deprecated in _deprecated(document):
+        if not deprecated.get("alternative"):
+            yield Remark(pointer(steps), "it is deprecated, and no alternative is named.", "Add `alternative`.")
+
+
+def alternative_dangling(document: Document) -> Iterator[Remark]:
+    """The alternative is there."""
+    for steps, deprecated in _deprecated(document):
+        path = _alternative(document, deprecated)
+        if path is not None and _find(document.tree, path) is None:
+            sentence = f"the catalog has no {path}."
+            yield Remark(pointer((*steps, "alternative")), sentence, "Correct the reference.")
+
+
+def alternative_deprecated(document: Document) -> Iterator[Remark]:
+    """The alternative is not deprecated as well."""
+    for steps, deprecated in _deprecated(document):
+        path = _alternative(document, deprecated)
+        found = _find(document.tree, path) if path else None
+        if isinstance(found, dict) and (section(found, "deprecated") or section(section(found, "meta"), "deprecated")):
+            yield Remark(pointer((*steps, "alternative")), f"{path} is deprecated as well.", "Name one that is not.")
+
+
+def removal_too_early(document: Document) -> Iterator[Remark]:
+    """Nothing is removed before it is deprecated."""
+    for steps, deprecated in _deprecated(document):
+        effective = normal_timestamp(text(deprecated, "effective"))
+        removal = normal_timestamp(text(deprecated, "removal"))
+        if effective and removal and removal < effective:
+            sentence = f"it is removed at {removal}, before it is deprecated at {effective}."
+            yield Remark(pointer((*steps, "removal")), sentence, "Correct one of the times.")
+
+
+def docs_variant(document: Document) -> Iterator[Remark]:
+    """The documentation of a deprecation was called docs."""
+    for steps, deprecated in _deprecated(document):
+        if "docs" in deprecated:
+            sentence = "docs is another name of documentation."
+            yield Remark(pointer((*steps, "docs")), sentence, "Write documentation.")
+
+
+def _deprecated(document: Document) -> Iterator[tuple[tuple[str, ...], Tree]]:
+    """Every `deprecated` object, with the way to it: on groups themselves, on the meta of what they hold."""
+    for kind, inner in KINDS.items():
+        for name, group in members(document.tree, kind).items():
+            yield from _one((kind, name), group)
+            for one, resource in members(group, inner).items():
+                yield from _one((kind, name, inner, one), resource)
+                yield from _one((kind, name, inner, one, "meta"), section(resource, "meta"))
+
+
+def _one(steps: tuple[str, ...], holder: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
+    deprecated = holder.get("deprecated")
+    if isinstance(deprecated, dict):
+        yield (*steps, "deprecated"), deprecated
+
+
+def _alternative(document: Document, deprecated: Tree) -> str | None:
+    stated = text(deprecated, "alternative")
+    path = local_path(stated, document.tree) if stated else None
+    return path if path and path.strip("/").split("/")[0] in KINDS else None
+
+
+def _find(tree: Tree, path: str) -> Any:
+    found: Any = tree
+    for step in path.partition("#")[0].strip("/").split("/"):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found

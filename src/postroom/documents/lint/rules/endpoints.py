@@ -1,0 +1,154 @@
+"""Rules on endpoints: their own options, and the groups whose messages they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.rules.protocol_options import meant_option
+from postroom.documents.lint.subjects import Document, Endpoint
+from postroom.messages.definitions.catalog_tree import Tree, find_message, local_path, member, members
+from postroom.messages.definitions.registry_rules import check_endpoint, check_message, read_endpoint
+from postroom.model.conform import Violation
+from postroom.model.messaging_options import ENDPOINT_OPTIONS
+from postroom.model.shipped_models import load_model
+from postroom.model.types import GroupType
+from postroom.protocols.protocol_table import canonical_protocol
+
+MISPLACED = ("deployed", "endpoints", "authorization")  # C-37
+NESTED = "options"
+
+
+@cache
+def _kind() -> GroupType:
+    return load_model("messaging").groups["endpoints"]
+
+
+def _violations(endpoint: Endpoint) -> list[Violation]:
+    read, violations = read_endpoint(_kind(), endpoint.raw)
+    return [*violations, *check_endpoint(_kind(), read)]
+
+
+def usage_missing(endpoint: Endpoint) -> Iterator[Remark]:
+    """An endpoint says what clients do there."""
+    if endpoint.raw.get("usage") is None:
+        remedy = "Add usage with producer, consumer or subscriber."
+        yield Remark(endpoint.at(), "the endpoint has no usage.", remedy)
+
+
+def rule_broken(endpoint: Endpoint) -> Iterator[Remark]:
+    """The rules that every client of an endpoint holds it to."""
+    for violation in _violations(endpoint):
+        name = str(violation.path[-1])
+        # What is missing has no place of its own.
+        path = violation.path[:-1] if violation.kind == "missing" else violation.path
+        yield Remark(endpoint.at(*path), f"{name} {violation.detail}.", "Correct the endpoint.")
+
+
+def option_unknown(endpoint: Endpoint) -> Iterator[Remark]:
+    """Options of a protocol we know that nobody will look at."""
+    known = _known_options(text(endpoint.raw, "protocol"))
+    for name, value in section(endpoint.raw, "protocoloptions").items() if known else ():
+        if name not in known and not (name == NESTED and isinstance(value, dict)):
+            sentence = f"{text(endpoint.raw, 'protocol')} endpoints have no option {name!r}."
+            yield Remark(endpoint.at("protocoloptions", name), sentence, meant_option(name, value, known))
+
+
+def options_nested(endpoint: Endpoint) -> Iterator[Remark]:
+    """Options one level deeper than they belong, as older drafts had them."""
+    if isinstance(section(endpoint.raw, "protocoloptions").get(NESTED), dict):
+        sentence = "the options stand one level deeper than they belong, as in older drafts."
+        yield Remark(endpoint.at("protocoloptions", NESTED), sentence, "Move what is in it one level up.")
+
+
+@cache
+def _known_options(protocol: str) -> tuple[str, ...]:
+    found = ENDPOINT_OPTIONS.get(canonical_protocol(protocol), {}).get("attributes", {})
+    return tuple(name for name in found if name != "*")
+
+
+def member_misplaced(endpoint: Endpoint) -> Iterator[Remark]:
+    """Members that belong under protocoloptions."""
+    for name in MISPLACED:
+        if name in endpoint.raw:
+            sentence = f"{name} stands on the endpoint itself, where no client looks for it."
+            yield Remark(endpoint.at(name), sentence, "Move it under protocoloptions.")
+
+
+def usage_as_word(endpoint: Endpoint) -> Iterator[Remark]:
+    """usage is a list of words; older texts had one word."""
+    usage = endpoint.raw.get("usage")
+    if isinstance(usage, str):
+        yield Remark(endpoint.at("usage"), "usage is one word instead of a list.", f'Write ["{usage}"].')
+
+
+def group_dangling(document: Document) -> Iterator[Remark]:
+    """Message groups that are not in the catalog."""
+    for endpoint, position, reference, path in _references(document):
+        if path is not None and _group(document, path) is None:
+            sentence = f"the catalog has no message group {reference}."
+            yield Remark(endpoint.at("messagegroups", position), sentence, "Correct the reference, or add the group.")
+
+
+def group_outside(document: Document) -> Iterator[Remark]:
+    """Message groups of another registry are not looked at."""
+    for endpoint, position, reference, path in _references(document):
+        if path is None:
+            sentence = f"the message group {reference} lies outside of this catalog."
+            yield Remark(endpoint.at("messagegroups", position), sentence)
+
+
+def group_of_other_kind(document: Document) -> Iterator[Remark]:
+    """Messages of another protocol or envelope than the endpoint's."""
+    for endpoint, position, reference, path in _references(document):
+        group = _group(document, path) if path else None
+        if group is None:
+            continue
+        wrong = []
+        for name in members(group, "messages"):
+            message = document.by_xid.get(f"{path}/messages/{name}")
+            effective = message.effective if message is not None else {}
+            wrong += [(name, violation) for violation in check_message(endpoint.raw, effective)]
+        if wrong:
+            names = ", ".join(sorted({name for name, _ in wrong})[:3]) + (", …" if len(wrong) > 3 else "")
+            sentence = f"in messages of {reference} ({names}) {wrong[0][1].detail}."
+            yield Remark(endpoint.at("messagegroups", position), sentence, "Use a group of the same protocol.")
+
+
+def message_ids_collide(document: Document) -> Iterator[Remark]:
+    """Message ids are unique over all that an endpoint uses."""
+    homes: dict[tuple[str, str], str] = {}
+    for endpoint in document.endpoints:
+        for name in members(endpoint.raw, "messages"):
+            homes[endpoint.name, name] = f"/endpoints/{endpoint.name}"
+    for endpoint, position, _, path in _references(document):
+        for name in members(_group(document, path) if path else None, "messages"):
+            first = homes.setdefault((endpoint.name, name), str(path))
+            if first != path:
+                sentence = f"the message id {name!r} is in {first} as well."
+                yield Remark(endpoint.at("messagegroups", position), sentence, "Rename one of them.")
+
+
+def will_dangling(document: Document) -> Iterator[Remark]:
+    """The last will is a message of the catalog."""
+    for endpoint in document.endpoints:
+        target = text(section(endpoint.raw, "protocoloptions"), "willmessage")
+        path = local_path(target, document.tree) if target else None
+        if path is not None and find_message(document.tree, path) is None:
+            sentence = f"the catalog has no message {path}."
+            yield Remark(endpoint.at("protocoloptions", "willmessage"), sentence, "Correct the reference.")
+
+
+def _references(document: Document) -> Iterator[tuple[Endpoint, int, str, str | None]]:
+    for endpoint in document.endpoints:
+        listed = endpoint.raw.get("messagegroups")
+        for position, reference in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(reference, str):
+                yield endpoint, position, reference, local_path(reference, document.tree)
+
+
+def _group(document: Document, path: str | None) -> Tree | None:
+    parts = path.strip("/").split("/") if path else []
+    return member(document.tree, "messagegroups", parts[1]) if len(parts) == 2 else None

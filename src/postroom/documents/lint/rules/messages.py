@@ -1,0 +1,260 @@
+"""Rules on a message as a whole: selectors, required and exclusive members, content types."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.members import section, text
+from postroom.documents.lint.subjects import Document, Message
+from postroom.formats.format_table import FAMILIES, format_named
+from postroom.messages.definitions.catalog_tree import find_message, local_path, members
+from postroom.messages.definitions.registry_rules import check_message, check_messagegroup
+from postroom.model.json_pointers import leads, pointer
+from postroom.model.shipped_models import load_model
+from postroom.model.types import GroupType
+from postroom.protocols.cloudevents import ENVELOPE, media_type
+from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
+
+SELECTORS = ("envelope", "protocol")
+METADATA = {"envelope": "envelopemetadata", "protocol": "protocoloptions"}
+
+_PROTOCOLS = tuple(spelling for wire in PROTOCOLS for spelling in wire.spellings)
+_MEDIA_TYPE = re.compile(r"\A[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+*\-]+( *;.*)?\Z", re.DOTALL)
+_CONTENT_TYPE_OPTIONS = frozenset({"content-type", "content_type"})
+
+
+def selector_empty(message: Message) -> Iterator[Remark]:
+    """A selector that is there must say something."""
+    for name in SELECTORS:
+        if name in message.own and message.own[name] in ("", None):
+            yield Remark(message.at(name), f"{name} is empty.", f"Name the {name}, or leave it out.")
+
+
+def selector_malformed(message: Message) -> Iterator[Remark]:
+    """Envelopes are NAME/VERSION, protocols NAME or NAME/VERSION."""
+    envelope, protocol = text(message.own, "envelope"), text(message.own, "protocol")
+    if envelope and not _is_name(envelope, versioned=True):
+        yield Remark(message.at("envelope"), f"{envelope!r} is not NAME/VERSION.", "Write it like CloudEvents/1.0.")
+    if protocol and not _is_name(protocol):
+        remedy = "Write it like KAFKA or MQTT/5.0."
+        yield Remark(message.at("protocol"), f"{protocol!r} is neither NAME nor NAME/VERSION.", remedy)
+
+
+def selector_misspelt(message: Message) -> Iterator[Remark]:
+    """A name that nobody knows and that looks like one that everybody knows; it is compared literally."""
+    envelope, protocol = text(message.own, "envelope"), text(message.own, "protocol")
+    if envelope and envelope.lower() != ENVELOPE.lower():
+        yield from _near(message.at("envelope"), envelope, (ENVELOPE,))
+    if canonical_protocol(protocol) and not wire_named(protocol).options:
+        yield from _near(message.at("protocol"), protocol, _PROTOCOLS)
+
+
+def _near(place: str, given: str, known: Sequence[str]) -> Iterator[Remark]:
+    close = difflib.get_close_matches(given.lower(), [one.lower() for one in known], n=1, cutoff=0.8)
+    if close:
+        meant = next(one for one in known if one.lower() == close[0])
+        yield Remark(place, f"{given!r} is not known and compared literally.", f"Did you mean {meant}?")
+
+
+def group_selector(document: Document) -> Iterator[Remark]:
+    """A selector of a group that is there says something."""
+    for name, group in members(document.tree, "messagegroups").items():
+        for violation in check_messagegroup(_messagegroup(), group):
+            place = pointer(("messagegroups", name, *violation.path))
+            yield Remark(place, f"{violation.path[-1]} {violation.detail}.", "Name it, or leave it out.")
+
+
+@cache
+def _messagegroup() -> GroupType:
+    return load_model("messaging").groups["messagegroups"]
+
+
+def protocol_none(message: Message) -> Iterator[Remark]:
+    """The word None is no protocol."""
+    if text(message.own, "protocol").lower() == "none":
+        sentence = "the protocol is the word 'None', which is read as no protocol at all."
+        yield Remark(message.at("protocol"), sentence, "Leave protocol out.")
+
+
+def protocol_version_missing(message: Message) -> Iterator[Remark]:
+    """MQTT has incompatible versions, so its name needs one."""
+    if text(message.own, "protocol").upper() == "MQTT":
+        sentence = "MQTT has incompatible versions and the protocol names none; it is read as MQTT/5.0."
+        yield Remark(message.at("protocol"), sentence, "Write MQTT/5.0 or MQTT/3.1.1.")
+
+
+def group_mismatch(message: Message) -> Iterator[Remark]:
+    """A message has the envelope and protocol of its group or endpoint."""
+    owner, kind = message.place.owner, message.place.owner_kind
+    if kind == "endpoints":
+        for violation in check_message(owner, message.own):
+            yield Remark(message.at(*violation.path), f"{violation.detail}.", "Make both the same.")
+        return
+    for name in SELECTORS:
+        wanted, given = text(owner, name), text(message.own, name)
+        if wanted and given and canonical_protocol(wanted) != canonical_protocol(given):
+            sentence = f"{name} is {given}, that of the group is {wanted}."
+            yield Remark(message.at(name), sentence, "Make both the same, or leave the group's out.")
+
+
+def metadata_missing(message: Message) -> Iterator[Remark]:
+    """A message with an envelope has envelopemetadata, one with a protocol has protocoloptions."""
+    for selector, member in METADATA.items():
+        named = text(message.own, selector)
+        # A group's selector is that of its messages; a registry writes it into them.
+        inherited = canonical_protocol(named) == canonical_protocol(text(message.place.owner, selector))
+        if canonical_protocol(named) and message.effective and member not in message.effective:
+            if inherited or member in message.own:  # the latter is no object, which is another finding
+                continue
+            remedy = f"Add {member}, or leave {selector} out."
+            yield Remark(message.at(selector), f"{selector} is {named}, and {member} is missing.", remedy)
+
+
+def attributes_in_options(message: Message) -> Iterator[Remark]:
+    """The attributes of an envelope stand in envelopemetadata."""
+    options = section(message.own, "envelopeoptions")
+    if options and not section(message.own, "envelopemetadata") and all(isinstance(v, dict) for v in options.values()):
+        sentence = "the attributes of the envelope stand in envelopeoptions."
+        yield Remark(message.at("envelopeoptions"), sentence, "Move them to envelopemetadata.")
+
+
+def attributes_nested(message: Message) -> Iterator[Remark]:
+    """The attributes of an envelope stand directly in envelopemetadata."""
+    metadata = section(message.own, "envelopemetadata")
+    inner = metadata.get("attributes")
+    if (
+        set(metadata) == {"attributes"}
+        and isinstance(inner, dict)
+        and inner
+        and all(isinstance(value, dict) for value in inner.values())
+    ):
+        sentence = "the attributes of the envelope are nested under `attributes`."
+        yield Remark(message.at("envelopemetadata", "attributes"), sentence, "Move them one level up.")
+
+
+def schema_twice(message: Message) -> Iterator[Remark]:
+    """A schema is written in place or referred to, not both."""
+    if message.own.get("dataschema") is None:
+        return
+    for other in ("dataschemauri", "dataschemaxid"):
+        if message.own.get(other) is not None:
+            yield Remark(message.at(other), f"dataschema and {other} exclude each other.", "Keep one of them.")
+
+
+def schema_references_differ(message: Message) -> Iterator[Remark]:
+    """With both, dataschemauri is the address of what dataschemaxid names."""
+    uri, xid = text(message.own, "dataschemauri"), text(message.own, "dataschemaxid")
+    path = local_path(uri, message.tree) if uri and xid else None
+    if path is not None and path.partition("#")[0] != xid.partition("#")[0]:
+        sentence = f"dataschemauri leads to {path}, dataschemaxid to {xid}."
+        yield Remark(message.at("dataschemauri"), sentence, "Keep one of them.")
+
+
+def schema_format_unsaid(message: Message) -> Iterator[Remark]:
+    """A payload schema comes with dataschemaformat."""
+    for name in ("dataschema", "dataschemauri"):
+        if message.own.get(name) is not None and not message.effective.get("dataschemaformat"):
+            known = message.schema.format if message.schema else ""
+            remedy = f"Add dataschemaformat{f': {known}' if known else ''}."
+            yield Remark(message.at(name), f"{name} is there without dataschemaformat.", remedy)
+
+
+def format_version_missing(message: Message) -> Iterator[Remark]:
+    """Formats are NAME/VERSION."""
+    stated = message.own.get("dataschemaformat")
+    if isinstance(stated, str) and "dataschemaformat" in message.own:
+        yield from malformed_format(message.at("dataschemaformat"), stated)
+
+
+def malformed_format(place: str, stated: str) -> Iterator[Remark]:
+    """What is wrong with how a format is written."""
+    if not stated or not all(stated.split("/", 1)) or "/" not in stated:
+        yield Remark(place, f"the format {stated!r} is not NAME/VERSION.", "Write it like Avro/1.11.")
+
+
+def format_unknown(message: Message) -> Iterator[Remark]:
+    """Payloads in a format that nobody here reads land unchecked."""
+    stated = text(message.own, "dataschemaformat")
+    if stated and format_named(stated) is None:
+        yield unknown_format(message.at("dataschemaformat"), stated)
+
+
+def unknown_format(place: str, stated: str) -> Remark:
+    """The remark on a format that is not read here."""
+    known = ", ".join(family.name for family in FAMILIES)
+    return Remark(place, f"the format {stated!r} is not read here; payloads stay unchecked.", f"We read {known}.")
+
+
+def contenttype_malformed(message: Message) -> Iterator[Remark]:
+    """datacontenttype is a media type."""
+    for place, value in _content_types(message):
+        if not _MEDIA_TYPE.match(value):
+            yield Remark(place, f"{value!r} is not a media type.", "Write it like application/json.")
+
+
+def contenttypes_differ(message: Message) -> Iterator[Remark]:
+    """All places that state the content type agree."""
+    # C-22: in structured mode the protocol carries the envelope's type and the attribute the payload's.
+    if text(section(message.effective, "envelopeoptions"), "mode").lower() == "structured":
+        return
+    stated = list(_content_types(message))
+    for place, value in stated[1:]:
+        if media_type(value) != media_type(stated[0][1]) and not value.startswith("application/cloudevents"):
+            sentence = f"the content type is {value} here and {stated[0][1]} at {stated[0][0]}."
+            yield Remark(place, sentence, "Make them the same.")
+
+
+def contenttype_of_other_format(message: Message) -> Iterator[Remark]:
+    """The content type is one that the format's payloads have."""
+    known = format_named(message.schema.format) if message.schema else None
+    for place, value in _content_types(message):
+        media = media_type(value)
+        fits = known is None or media in known.family.media_types or media.startswith("application/cloudevents")
+        suffixes = {"JsonSchema": "+json", "JsonStructure": "+json", "XSD": "+xml"}
+        if known is None or fits or media.endswith(suffixes.get(known.family.name, "\0")):
+            continue
+        sentence = f"payloads of {known} are not {media}."
+        yield Remark(place, sentence, f"Use one of {', '.join(known.family.media_types)}.")
+
+
+def _content_types(message: Message) -> Iterator[tuple[str, str]]:
+    if text(message.own, "datacontenttype"):
+        yield message.at("datacontenttype"), text(message.own, "datacontenttype")
+    for one in message.envelope_properties if message.is_event else ():
+        if one.name == "datacontenttype" and isinstance(one.value, str) and "{" not in one.value:
+            yield one.value_pointer, one.value
+    for one in message.option_properties:
+        if one.name.lower() in _CONTENT_TYPE_OPTIONS and isinstance(one.value, str) and "{" not in one.value:
+            yield one.value_pointer, one.value
+
+
+def definition_refused(message: Message) -> Iterator[Remark]:
+    """A definition that cannot be used at all."""
+    if message.definition is None and message.refusal is not None and not is_circle(message):
+        inside = message.refusal.place.removeprefix(message.xid).strip("/")
+        # The constraint may be inherited; then the message itself is the place.
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in inside.split("/")] if inside else []
+        place = message.at(*steps) if leads(message.own, steps) else message.at()
+        yield Remark(place, message.refusal.sentence, message.refusal.remedy)
+
+
+def is_circle(message: Message) -> bool:
+    """Whether it was refused because its base messages form a circle."""
+    return message.refusal is not None and not message.effective
+
+
+def reference_dangling(document: Document) -> Iterator[Remark]:
+    """A message that stands for another one (xref) which is not there."""
+    for message in document.messages:
+        path = local_path(str(message.meta["xref"]), message.tree) if message.borrowed else None
+        if path is not None and find_message(message.tree, path) is None:
+            yield Remark(message.at("meta", "xref"), f"the catalog has no message {path}.", "Correct or remove xref.")
+
+
+def _is_name(value: str, *, versioned: bool = False) -> bool:
+    name, slash, version = value.partition("/")
+    return bool(name.strip()) and (bool(version.strip()) if slash else not versioned)

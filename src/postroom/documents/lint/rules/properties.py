@@ -1,0 +1,186 @@
+"""Rules on properties: their type, their value, their template."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.members import text
+from postroom.documents.lint.subjects import Message
+from postroom.documents.lint.written_properties import TYPE_VARIANTS, Property
+from postroom.messages.definitions.property_types import NOW, checker, is_now
+from postroom.messages.definitions.templates import has_placeholder
+from postroom.model.json_pointers import pointer
+
+TYPES = (
+    "any",
+    "binary",
+    "boolean",
+    "duration",
+    "integer",
+    "number",
+    "string",
+    "symbol",
+    "timestamp",
+    "uri",
+    "urireference",
+    "uritemplate",
+)
+MEMBERS = frozenset({"name", "description", "type", "value", "required", "specurl"})
+# Types that the options of AMQP have besides those of all properties (MSG-084, MSG-095).
+AMQP_TYPES = ("ulong", "uuid", "uinteger")
+# MSG-051: which types may hold placeholders, by where the property stands.
+OPEN_TYPES = {
+    "envelopemetadata": ("string", "uritemplate"),
+    "HTTP": ("string", "uritemplate"),
+    "AMQP/1.0": ("string", "symbol", "uri", "uritemplate"),
+}
+OTHER_OPEN_TYPES = ("string", "symbol", "uritemplate")
+TEXTUAL = frozenset({"string", "symbol", "uri", "urireference", "uritemplate", "any"})
+
+_PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
+
+
+def property_bare(message: Message) -> Iterator[Remark]:
+    """Attributes of an envelope are objects; a bare value is read as one that has only a value."""
+    for one in message.properties:
+        if one.bare and one.area == "envelopemetadata" and one.value is not None:
+            yield Remark(
+                one.pointer,
+                f"{one.name} is a bare value where an object with a value is asked for.",
+                "Write {" + f'"value": {_shown(one.value)}' + "}.",
+            )
+
+
+def member_misspelt(message: Message) -> Iterator[Remark]:
+    """Members of a property that nobody reads and that look like one that is read."""
+    for one in message.properties:
+        for name in () if one.bare else one.written.keys() - MEMBERS:
+            close = difflib.get_close_matches(name.lower(), sorted(MEMBERS), n=1, cutoff=0.75)
+            if close and close[0] not in one.written:
+                yield Remark(one.pointer + pointer((name,)), f"{name} is not read.", f"Did you mean {close[0]}?")
+
+
+def description_empty(message: Message) -> Iterator[Remark]:
+    """A description that is there says something."""
+    for one in message.properties:
+        if not one.bare and one.written.get("description") == "":
+            yield Remark(f"{one.pointer}/description", "the description is empty.", "Write one, or leave it out.")
+
+
+def type_unknown(message: Message) -> Iterator[Remark]:
+    """The type of a property is one of twelve."""
+    for one in message.properties:
+        stated = one.written.get("type")
+        if not isinstance(stated, str) or one.bare:
+            continue
+        allowed = (*TYPES, *AMQP_TYPES) if message.wire.name == "AMQP/1.0" and one.option else TYPES
+        if stated.lower() in allowed or stated.lower() in TYPE_VARIANTS:
+            continue
+        close = difflib.get_close_matches(stated.lower(), TYPES, n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"Use one of {', '.join(TYPES)}."
+        yield Remark(f"{one.pointer}/type", f"{stated!r} is not a type that properties have.", remedy)
+
+
+def type_variant(message: Message) -> Iterator[Remark]:
+    """Types of older texts are read, but have another name today."""
+    for one in message.properties:
+        stated = text(one.written, "type")
+        present = TYPE_VARIANTS.get(stated.lower(), stated.lower())
+        if stated != present and not one.bare:
+            yield Remark(f"{one.pointer}/type", f"the type {stated} is called {present} today.", f"Write {present}.")
+
+
+def value_invalid(message: Message) -> Iterator[Remark]:
+    """A value has the type that its property declares."""
+    for one in message.properties:
+        value = one.value
+        if value is None or _is_open(one):
+            continue
+        if isinstance(value, dict | list):
+            fits = one.type == "any"
+        else:
+            fits = (one.type == "timestamp" and is_now(value)) or _has_type(one.type, value)
+        if not fits:
+            sentence = f"{_shown(value)} is not a value of type {one.type}."
+            yield Remark(one.value_pointer, sentence, "Correct the value, or the type.")
+
+
+def template_broken(message: Message) -> Iterator[Remark]:
+    """The placeholders of a URI template are letters, digits and underscores in braces."""
+    for one in message.properties:
+        if one.type == "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
+            yield Remark(
+                one.value_pointer,
+                f"{_shown(one.value)} has braces that are no placeholder; they are taken literally.",
+                "Placeholders are {name}, with letters, digits and underscores only.",
+            )
+
+
+def braces_literal(message: Message) -> Iterator[Remark]:
+    """Braces in other texts that look like a placeholder and are none."""
+    for one in message.properties:
+        if one.type != "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
+            yield Remark(one.value_pointer, f"the braces in {_shown(one.value)} are taken literally.")
+
+
+def placeholder_in_type(message: Message) -> Iterator[Remark]:
+    """Only texts of some types may hold placeholders."""
+    for one in message.properties:
+        area = one.area if one.area == "envelopemetadata" else message.wire.name
+        allowed = OPEN_TYPES.get(area, OTHER_OPEN_TYPES)
+        if _is_open(one) and one.type not in (*allowed, "timestamp", "any"):
+            sentence = f"a value of type {one.type} may not hold a placeholder."
+            yield Remark(one.value_pointer, sentence, "Give the property the type uritemplate.")
+
+
+def timestamp_template(message: Message) -> Iterator[Remark]:
+    """A timestamp is the time of a message, not a template."""
+    for one in message.properties:
+        if one.type == "timestamp" and has_placeholder(one.value):
+            yield Remark(
+                one.value_pointer,
+                f"a timestamp cannot hold a placeholder; {_shown(one.value)} demands any time and binds nothing.",
+                "Leave the value out.",
+            )
+
+
+def now_variant(message: Message) -> Iterator[Remark]:
+    """Older spellings of "the current time"."""
+    for one in message.properties:
+        if one.type == "timestamp" and is_now(one.value) and one.value != NOW:
+            sentence = f"{one.value} is another spelling of the current time."
+            yield Remark(one.value_pointer, sentence, f"Write {NOW}.")
+
+
+def value_none(message: Message) -> Iterator[Remark]:
+    """The word None as a value is mostly what a generator left behind."""
+    for one in message.properties:
+        if one.value == "None":
+            sentence = f"{one.name} must literally be the word 'None'."
+            yield Remark(one.value_pointer, sentence, "Leave the value out if none is meant.")
+
+
+def _is_open(one: Property) -> bool:
+    return isinstance(one.value, str) and has_placeholder(one.value)
+
+
+def _has_type(kind: str, value: Any) -> bool:
+    if kind in TEXTUAL and kind != "any" and isinstance(value, bool | int | float):
+        return False
+    if kind == "ulong" or kind == "uinteger":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return checker(kind)(value)
+
+
+def _has_other_braces(value: str) -> bool:
+    rest = _PLACEHOLDER.sub("", value)
+    return "{" in rest or "}" in rest
+
+
+def _shown(value: Any, limit: int = 80) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"

@@ -1,0 +1,97 @@
+"""The properties that the author of a message wrote: envelope attributes and protocol options, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from postroom.documents.lint.members import section, text
+from postroom.messages.definitions.catalog_tree import Tree
+from postroom.messages.definitions.inheritance import normalise
+from postroom.protocols.protocol import Option
+
+if TYPE_CHECKING:
+    from postroom.documents.lint.subjects import Message
+
+EVENT_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
+TYPE_VARIANTS = {"datetime": "timestamp", "var": "any"}
+
+
+class Property(msgspec.Struct, frozen=True, kw_only=True):
+    """One property: where it stands, what it is called, and what was written about it.
+
+    `area` is the member of the message that holds it; `option` what the protocol says about it, where it is known.
+    `bare` tells that only a value was written.
+    """
+
+    pointer: str
+    name: str
+    area: str
+    written: Tree
+    bare: bool
+    default: str
+    option: Option | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value that was written; None where there is none."""
+        return self.written.get("value")
+
+    @property
+    def value_pointer(self) -> str:
+        """Where the value stands."""
+        return self.pointer if self.bare else f"{self.pointer}/value"
+
+    @property
+    def type(self) -> str:
+        """The type in its present spelling, or the one that the attribute has by itself."""
+        stated = text(self.written, "type").lower() or self.default
+        return TYPE_VARIANTS.get(stated, stated)
+
+
+def envelope_properties(message: Message) -> Iterator[Property]:
+    """The attributes of the envelope, found also where older texts put them."""
+    attributes = section(normalise(message.place), "envelopemetadata")
+    home = _home(message, attributes)
+    for name, value in attributes.items():
+        kind = EVENT_TYPES.get(name, "string") if message.is_event else "any"
+        yield _property(message.at(*home, name), name, value, "envelopemetadata", kind)
+
+
+def option_properties(message: Message) -> Iterator[Property]:
+    """The protocol options of a protocol we know: plain values, and the members of headers and sections."""
+    for name, given in section(message.own, "protocoloptions").items():
+        option = message.wire.option(name)
+        if option is None:
+            continue
+        at = message.at("protocoloptions", name)
+        if option.shape == "value":
+            yield _property(at, name, given, "protocoloptions", option.type, option)
+            continue
+        for step, member in _members(given):
+            label = text(member, "name") or str(step)
+            kind = option.members.get(label, option.type)
+            pointer = message.at("protocoloptions", name, step)
+            yield _property(pointer, label, member, "protocoloptions", kind, option)
+
+
+def _members(given: Any) -> Iterator[tuple[object, Any]]:
+    if isinstance(given, dict):
+        yield from given.items()
+    elif isinstance(given, list):
+        yield from enumerate(given)
+
+
+def _property(pointer: str, name: str, value: Any, area: str, kind: str, option: Option | None = None) -> Property:
+    bare = not isinstance(value, dict)
+    written = {"value": value} if bare else value
+    return Property(pointer=pointer, name=name, area=area, written=written, bare=bare, default=kind, option=option)
+
+
+def _home(message: Message, attributes: Tree) -> tuple[str, ...]:
+    written = section(message.own, "envelopemetadata")
+    if written is attributes or written == attributes:
+        return ("envelopemetadata",)
+    return ("envelopemetadata", "attributes") if written else ("envelopeoptions",)

@@ -1,0 +1,1 @@
+"""Read and write Avro's binary and JSON encodings."""

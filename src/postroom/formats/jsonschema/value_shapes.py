@@ -1,0 +1,191 @@
+"""What a JSON Schema says about the shape of values: references followed, conjunctions merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.schema_addresses import Located
+
+_MOST_LAYERS = 500
+
+# Subschemas that all hold for the same value.
+Node = tuple[Located, ...]
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """The merged view of a node.
+
+    `kinds` are the types values may have, `null` apart; `members` the properties that are named, `extra` all schemas
+    that members without a name follow (None: anything goes); `items` the schema of list items, if there is one;
+    `choices` the alternatives of a node that says nothing else; `marks` the targets of references on the way.
+    """
+
+    kinds: tuple[str, ...]
+    members: dict[str, Node]
+    extra: tuple[Node, ...] | None
+    items: Node | None
+    choices: tuple[Node, ...]
+    bounds: tuple[float | None, float | None]
+    marks: tuple[int, ...]
+
+
+class Shapes:
+    """Makes shapes from the schemas of some documents."""
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+
+    def shape(self, node: Node) -> Shape | None:
+        """The shape of a node; None where it depends on the way that led there, or has too many parts."""
+        found = self._layers(node)
+        if found is None:
+            return None
+        layers, marks = found
+        members = _members(layers)
+        kinds, limits = _kinds(layers)
+        return Shape(
+            kinds or (("object",) if members else ()),
+            members,
+            _extra(layers),
+            self._items(layers),
+            () if members or (kinds and kinds != ("object",)) else _choices(layers),
+            limits,
+            marks,
+        )
+
+    def _layers(self, node: Node) -> tuple[list[Located], tuple[int, ...]] | None:
+        """All schemas that hold for a value of the node, in the order they are written."""
+        layers: list[Located] = []
+        marks: list[int] = []
+        seen: set[int] = set()
+        stack = list(reversed(node))
+        while stack:
+            schema, base = self.documents.enter(*stack.pop())
+            if not isinstance(schema, dict) or id(schema) in seen:
+                continue
+            seen.add(id(schema))
+            if len(seen) > _MOST_LAYERS or "$dynamicRef" in schema or "$recursiveRef" in schema:
+                return None
+            inner: list[Located] = []
+            if "$ref" in schema:
+                target = self.documents.follow(schema["$ref"], base)
+                if target is None:
+                    return None
+                marks.append(id(target[0]))
+                inner.append(target)
+            if "$ref" not in schema or not self.documents.draft.ignores_siblings:
+                layers.append((schema, base))
+                inner.extend((part, base) for part in _list(schema.get("allOf")))
+            stack.extend(reversed(inner))
+        return layers, tuple(marks)
+
+    def _items(self, layers: list[Located]) -> Node | None:
+        if self.documents.draft.number == 20 and any("prefixItems" in schema for schema, _ in layers):
+            return None
+        stated = [(schema["items"], base) for schema, base in layers if "items" in schema]
+        return tuple(stated) if stated and all(isinstance(schema, dict) for schema, _ in stated) else None
+
+
+def _members(layers: list[Located]) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+    for schema, base in layers:
+        properties = schema.get("properties")
+        for name, member in properties.items() if isinstance(properties, dict) else ():
+            known = found.get(name, ())
+            if (member, base) not in known:
+                found[name] = (*known, (member, base))
+    return found
+
+
+def _extra(layers: list[Located]) -> tuple[Node, ...] | None:
+    found: list[Node] = []
+    closed = False
+    for schema, base in layers:
+        patterns = schema.get("patternProperties")
+        found.extend(((part, base),) for part in (patterns.values() if isinstance(patterns, dict) else ()))
+        additional = schema.get("additionalProperties")
+        closed = closed or additional is False or (isinstance(additional, dict) and bool(additional))
+        if isinstance(additional, dict) and additional:
+            found.append(((additional, base),))
+    return tuple(found) if closed and found else None
+
+
+def _choices(layers: list[Located]) -> tuple[Node, ...]:
+    found = [
+        (schema[name], base)
+        for schema, base in layers
+        for name in ("oneOf", "anyOf")
+        if isinstance(schema.get(name), list)
+    ]
+    if len(found) != 1 or any("if" in schema for schema, _ in layers):
+        return ()
+    choices, base = found[0]
+    return tuple(((choice, base),) for choice in choices)
+
+
+def _kinds(layers: list[Located]) -> tuple[tuple[str, ...], tuple[float | None, float | None]]:
+    """The types that all layers allow, and the limits of numbers."""
+    kinds: set[str] | None = None
+    lows: list[float] = []
+    highs: list[float] = []
+    for schema, _ in layers:
+        stated = _stated(schema)
+        if stated is not None:
+            kinds = stated if kinds is None else _both(kinds, stated)
+        lows += [schema[name] for name in ("minimum", "exclusiveMinimum") if is_number(schema.get(name))]
+        highs += [schema[name] for name in ("maximum", "exclusiveMaximum") if is_number(schema.get(name))]
+    if kinds is None or len(kinds - {"null"}) > 1:
+        values = next((found for found in map(_values, layers) if found), [])
+        listed = {_kind(value) for value in values} - {"null"}
+        listed = {"number"} if listed == {"integer", "number"} else listed
+        if len(listed) == 1 and (kinds is None or listed <= kinds):
+            kinds = listed
+        if listed == {"integer"}:
+            numbers = [value for value in values if is_number(value)]
+            lows, highs = [*lows, min(numbers)], [*highs, max(numbers)]
+    return tuple(sorted((kinds or set()) - {"null"})), (max(lows, default=None), min(highs, default=None))
+
+
+def _stated(schema: dict[str, Any]) -> set[str] | None:
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        return {stated}
+    return {kind for kind in stated if isinstance(kind, str)} if isinstance(stated, list) else None
+
+
+def _both(first: set[str], second: set[str]) -> set[str]:
+    found = first & second
+    if "integer" in first | second and "number" in first | second:
+        found |= (
+            {"integer"}
+            if ("integer" in first or "number" in first) and ("integer" in second or "number" in second)
+            else set()
+        )
+    return found
+
+
+def _values(located: Located) -> list[Any]:
+    schema = located[0]
+    if "const" in schema:
+        return [schema["const"]]
+    return _list(schema.get("enum"))
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds: Iterable[tuple[type, str]] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "free")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a number; Python counts booleans among them."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,158 @@
+"""How much work a schema may cause: the number of subschemas that judge along one path of a payload.
+
+Schemas that judge the same value many times over (`allOf` of references to `allOf` of references …) grow
+exponentially; they are refused before the validator compiles them and before a payload meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from postroom.errors import SchemaRefused
+from postroom.formats.jsonschema.keywords import CHOICES, EVERY, FOLLOWERS, SINGLE, UNEVALUATED, subschemas
+from postroom.formats.jsonschema.reference_cycles import same_value_circles
+from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.schema_addresses import Located
+
+MOST_JUDGEMENTS = 1_000_000
+# What the validator compiles for `unevaluated…` is a tree that shares nothing.
+MOST_MARKS = 50_000
+# A circle that can be left in few ways is walked in few ways.
+_MOST_DETOURS = 6
+_BRANCHES = ("anyOf", "oneOf", "propertyNames", "contains", *UNEVALUATED)
+
+Cost = Callable[[dict[str, Any]], int]
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What one value costs along one path: `judgements` of subschemas, `marks` more where `unevaluated…` asks them
+    again, `tree` nodes for that, and how often a recursive schema enters itself."""
+
+    judgements: int
+    entries: int = 0
+    marks: int = 1
+    tree: int = 1
+
+
+class _Parts(msgspec.Struct, frozen=True):
+    """The subschemas of a schema, by what they judge: the same value (`choices` are asked again when members are
+    marked), or members (of `single` ones one at a time, of `every` all at once)."""
+
+    own: int
+    choices: list[Located]
+    followers: list[Located]
+    single: list[Located]
+    every: list[Located]
+    unevaluated: bool
+
+    def all(self) -> Iterable[Located]:
+        return (*self.choices, *self.followers, *self.single, *self.every)
+
+
+_LEAF = Work(1)
+_AGAIN = Work(1, 1)
+
+
+def work_of(documents: Documents, start: Located, cost: Cost | None = None) -> Work:
+    """The work of a schema; SchemaRefused when it is too much. With a `cost` of each subschema, what that comes to."""
+    if cost is None and same_value_circles(documents, start) > _MOST_DETOURS:
+        raise SchemaRefused(
+            "its references lead one value around in too many circles.",
+            remedy="Take out references that lead back to where they started without going into a member.",
+        )
+    meter = _Meter(documents, cost)
+    pending = [start]
+    while pending:
+        # By hand, not by recursion: chains of references have no natural end.
+        pending.extend(meter.step(pending))
+    return meter.known(start[0])
+
+
+def extent(documents: Documents) -> tuple[int, bool]:
+    """How many values the documents hold, and whether there are alternatives in them."""
+    size, branches = 0, False
+    stack = list(documents.roots())
+    while stack:
+        node = stack.pop()
+        size += 1
+        if isinstance(node, dict):
+            branches = branches or not node.keys().isdisjoint(_BRANCHES)
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return size, branches
+
+
+class _Meter:
+    def __init__(self, documents: Documents, cost: Cost | None) -> None:
+        self.documents = documents
+        self.cost = cost
+        self.works: dict[int, Work] = {}
+        self.opened: dict[int, _Parts] = {}
+        self.marks = 0
+        # Keeps what was looked up alive, so that an id() stays the name of one object.
+        self.kept: list[Any] = []
+
+    def known(self, schema: Any) -> Work:
+        return self.works.get(id(schema), _AGAIN) if isinstance(schema, dict) else _LEAF
+
+    def step(self, pending: list[Located]) -> list[Located]:
+        """Open the newest pending schema, or close it when all it depends on is known."""
+        schema, base = pending[-1]
+        if not isinstance(schema, dict) or id(schema) in self.works:
+            pending.pop()
+            return []
+        if id(schema) in self.opened:
+            pending.pop()
+            self.works[id(schema)] = self._closed(self.opened[id(schema)])
+            return []
+        self.kept.append(schema)
+        parts = self.opened[id(schema)] = self._parts(*self.documents.enter(schema, base))
+        return [part for part in parts.all() if id(part[0]) not in self.opened]
+
+    def _parts(self, schema: dict[str, Any], base: str) -> _Parts:
+        def located(names: tuple[str, ...]) -> list[Located]:
+            return [(part, base) for part in subschemas(schema, names)]
+
+        return _Parts(
+            own=1 if self.cost is None else self.cost(schema),
+            choices=located(CHOICES),
+            followers=located(FOLLOWERS) + self.documents.targets(schema, base),
+            single=located(SINGLE),
+            every=located(EVERY),
+            unevaluated=not schema.keys().isdisjoint(UNEVALUATED),
+        )
+
+    def _closed(self, parts: _Parts) -> Work:
+        choices, followers, single, every = (
+            [self.known(schema) for schema, _ in group]
+            for group in (parts.choices, parts.followers, parts.single, parts.every)
+        )
+        inside = max((work.judgements for work in single), default=0) + sum(work.judgements for work in every)
+        same = sum(work.judgements for work in (*choices, *followers))
+        # Which members others have judged is found out by judging again with every choice, at every level.
+        again = sum(work.judgements + work.marks for work in choices) + sum(work.marks for work in followers)
+        marks = parts.own + again + (sum(work.judgements for work in every) if parts.unevaluated else 0)
+        found = Work(
+            parts.own + same + inside + (marks if parts.unevaluated else 0),
+            sum(work.entries for work in (*choices, *followers, *every))
+            + max((work.entries for work in single), default=0),
+            marks,
+            1 + sum(work.tree for work in (*choices, *followers)),
+        )
+        if self.cost is None:
+            self._bound(found, parts.unevaluated)
+        return found
+
+    def _bound(self, found: Work, unevaluated: bool) -> None:
+        if found.judgements > MOST_JUDGEMENTS:
+            raise SchemaRefused(f"one payload could cause more than {MOST_JUDGEMENTS:,} judgements with this schema.")
+        self.marks += found.tree if unevaluated else 0
+        if self.marks > MOST_MARKS:
+            raise SchemaRefused(
+                f"its `unevaluatedProperties` and `unevaluatedItems` look at more than {MOST_MARKS:,} subschemas.",
+                remedy="Use them once, at the outermost level.",
+            )

@@ -1,0 +1,302 @@
+"""From a schema document to its types, refusing what the specification does not allow."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from postroom.errors import SchemaRefused
+from postroom.formats.jsonstructure import cycles
+from postroom.formats.jsonstructure.annotations import check_notes, description
+from postroom.formats.jsonstructure.definitions import Definitions
+from postroom.formats.jsonstructure.document import COMPOSITION, Document
+from postroom.formats.jsonstructure.enum_values import check_values
+from postroom.formats.jsonstructure.extends import Heirs
+from postroom.formats.jsonstructure.keyword_rules import KEYWORDS, check_rules, rules_of
+from postroom.formats.jsonstructure.types import (
+    Anything,
+    Choice,
+    Conditional,
+    Listing,
+    Mapping,
+    Named,
+    Primitive,
+    Record,
+    Shape,
+    Tuple,
+    Union,
+    resolved,
+)
+from postroom.formats.jsonstructure.validation.primitives import COMPOUNDS, PRIMITIVES
+from postroom.formats.jsonstructure.validation.text_patterns import matcher
+from postroom.model.json_pointers import pointer
+
+_DEEPEST = 120
+_MOST_TYPES = 200_000
+_ONLY_ON = {
+    "required": ("object",),
+    "additionalProperties": ("object",),
+    "choices": ("choice",),
+    "selector": ("choice",),
+    "tuple": ("tuple",),
+    "abstract": ("object", "tuple"),
+    "$extends": ("object", "tuple", "choice"),
+}
+# Keywords beside a reference or in front of a union that narrow what is meant.
+_NARROWING = frozenset((*KEYWORDS, "enum", "const"))
+_RESERVED = frozenset(("$schema", "$uses"))
+
+
+class Builder:
+    """Builds the types of one document."""
+
+    def __init__(self, document: Document, addins: tuple[str, ...] = ()) -> None:
+        self._document = document
+        self._json = document.json
+        self._heirs = Heirs(document.json, addins)
+        self._definitions = Definitions(document)
+        self._count = 0
+
+    def root(self, fragment: str = "") -> Shape:
+        """The type at a fragment, by default the document's root type."""
+        if fragment:
+            named = self._definitions.reference("#/" + fragment.lstrip("#/"), "", {})
+        elif "$root" in self._json:
+            named = self._definitions.reference(self._json["$root"], "/$root", {})
+        elif "type" in self._json or self._definitions.is_conditional(self._json):
+            named = self._definitions.reference("#", "", {})
+        else:
+            raise SchemaRefused(
+                "the document has no root type.", remedy="Give it $root, or refer to one of its definitions."
+            )
+        self._finish()
+        found = resolved(named)
+        if isinstance(found, Record):
+            found.reserved = _RESERVED
+        return found
+
+    def everything(self) -> None:
+        """Build every type of the document, to find what is wrong with any."""
+        if "type" in self._json or "$root" in self._json or self._definitions.is_conditional(self._json):
+            self.root()
+        self._definitions.everything()
+        self._finish()
+
+    def _finish(self) -> None:
+        # A queue, not recursion: a long chain of references is no deep nesting.
+        pending = self._definitions.pending
+        while pending:
+            named, schema, at = pending.pop()
+            named.target = self.schema(schema, at, 0)
+        cycles.refuse(self._definitions.types)
+
+    def _require_composition(self, at: str) -> None:
+        if not self._document.composition:
+            raise SchemaRefused(
+                "conditional composition is not enabled in this document.",
+                place=at,
+                remedy="Use the extended meta-schema, or add JSONStructureConditionalComposition to $uses.",
+            )
+
+    def schema(self, schema: Any, at: str, depth: int, *, condition: bool = False) -> Shape:
+        """The type that a schema describes; in a condition it may leave its type open."""
+        self._count += 1
+        if depth > _DEEPEST or self._count > _MOST_TYPES:
+            raise SchemaRefused("the schema is nested too deeply or too large.", place=at)
+        if not isinstance(schema, dict):
+            raise SchemaRefused("a schema is an object.", place=at)
+        check_notes(schema, at)
+        for name in ("allOf", "anyOf", "oneOf"):
+            if name in schema and (not isinstance(schema[name], list) or not schema[name]):
+                raise SchemaRefused(f"{name} is a list of at least one schema.", place=f"{at}/{name}")
+        if any(name in schema for name in COMPOSITION):
+            self._require_composition(at)
+            return self._conditional(schema, at, depth, condition=condition)
+        return self._typed(schema, at, depth, condition=condition)
+
+    def _typed(self, schema: dict[str, Any], at: str, depth: int, *, condition: bool) -> Shape:
+        stated = schema.get("type")
+        if stated is None and condition:
+            return self._open(schema, at, depth)
+        if "type" not in schema:
+            if "$ref" in schema:
+                raise SchemaRefused(
+                    "$ref stands inside type only.",
+                    place=f"{at}/$ref",
+                    remedy='Write {"type": {"$ref": "…"}}.',
+                )
+            raise SchemaRefused("a schema has a type.", place=at)
+        if isinstance(stated, list):
+            return self._union(schema, at, depth)
+        if isinstance(stated, dict):
+            if not stated.keys() <= {"$ref", "description"} or "$ref" not in stated:
+                raise SchemaRefused("an object as type holds a $ref and nothing else.", place=f"{at}/type")
+            narrowing = {name: schema[name] for name in schema if name in _NARROWING}
+            named = self._definitions.reference(stated["$ref"], f"{at}/type/$ref", narrowing)
+            return Named(at=at, description=description(schema) or named.description, target=named)
+        return self._kind(schema, stated, at, depth)
+
+    def _open(self, schema: dict[str, Any], at: str, depth: int) -> Shape:
+        if any(name in schema for name in ("properties", "required", "additionalProperties")):
+            found = self._heirs.declared(schema, at)
+            members = {
+                name: self.schema(member, place, depth + 1, condition=True)
+                for name, (member, place) in found.schemas.items()
+            }
+            extra = self._extra(schema, at, depth)
+            return Record(
+                at=at,
+                members=members,
+                required=frozenset(found.required),
+                alternatives=tuple(found.alternatives),
+                extra=True if extra is None else extra,
+            )
+        return Anything(at=at, values=check_values(schema, None, {}, at))
+
+    def _kind(self, schema: dict[str, Any], kind: Any, at: str, depth: int) -> Shape:
+        if not isinstance(kind, str) or (kind not in PRIMITIVES and kind not in COMPOUNDS):
+            raise SchemaRefused(f"{str(kind)[:80]!r} is no type.", place=f"{at}/type")
+        check_rules(schema, kind, at)
+        for name, kinds in _ONLY_ON.items():
+            if name in schema and kind not in kinds:
+                raise SchemaRefused(f"{name} belongs to {' and '.join(kinds)} types.", place=f"{at}/{name}")
+        rules = rules_of(schema, kind)
+        if kind in PRIMITIVES:
+            values = check_values(schema, kind, rules, at)
+            return Primitive(at=at, description=description(schema), rules=rules, name=kind, values=values)
+        for name in ("enum", "const"):
+            if name in schema:
+                raise SchemaRefused(f"{name} belongs to primitive types.", place=f"{at}/{name}")
+        written = dict(rules)
+        self._compile_rules(rules, at, depth)
+        shape = self._compound(schema, kind, rules, at, depth)
+        shape.written = written
+        return shape
+
+    def _compound(self, schema: dict[str, Any], kind: str, rules: dict[str, Any], at: str, depth: int) -> Shape:
+        text = description(schema)
+        if kind == "any":
+            return Anything(at=at, description=text)
+        if kind in ("object", "tuple"):
+            return self._object_or_tuple(schema, kind, rules, at, depth)
+        if kind == "choice":
+            return self._choice(schema, at, depth)
+        inner = "values" if kind == "map" else "items"
+        if inner not in schema:
+            raise SchemaRefused(f"a type {kind} has {inner}.", place=at)
+        shape = self.schema(schema[inner], f"{at}/{inner}", depth + 1)
+        if kind == "map":
+            return Mapping(at=at, description=text, rules=rules, values=shape)
+        unique = kind == "set" or rules.get("uniqueItems") is True
+        return Listing(
+            at=at, description=text, rules=rules, items=shape, unique=unique, contains=rules.pop("contains", None)
+        )
+
+    def _object_or_tuple(self, schema: dict[str, Any], kind: str, rules: dict[str, Any], at: str, depth: int) -> Shape:
+        if schema.get("abstract") is True and "additionalProperties" in schema:
+            raise SchemaRefused("an abstract type is always open.", place=f"{at}/additionalProperties")
+        if "properties" in schema and not schema["properties"] and "$extends" not in schema:
+            raise SchemaRefused(f"a type {kind} has at least one property.", place=f"{at}/properties")
+        found = self._heirs.members(schema, at)
+        members = {name: self.schema(member, place, depth + 1) for name, (member, place) in found.schemas.items()}
+        if kind == "tuple":
+            if not found.order or set(found.order) != members.keys() or len(set(found.order)) < len(found.order):
+                raise SchemaRefused("tuple names every property once, in their order.", place=f"{at}/tuple")
+            order = tuple((name, members[name]) for name in found.order)
+            return Tuple(at=at, description=description(schema), members=order)
+        return Record(
+            at=at,
+            description=description(schema),
+            rules=rules,
+            members=members,
+            required=frozenset(found.required),
+            alternatives=tuple(found.alternatives),
+            extra=self._extra(schema, at, depth),
+        )
+
+    def _extra(self, schema: dict[str, Any], at: str, depth: int) -> Shape | bool | None:
+        extra = schema.get("additionalProperties")
+        if extra is None and "additionalProperties" not in schema:
+            return None
+        return extra if isinstance(extra, bool) else self.schema(extra, f"{at}/additionalProperties", depth + 1)
+
+    def _choice(self, schema: dict[str, Any], at: str, depth: int) -> Shape:
+        choices = schema.get("choices")
+        if not isinstance(choices, dict) or not choices:
+            raise SchemaRefused("a choice has choices, a map from names to schemas.", place=f"{at}/choices")
+        selector = schema.get("selector")
+        if ("selector" in schema) != ("$extends" in schema) or not isinstance(selector, str | None):
+            raise SchemaRefused("an inline choice has both $extends and selector.", place=f"{at}/selector")
+        if selector is not None:
+            self._heirs.check_selector(schema, selector, choices, at)
+        shapes = {
+            name: self.schema(choice, at + pointer(["choices", name]), depth + 1) for name, choice in choices.items()
+        }
+        return Choice(at=at, description=description(schema), choices=shapes, selector=selector)
+
+    def _union(self, schema: dict[str, Any], at: str, depth: int) -> Shape:
+        stated = schema["type"]
+        if not stated:
+            raise SchemaRefused("a union has at least one type.", place=f"{at}/type")
+        check_rules(schema, None, at)
+        alternatives = [
+            self._alternative(schema, one, at, f"{at}/type/{number}", depth) for number, one in enumerate(stated)
+        ]
+        return Union(at=at, description=description(schema), alternatives=tuple(alternatives))
+
+    def _alternative(self, schema: dict[str, Any], stated: Any, at: str, place: str, depth: int) -> Shape:
+        if isinstance(stated, str):
+            if stated in COMPOUNDS and stated != "any":
+                raise SchemaRefused(f"a union cannot define a type {stated} in place.", place=place)
+            # Constraint keywords are for schemas of one type: beside a union only enum and const count, whose values
+            # say themselves which type they mean.
+            fitting = check_values(schema, stated, {}, at, fitting=True) if stated in PRIMITIVES else None
+            values = {} if fitting is None else {"enum": fitting}
+            return self._kind({**values, "type": stated}, stated, at, depth + 1)
+        if isinstance(stated, dict) and "$ref" in stated:
+            return self._typed({"type": stated}, place, depth + 1, condition=False)
+        if isinstance(stated, dict) and stated.get("type") in ("array", "set", "map"):
+            return self.schema(stated, place, depth + 1)
+        raise SchemaRefused("a union lists primitive types, references, arrays, sets and maps.", place=place)
+
+    def _conditional(self, schema: dict[str, Any], at: str, depth: int, *, condition: bool) -> Shape:
+        rest = {name: value for name, value in schema.items() if name not in COMPOSITION}
+        base = self._typed(rest, at, depth, condition=condition) if "type" in rest or condition else None
+        if isinstance(base, Record) and base.extra is None:
+            # Members that only a condition names belong to the value as well.
+            base = dataclasses.replace(base, extra=True)
+
+        def parts(name: str) -> tuple[Shape, ...]:
+            listed = enumerate(schema.get(name, ()))
+            return tuple(self.schema(part, f"{at}/{name}/{n}", depth + 1, condition=True) for n, part in listed)
+
+        def part(name: str) -> Shape | None:
+            return self.schema(schema[name], f"{at}/{name}", depth + 1, condition=True) if name in schema else None
+
+        return Conditional(
+            at=at,
+            description=description(schema),
+            base=base,
+            all_of=parts("allOf"),
+            any_of=parts("anyOf"),
+            one_of=parts("oneOf"),
+            forbidden=part("not"),
+            test=part("if"),
+            then=part("then"),
+            otherwise=part("else"),
+            source={name: schema[name] for name in COMPOSITION if name in schema},
+        )
+
+    def _compile_rules(self, rules: dict[str, Any], at: str, depth: int) -> None:
+        """Replace schemas among the constraints by their types."""
+        for name in ("contains", "propertyNames", "keyNames", "has"):
+            if name in rules:
+                if name in ("propertyNames", "keyNames") and rules[name].get("type") != "string":
+                    raise SchemaRefused(f"{name} is a schema of type string.", place=f"{at}/{name}")
+                rules[name] = self.schema(rules[name], f"{at}/{name}", depth + 1, condition=True)
+        for name in ("patternProperties", "patternKeys"):
+            if name in rules:
+                rules[name] = {
+                    pattern: (matcher(pattern, at), self.schema(one, at + pointer([name, pattern]), depth + 1))
+                    for pattern, one in rules[name].items()
+                }

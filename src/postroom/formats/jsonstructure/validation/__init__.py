@@ -1,0 +1,1 @@
+"""Validate JSON values by JSON Structure types."""

@@ -1,0 +1,42 @@
+"""What declarations demand beside the shape of their content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.formats.xsd.xml_names import VERSIONING, XML, XS, XSI, namespace_of
+
+
+def constraints(declaration: Any) -> set[str]:
+    """The keys, references and unique values that an element demands, in words."""
+    found = set()
+    for rule in getattr(declaration, "identities", None) or ():
+        kind = type(rule).__name__.removeprefix("Xsd").lower()
+        paths = [rule.selector.path, *(field.path for field in rule.fields)] if rule.selector is not None else []
+        refer = getattr(getattr(rule, "refer", None), "name", "") or ""
+        found.add(f"the {kind} {rule.local_name!r} over {' '.join(paths)} {refer}".strip())
+    return found
+
+
+def alternatives(declaration: Any) -> tuple[str, ...]:
+    """The conditions that an element's type depends on."""
+    return tuple(
+        f"{alternative.path} {alternative.type.name}"
+        for alternative in getattr(declaration, "alternatives", None) or ()
+    )
+
+
+def asserted(kind: Any) -> set[str]:
+    """The assertions of a type."""
+    return {str(rule.path) for rule in getattr(kind, "assertions", None) or ()}
+
+
+def open_content(kind: Any) -> bool:
+    """Whether a type lets in elements between those that it names."""
+    opened = getattr(kind, "open_content", None)
+    return opened is not None and getattr(opened, "mode", "none") != "none"
+
+
+def own_names(known: Any) -> list[str]:
+    """The names that a schema declares by itself, without those that every schema has."""
+    return [tag for tag in known if namespace_of(tag) not in (XS, XML, XSI, VERSIONING)]

@@ -1,0 +1,279 @@
+"""Inventing documents: random ones for samples, and ones that have something certain at a certain place."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from lxml import etree
+
+from postroom.errors import SchemaRefused
+from postroom.formats.work_budget import spend
+from postroom.formats.xsd import content_model
+from postroom.formats.xsd.content_model import All, Choice, Leaf, Model, Repeat, Sequence, Wildcard
+from postroom.formats.xsd.element_codec import Plans
+from postroom.formats.xsd.samples import sample_strings
+from postroom.formats.xsd.xml_names import ANY_TYPE, NIL, TYPE, XSI, local_name, namespace_of
+
+_DEEP = 4
+_DEEPEST = 60
+MOST_ELEMENTS = 5_000
+_TOO_MANY = f"no document could be invented of at most {MOST_ELEMENTS} elements."
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What an invented document shall have at the end of a path of element names."""
+
+    path: tuple[str, ...]
+    text: str | None = None
+    word: tuple[Leaf, ...] | None = None
+    attributes: dict[str, str | None] = {}
+    nil: bool = False
+
+
+class Inventor:
+    """Makes documents of one schema."""
+
+    def __init__(self, plans: Plans, rng: random.Random, wish: Wish | None = None, plain: bool = False) -> None:
+        self.plans = plans
+        self.rng = rng
+        self.wish = wish
+        self.plain = plain
+        self.count = 0
+        self.ids: list[str] = []
+        self.referring: list[tuple[Any, str | None]] = []
+        self._costs: dict[int, float] = {}
+        self._possible: dict[int, list[Model]] = {}
+
+    def document(self, declaration: Any) -> Any:
+        """A document that starts with a declared element."""
+        self._weigh(declaration)
+        root = self._element(Leaf(declaration.name, declaration, declaration), 0, (declaration.name,), True)
+        for element, attribute in self.referring:
+            if self.ids and attribute is None:
+                element.text = self.rng.choice(self.ids)
+            elif self.ids:
+                element.set(attribute, self.rng.choice(self.ids))
+        return root
+
+    def _element(self, leaf: Leaf, depth: int, path: tuple[str, ...], on_path: bool) -> Any:
+        spend(10)
+        self.count += 1
+        if depth > _DEEPEST or self.count > MOST_ELEMENTS:
+            raise SchemaRefused("no document could be invented that is not too deep or too large.")
+        namespace = namespace_of(leaf.tag)
+        known = {} if leaf.declaration is None else _prefixes(leaf.declaration)
+        element = etree.Element(leaf.tag, nsmap={**known, "xsi": XSI, **({"p": namespace} if namespace else {})})
+        if leaf.declaration is not None:
+            self._fill(element, leaf.declaration, depth, path, on_path)
+        return element
+
+    def _fill(self, element: Any, declaration: Any, depth: int, path: tuple[str, ...], on_path: bool) -> None:
+        wish = self.wish if on_path and self.wish is not None and self.wish.path == path else None
+        if (wish and wish.nil) or (wish is None and self._may_be_nil(declaration, on_path)):
+            element.set(NIL, "true")
+        kind = self._kind(element, declaration)
+        if kind.is_simple():
+            self._put_text(element, kind, declaration, wish)
+            return
+        if kind.name == ANY_TYPE:
+            element.text = "" if wish is None or wish.text is None else wish.text
+            return
+        self._put_attributes(element, kind, wish)
+        if element.get(NIL):
+            return
+        if kind.has_simple_content():
+            self._put_text(element, kind.content, declaration, wish)
+        else:
+            self._put_children(element, kind, depth, path, on_path, wish)
+
+    def _may_be_nil(self, declaration: Any, on_path: bool) -> bool:
+        return bool(declaration.nillable and not self.plain and not on_path and self.rng.random() < 0.1)
+
+    def _kind(self, element: Any, declaration: Any) -> Any:
+        """The type of an element; one that is derived, where the declared one is abstract."""
+        kind = declaration.type
+        if not kind.is_complex() or not kind.abstract:
+            return kind
+        for name, other in kind.schema.maps.types.items():
+            spend()
+            if other.is_complex() and not other.abstract and other is not kind and other.is_derived(kind):
+                element.set(TYPE, f"{_prefix(element, namespace_of(name))}{local_name(name)}")
+                return other
+        raise SchemaRefused(f"the type {kind.local_name!r} is abstract, and nothing is derived from it.")
+
+    def _put_text(self, element: Any, kind: Any, declaration: Any, wish: Wish | None) -> None:
+        if element.get(NIL):
+            return
+        if wish is not None and wish.text is not None:
+            element.text = wish.text
+        elif declaration.fixed is not None:
+            element.text = declaration.fixed
+        else:
+            element.text = self._text(kind, element, None)
+
+    def _text(self, kind: Any, element: Any, attribute: str | None) -> str:
+        text = sample_strings.invent(kind, self.rng)
+        if getattr(kind, "local_name", None) == "IDREF":
+            self.referring.append((element, attribute))
+        elif getattr(kind, "local_name", None) == "ID":
+            self.ids.append(text)
+        return text
+
+    def _put_attributes(self, element: Any, kind: Any, wish: Wish | None) -> None:
+        wanted = wish.attributes if wish is not None else {}
+        for tag, declaration in kind.attributes.items():
+            if tag is None or declaration.use == "prohibited" or tag in wanted:
+                continue
+            if declaration.use == "required" or (not self.plain and self.rng.random() < 0.6):
+                fixed = declaration.fixed
+                element.set(tag, fixed if fixed is not None else self._text(declaration.type, element, tag))
+        for tag, text in wanted.items():
+            if text is not None:
+                element.set(tag, text)
+
+    def _put_children(
+        self, element: Any, kind: Any, depth: int, path: tuple[str, ...], on_path: bool, wish: Wish | None
+    ) -> None:
+        if kind.mixed and not self.plain:
+            element.text = self.rng.choice(("", "some ", "text "))
+        model = self.plans.type(kind).model
+        toward = self._next(path) if on_path else None
+        for leaf in self._word(model, depth, toward, wish):
+            chosen = toward is not None and leaf.tag == toward
+            element.append(self._element(leaf, depth + 1, (*path, leaf.tag), chosen))
+            toward = None if chosen else toward
+        if wish is not None and wish.text is not None:
+            element.text = wish.text
+
+    def _next(self, path: tuple[str, ...]) -> str | None:
+        wanted = self.wish.path if self.wish is not None else ()
+        return wanted[len(path)] if len(wanted) > len(path) and wanted[: len(path)] == path else None
+
+    def _word(self, model: Model, depth: int, toward: str | None, wish: Wish | None) -> list[Leaf]:
+        if wish is not None and wish.word is not None:
+            return list(wish.word)
+        if toward is not None:
+            found = content_model.having(model, toward, self._cost)
+            if found is None:
+                raise SchemaRefused(f"no document has {local_name(toward)!r} there.")
+            return _written_out(found)
+        if self.plain or depth >= _DEEP:
+            price, cheap = content_model.cheapest(model, self._cost)
+            if price == math.inf:
+                raise SchemaRefused("no document could be invented: a type needs itself, or an unknown element.")
+            return _written_out(cheap)
+        return self._random(model)
+
+    def _random(self, model: Model) -> list[Leaf]:
+        if isinstance(model, Leaf):
+            return [model]
+        if isinstance(model, Wildcard):
+            return [model.stand_in] if model.stand_in is not None else []
+        if isinstance(model, Repeat):
+            return self._repeated(model)
+        if isinstance(model, Choice):
+            return self._random(self.rng.choice(self._finite(model.parts, model) or list(model.parts)))
+        parts = list(model.parts) if isinstance(model, Sequence | All) else []
+        if isinstance(model, All):
+            self.rng.shuffle(parts)
+        return _all_leaves(map(self._random, parts))
+
+    def _repeated(self, model: Repeat) -> list[Leaf]:
+        top = model.least + 2 if model.most is None else min(model.most, model.least + 2)
+        if not self._finite((model.part,), model):
+            top = model.least
+        times = range(self.rng.randint(model.least, top))
+        return _all_leaves(self._random(model.part) for _ in times)
+
+    def _finite(self, parts: tuple[Model, ...], of: Model) -> list[Model]:
+        """The parts of a model for which there are children at all."""
+        if id(of) not in self._possible:
+            self._possible[id(of)] = [part for part in parts if content_model.cheapest(part, self._cost)[0] < math.inf]
+        return self._possible[id(of)]
+
+    def _cost(self, leaf: Leaf) -> float:
+        if leaf.declaration is None or leaf.declaration.type.is_simple():
+            return 1
+        return 1 + self._costs.get(id(leaf.declaration.type), math.inf)
+
+    def _weigh(self, declaration: Any) -> None:
+        """How many elements each type needs at least; without end for a type that needs itself."""
+        kinds = reachable(declaration.type, self.plans)
+        self._costs = dict.fromkeys(kinds, math.inf)
+        for _ in range(len(kinds) + 1):
+            before = dict(self._costs)
+            # What is inside was reached later, and is weighed first.
+            for key, kind in reversed(kinds.items()):
+                spend()
+                simple = kind.name == ANY_TYPE or kind.has_simple_content()
+                if not kind.abstract:
+                    self._costs[key] = (
+                        0 if simple else content_model.cheapest(self.plans.type(kind).model, self._cost)[0]
+                    )
+            for kind in kinds.values():
+                if kind.abstract:
+                    spend(len(kinds))
+                    below = [self._costs[key] for key, other in kinds.items() if _derives(other, kind)]
+                    self._costs[id(kind)] = min(below, default=math.inf)
+            if self._costs == before:
+                return
+
+
+def reachable(start: Any, plans: Plans) -> dict[int, Any]:
+    """The complex types inside a type, itself included, by identity."""
+    kinds: dict[int, Any] = {}
+    waiting = [start]
+    while waiting:
+        kind = waiting.pop()
+        if kind.is_simple() or id(kind) in kinds:
+            continue
+        spend()
+        kinds[id(kind)] = kind
+        if kind.abstract:
+            spend(len(kind.schema.maps.types))
+            waiting += [other for other in kind.schema.maps.types.values() if _derives(other, kind)]
+        if kind.name != ANY_TYPE:
+            for leaf in content_model.leaves(plans.type(kind).model):
+                found = leaf if isinstance(leaf, Leaf) else leaf.stand_in
+                if found is not None and found.declaration is not None:
+                    waiting.append(found.declaration.type)
+    return kinds
+
+
+def _derives(kind: Any, base: Any) -> bool:
+    return bool(kind.is_complex() and not kind.abstract and kind is not base and kind.is_derived(base))
+
+
+def _all_leaves(words: Iterable[list[Leaf]]) -> list[Leaf]:
+    joined: list[Leaf] = []
+    for word in words:
+        spend()
+        joined += word
+        if len(joined) > MOST_ELEMENTS:
+            raise SchemaRefused(_TOO_MANY)
+    return joined
+
+
+def _written_out(word: list[tuple[Leaf, int]]) -> list[Leaf]:
+    if sum(count for _, count in word) > MOST_ELEMENTS:
+        raise SchemaRefused(_TOO_MANY)
+    return [leaf for leaf, count in word for _ in range(count)]
+
+
+def _prefixes(declaration: Any) -> dict[str, str]:
+    """Prefixes for the namespaces of types that could be named in a document."""
+    kind = declaration.type
+    if not kind.is_complex() or not kind.abstract:
+        return {}
+    spend(len(kind.schema.maps.types))
+    found = sorted({namespace_of(name) for name, other in kind.schema.maps.types.items() if _derives(other, kind)})
+    return {f"t{number}": namespace for number, namespace in enumerate(found) if namespace}
+
+
+def _prefix(element: Any, namespace: str) -> str:
+    prefix = next((name for name, found in element.nsmap.items() if found == namespace and name), None)
+    return f"{prefix}:" if prefix else ""

@@ -1,0 +1,114 @@
+"""The documents of versions: the bytes that a client sent with their content type, or what is made of a message."""
+
+from __future__ import annotations
+
+import msgspec
+
+from postroom.http.messagecatalog import translate
+from postroom.http.messagecatalog.group_formats import message_format
+from postroom.http.messagecatalog.metaschema_validation import violations
+from postroom.http.messagecatalog.metaschemas import SECTIONS
+from postroom.http.messagecatalog.request import Visit
+from postroom.http.messagecatalog.translate import Neighbourhood, Tree
+from postroom.http.server.request_body import parse_json
+from postroom.registry.changes.attachments import attach, attachment, state_of
+from postroom.registry.entities import Entity
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.read.numbered_states import State
+from postroom.registry.transaction import Transaction
+
+JSON, BYTES = "application/json", "application/octet-stream"
+LONGEST_TYPE = 255
+MOST_SHOWN = 5
+_NAME = "catalogdocument"
+
+
+class Original(msgspec.Struct, frozen=True, kw_only=True):
+    """A document as it came: its bytes, its content type, and the id that its version was given, if any."""
+
+    content: bytes
+    contenttype: str
+    id: str = ""
+    modifiedat: str = ""
+    """When its state began; one that began at another time has another document."""
+
+
+_READ = msgspec.msgpack.Decoder(Original)  # here, for threads may not describe a type at the same time
+
+
+def original_of(tx: Transaction, version: Entity) -> Original | None:
+    """The document that a state of a message came with; None when it was written in another way."""
+    stored = attachment(tx, state_of(version), _NAME)
+    original = _READ.decode(stored) if stored is not None else None
+    return original if original is not None and original.modifiedat == version.modifiedat else None
+
+
+def keep(tx: Transaction, version: Entity, original: Original) -> None:
+    """Keep the document that a state came with."""
+    stamped = msgspec.structs.replace(original, modifiedat=version.modifiedat)
+    attach(tx, state_of(version), _NAME, msgspec.msgpack.encode(stamped))
+
+
+def rendered(state: State, around: Neighbourhood) -> bytes:
+    """A document for a state that came without one."""
+    message = state.version.attributes
+    form = message_format(around.tx, message, around.group)
+    said = {"description": message["description"]} if message.get("description") else {}
+    document = {**said, "format": form, "version": state.number, **translate.written(message, around, form)}
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def posted(visit: Visit, form: str) -> tuple[Original, Tree]:
+    """The document of a request as it is, and what it says; refused when it does not follow its format."""
+    call = visit.call
+    if not call.body.strip():
+        raise RegistryProblem("missing_body", visit.place.xid, detail="The document of the new version is missing.")
+    contenttype = _content_type(visit, form)
+    if form not in SECTIONS:
+        return Original(content=call.body, contenttype=contenttype), _foreign(visit, contenttype)
+    if not _is_json(contenttype):
+        visit.refuse(f"a document in the format {form} is JSON, and {contenttype} is not", status=415)
+    document = parse_json(call.body, visit.settings.max_depth, visit.place.xid)
+    if not isinstance(document, dict):
+        visit.refuse("the document must be a JSON object")
+    _check(visit, document, form)
+    return Original(content=call.body, contenttype=contenttype), document
+
+
+def _content_type(visit: Visit, form: str) -> str:
+    given = (visit.call.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
+    if len(given) > LONGEST_TYPE or not (given.isascii() and given.isprintable()) or "/" not in given:
+        visit.refuse("Content-Type must be a media type", status=415)
+    return given
+
+
+def _is_json(contenttype: str) -> bool:
+    media_type = contenttype.partition(";")[0].strip().lower()
+    return media_type in (JSON, "text/json") or media_type.endswith("+json")
+
+
+def _foreign(visit: Visit, contenttype: str) -> Tree:
+    """What a document in a format that is defined elsewhere says to us; most say nothing."""
+    if not _is_json(contenttype):
+        return {}
+    document = parse_json(visit.call.body, visit.settings.max_depth, visit.place.xid)
+    return document if isinstance(document, dict) else {}
+
+
+def _check(visit: Visit, document: Tree, form: str) -> None:
+    found = list(violations(document, form))
+    said = document.get("attributes")
+    name = said.get("type") if isinstance(said, dict) else None
+    if not found and form == "CloudEvents" and document.get("id") not in (None, "", name):  # CAT-012, C-71
+        visit.refuse(f"id is {document['id']!r} and must be the type, {name!r}", pointer="/id")
+    if found:
+        first, *others = found
+        told = "; ".join(f"{one.pointer}: {one.detail}" for one in others[: MOST_SHOWN - 1])
+        raise RegistryProblem(
+            "invalid_attribute",
+            visit.place.xid,
+            name=first.dotted,
+            error_detail=first.detail,
+            pointer=first.pointer,
+            detail=f"Also {told}." if told else "",
+        )

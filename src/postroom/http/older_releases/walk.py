@@ -1,0 +1,119 @@
+"""Walking over what a request or an answer holds, entity by entity, as the model says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from postroom.documents.dialects.name_tables import RESOURCES
+from postroom.model.types import GroupType, Model, ResourceType
+from postroom.registry.paths import Place
+
+Tree = dict[str, Any]
+
+
+class Words(Protocol):
+    """How entities are said in other words. A type is None where the same request only brings it."""
+
+    def registry(self, document: Tree) -> Tree:
+        """The Registry, whose collections are done."""
+
+    def group(self, plural: str, kind: GroupType | None, document: Tree) -> Tree:
+        """A Group, whose collections are done."""
+
+    def version(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+        """A Version, or what a Resource shows of its default one."""
+
+    def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+        """The meta of a Resource."""
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """The types that a document can have."""
+
+    model: Model
+    brought: dict[str, tuple[str, ...]] = {}
+    """Group types that a model in the document may add, with their Resource types."""
+
+    def groups(self) -> Iterable[str]:
+        """The names of all collections of Groups."""
+        return {**self.model.groups, **self.brought}
+
+    def resources(self, plural: str) -> dict[str, ResourceType | None]:
+        """The collections of Resources in a Group."""
+        found: dict[str, ResourceType | None] = dict.fromkeys(self.brought.get(plural, ()))
+        kind = self.model.groups.get(plural)
+        return {**found, **(kind.resources if kind else {})}
+
+
+def shape_of(model: Model, source: Any = None) -> Shape:
+    """The types of a registry and those of the model source that a request brings along."""
+    if not isinstance(source, dict):
+        return Shape(model)
+    # The types of the messaging model may come by an include, which nobody has read yet.
+    brought: dict[str, tuple[str, ...]] = {plural: (resources,) for plural, resources in RESOURCES.items()}
+    groups = source.get("groups")
+    for plural, group in groups.items() if isinstance(groups, dict) else ():
+        resources = group.get("resources") if isinstance(group, dict) else None
+        brought[plural] = tuple({**dict.fromkeys(brought.get(plural, ())), **_object(resources)})
+    return Shape(model, brought)
+
+
+def walked(words: Words, shape: Shape, place: Place, document: Any) -> Any:
+    """What stands at a place, in other words; anything that is no object is left to the rules."""
+    if not isinstance(document, dict):
+        return document
+    if place.kind == "registry":
+        return _registry(words, shape, document)
+    group = place.group.plural
+    if place.kind in ("group", "groups"):
+        return _all(document, lambda one: _group(words, shape, group, one), place.is_collection)
+    plural, kind = place.resource.plural, place.resource
+    match place.kind:
+        case "resource" | "resources":
+            return _all(document, lambda one: _resource(words, plural, kind, one), place.is_collection)
+        case "meta":
+            return words.meta(plural, kind, document)
+        case _:
+            return _all(document, lambda one: words.version(plural, kind, one), place.is_collection)
+
+
+def _all(document: Tree, change: Callable[[Tree], Tree], is_collection: bool) -> Tree:
+    return _members(document, change) if is_collection else change(document)
+
+
+def _members(collection: Any, change: Callable[[Tree], Tree]) -> Any:
+    if not isinstance(collection, dict):
+        return collection
+    return {name: change(one) if isinstance(one, dict) else one for name, one in collection.items()}
+
+
+def _registry(words: Words, shape: Shape, document: Tree) -> Tree:
+    made = dict(document)
+    for plural in shape.groups():
+        if plural in made:
+            made[plural] = _members(made[plural], lambda one, plural=plural: _group(words, shape, plural, one))  # type: ignore[misc]
+    return words.registry(made)
+
+
+def _group(words: Words, shape: Shape, plural: str, document: Tree) -> Tree:
+    made = dict(document)
+    for name, kind in shape.resources(plural).items():
+        if name in made:
+            made[name] = _members(made[name], lambda one, name=name, kind=kind: _resource(words, name, kind, one))  # type: ignore[misc]
+    return words.group(plural, shape.model.groups.get(plural), made)
+
+
+def _resource(words: Words, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    made = dict(document)
+    if isinstance(made.get("meta"), dict):
+        made["meta"] = words.meta(plural, kind, made["meta"])
+    if "versions" in made:
+        made["versions"] = _members(made["versions"], lambda one: words.version(plural, kind, one))
+    return words.version(plural, kind, made)
+
+
+def _object(value: Any) -> Tree:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,257 @@
+"""The ASGI edge: answers kept GETs at once, hands everything else to threads, sends what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from postroom.http.older_releases.releases import asked
+from postroom.http.server.allowed_hosts import AllowedHosts
+from postroom.http.server.base_url import Addresses
+from postroom.http.server.cors import READING, refuse_foreign_writes, sharing_headers
+from postroom.http.server.event_streams import Streams
+from postroom.http.server.representation import RawHeaders, Representation, matches, represent, takes_gzip
+from postroom.http.server.request import Answer, Call, Stream, parse_query
+from postroom.http.server.request_body import MEGABYTE, read_body
+from postroom.http.server.request_deadline import ClientGone, Work, listening
+from postroom.http.server.response_cache import AnswerCache
+from postroom.http.server.thread_pools import Pools
+from postroom.http.services.match_and_make import NDJSON, MakeOrder
+from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
+from postroom.model.types import Model
+from postroom.registry.configuration.capabilities import Access, Capabilities
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.query.page import Cursor
+from postroom.replication.replicas.link_runner import LinkRunner
+from postroom.replication.subscriptions.dispatcher import Dispatcher
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+NOT_MODIFIED_HEADERS = (b"content-type", b"content-encoding", b"content-length")
+LONGEST_ACTOR = 200
+STREAM_TYPE = b"text/event-stream"
+PIECE = 256 * 1024
+"""How much of a body is handed to the connection at once; the rest waits until the client has read."""
+UNKNOWN_BASE = "http://localhost"
+
+# msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
+for _kind in (Access, Capabilities, Cursor, MakeOrder, Model):
+    msgspec.json.Decoder(_kind)
+
+
+def create_app(store: Store, settings: Settings) -> ASGIApp:
+    """The service over a store; the store is closed when the application stops."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        dispatcher = Dispatcher(store, settings)
+        dispatcher.start()
+        links = LinkRunner(store, settings)
+        links.start()
+        yield
+        links.stop()
+        dispatcher.stop()
+        store.close()
+
+    edge, others = Edge(store, settings), Starlette(lifespan=lifespan)
+
+    async def front(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await others(scope, receive, send)
+        elif not await edge.answer_kept(scope, send):
+            await edge(scope, receive, send)
+
+    return front
+
+
+class Edge:
+    """Every path of the service; the model decides at run time which of them exist."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._addresses = Addresses(settings.trusted_proxies, AllowedHosts(settings))
+        self._origins = frozenset(settings.cors_origins)
+        self._cache = AnswerCache(settings.cache_mb * MEGABYTE)
+        self._streams = Streams(store, settings.max_streams)
+        self._pools = Pools(settings)
+
+    async def answer_kept(self, scope: Scope, send: Send) -> bool:
+        """Answer a GET whose answer is kept from the present state; False when there is none."""
+        if scope["method"] != "GET" or not self._cache:
+            return False
+        headers = _first_headers(scope)
+        if STREAM_TYPE in headers.get(b"accept", b""):
+            return False
+        try:
+            base = self._addresses.base(scope, headers)
+        except RegistryProblem:
+            return False
+        kept = self._cache.get(_key(base, scope, headers), self._store.version())
+        if kept is None:
+            return False
+        if b"if-none-match" in headers or b"origin" in headers:
+            await self._send(kept, self._call(scope), send)
+        else:
+            await _send_plainly(kept, send)
+        return True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        call, problem = self._accepted(scope)
+        if problem is None:
+            try:
+                body = await read_body(Request(scope, receive), self._settings)
+                call = msgspec.structs.replace(call, body=body)
+                refuse_foreign_writes(call, self._origins)
+            except RegistryProblem as refused:
+                problem = refused
+        if problem is not None:
+            await self._send(represent(refuse(problem, call, asked(call.query)), call.method, gzips=False), call, send)
+            return
+        with suppress(ClientGone):
+            await self._respond(call, scope, receive, send)
+
+    async def _respond(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+        state = self._store.version()
+        async with listening(receive) as client:
+            work = Work(call, self._pools, self._settings, client)
+            made, given = await self._make(work, call, is_old=scope.get("http_version") == "1.0")
+            if made.pieces is not None:
+                await self._send_pieces(made, made.pieces, work, call, send)
+                return
+        if given.stream is not None:
+            await self._stream(given.stream, made, call, scope, receive, send)
+            return
+        if call.method not in READING:
+            self._streams.nudge()
+        if _is_kept(given, call):
+            self._cache.put(_key(call.base, scope, _first_headers(scope)), state, made)
+        await self._send(made, call, send)
+
+    def _accepted(self, scope: Scope) -> tuple[Call, RegistryProblem | None]:
+        try:
+            return self._call(scope), None
+        except RegistryProblem as problem:
+            return Call(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
+
+    def _call(self, scope: Scope) -> Call:
+        first = _first_headers(scope)
+        return Call(
+            method=scope["method"],
+            path=_path(scope),
+            base=self._addresses.base(scope, first),
+            actor=self._actor(scope, first),
+            query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
+            headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
+        )
+
+    def _actor(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
+        name = self._settings.actor_header.lower().encode("latin-1", "replace")
+        if not name or not self._addresses.trusts(scope):
+            return ""
+        return headers.get(name, b"").decode("utf-8", "replace").strip()[:LONGEST_ACTOR]
+
+    async def _stream(
+        self, stream: Stream, made: Representation, call: Call, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if self._streams.is_full:
+            busy = RegistryProblem("server_busy", call.path, headers={"retry-after": "10"})
+            await self._send(represent(refuse(busy, call), call.method, gzips=False), call, send)
+            return
+        headers = [(name, value) for name, value in made.headers if name != b"etag"]
+        await self._streams.serve(stream, headers + self._sharing(call), scope, receive, send)
+
+    async def _make(self, work: Work, call: Call, is_old: bool) -> tuple[Representation, Answer]:
+        try:
+            made, given = await work.run(lambda: self._represented(answer(call, self._store, self._settings), call))
+            if given.after is not None:
+                ready = partial(finish, given, call, self._store, self._settings)
+                made, given = await work.run(lambda: self._represented(ready(), call), self._pools.fetches)
+            if made.pieces is not None and is_old:  # HTTP/1.0 has no chunks, so what it gets has to be whole
+                body = b"".join([piece async for piece in self._pieces(made.pieces, work, call)])
+                made = msgspec.structs.replace(made, pieces=None, body=body)
+        except RegistryProblem as problem:
+            given = refuse(problem, call, asked(call.query), problem.__cause__)
+            made = represent(given, call.method, gzips=False)
+        return made, given
+
+    def _represented(self, given: Answer, call: Call) -> tuple[Representation, Answer]:
+        return represent(given, call.method, takes_gzip(call.header("accept-encoding") or "")), given
+
+    async def _pieces(self, pieces: Iterator[bytes], work: Work, call: Call) -> AsyncIterator[bytes]:
+        while (piece := await work.run(lambda: next_piece(pieces, call, self._settings))) is not None:
+            yield piece
+
+    async def _send_pieces(
+        self, made: Representation, pieces: Iterator[bytes], work: Work, call: Call, send: Send
+    ) -> None:
+        """Send a body while it is made. One that cannot be completed is not ended either: the server closes the
+        connection, and no client takes it for whole. Lines end in one that says why.
+        """
+        headers = [*made.headers, *self._sharing(call)]
+        await send({"type": "http.response.start", "status": made.status, "headers": headers})
+        try:
+            async for piece in self._pieces(pieces, work, call):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except RegistryProblem as problem:
+            last = refuse(problem, call, cause=problem.__cause__).content + b"\n"
+            is_lines = (b"content-type", NDJSON[0].encode()) in made.headers
+            await send({"type": "http.response.body", "body": last if is_lines else b"", "more_body": True})
+            return
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _send(self, made: Representation, call: Call, send: Send) -> None:
+        condition = call.header("if-none-match") if made.etag else None
+        headers, status, body = list(made.headers), made.status, made.body
+        if condition is not None and matches(condition, made.etag):
+            headers = [(name, value) for name, value in headers if name not in NOT_MODIFIED_HEADERS]
+            status, body = 304, b""
+        headers += self._sharing(call)
+        if status not in (204, 304):
+            headers.append((b"content-length", str(len(body)).encode()))
+        await _send_whole(status, headers, b"" if call.method == "HEAD" else body, send)
+
+    def _sharing(self, call: Call) -> RawHeaders:
+        shared = sharing_headers(call, self._origins)
+        return [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
+
+
+def _path(scope: Scope) -> str:
+    raw = scope.get("raw_path") or scope["path"].encode()
+    path: str = raw.partition(b"?")[0].decode("latin-1")
+    return path or "/"
+
+
+def _first_headers(scope: Scope) -> dict[bytes, bytes]:
+    """The headers by name; of several with one name the first counts."""
+    return dict(reversed(scope["headers"]))
+
+
+def _key(base: str, scope: Scope, headers: dict[bytes, bytes]) -> tuple[str, str, bytes, bool]:
+    """The dialect is part of the query (`specversion`)."""
+    gzips = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
+    return base, _path(scope), scope.get("query_string", b""), gzips
+
+
+async def _send_plainly(made: Representation, send: Send) -> None:
+    headers = [*made.headers, (b"content-length", b"%d" % len(made.body))]
+    await _send_whole(made.status, headers, made.body, send)
+
+
+async def _send_whole(status: int, headers: RawHeaders, body: bytes, send: Send) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    last = max(0, len(body) - 1) // PIECE * PIECE
+    for start in range(0, last, PIECE):
+        await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+    await send({"type": "http.response.body", "body": body[last:]})
+
+
+def _is_kept(given: Answer, call: Call) -> bool:
+    return call.method == "GET" and given.status in (200, 303) and given.cacheable

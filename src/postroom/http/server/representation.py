@@ -1,0 +1,106 @@
+"""Answers as bytes: encoded, tagged (an ETag belongs to a representation), compressed where the client takes it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from postroom.http.server.request import Answer
+
+SMALLEST_COMPRESSED = 1024
+COMPRESSIBLE = ("application/json", "application/xml", "application/yaml", "application/schema+json", "text/")
+TAGGED = frozenset({200, 303})
+GZIP_MARK = "-gzip"
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class Representation(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes over the wire: the status, headers without those of the connection, the body, its tag."""
+
+    status: int
+    headers: RawHeaders
+    body: bytes
+    etag: str = ""
+    pieces: Iterator[bytes] | None = None
+    """The body where it is made while it is sent."""
+
+    @property
+    def size(self) -> int:
+        """About how much memory it takes."""
+        return len(self.body) + sum(len(name) + len(value) + 64 for name, value in self.headers) + 512
+
+
+def represent(answer: Answer, method: str, gzips: bool) -> Representation:
+    """The bytes of an answer; those of a GET get an ETag."""
+    if answer.pieces is not None:
+        return _in_pieces(answer, answer.pieces, gzips)
+    headers, body, etag = dict(answer.headers), answer.content, ""
+    if method == "GET" and answer.status in TAGGED:
+        etag = tag(headers, body)
+    if _is_compressible(headers, body):
+        headers["Vary"] = "Accept-Encoding"
+        if gzips:
+            body = gzip.compress(body, compresslevel=6, mtime=0)
+            headers["Content-Encoding"] = "gzip"
+            etag = etag and etag[:-1] + GZIP_MARK + '"'
+    if etag:
+        headers["ETag"] = etag
+    return Representation(status=answer.status, headers=_raw(headers), body=body, etag=etag)
+
+
+def _in_pieces(answer: Answer, pieces: Iterator[bytes], gzips: bool) -> Representation:
+    headers = dict(answer.headers)
+    if _can_compress(headers):
+        headers["Vary"] = "Accept-Encoding"
+        if gzips:
+            pieces, headers["Content-Encoding"] = _gzipped(pieces), "gzip"
+    return Representation(status=answer.status, headers=_raw(headers), body=b"", pieces=pieces)
+
+
+def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(level=6, wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
+    yield packer.flush()
+
+
+def _raw(headers: dict[str, str]) -> RawHeaders:
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def tag(headers: dict[str, str], body: bytes) -> str:
+    """The strong ETag of a representation before compression: over its body and the headers that are part of it."""
+    digest = hashlib.blake2b(body, digest_size=12)
+    for name in sorted(headers, key=str.lower):
+        digest.update(f"\n{name.lower()}: {headers[name]}".encode("latin-1", "replace"))
+    return f'"{digest.hexdigest()}"'
+
+
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether an Accept-Encoding header allows gzip."""
+    for part in accept_encoding.lower().split(","):
+        name, _, parameters = part.strip().partition(";")
+        if name.strip() in ("gzip", "x-gzip", "*"):
+            return parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def matches(condition: str, etag: str) -> bool:
+    """Whether an If-None-Match header names the tag (compared weakly, as RFC 9110 §13.1.2 says)."""
+    if condition.strip() == "*":
+        return True
+    return any(part.strip().removeprefix("W/") == etag for part in condition.split(","))
+
+
+def _is_compressible(headers: dict[str, str], body: bytes) -> bool:
+    return len(body) >= SMALLEST_COMPRESSED and _can_compress(headers)
+
+
+def _can_compress(headers: dict[str, str]) -> bool:
+    contenttype = headers.get("Content-Type", "").lower()
+    return contenttype.startswith(COMPRESSIBLE) or "+json" in contenttype

@@ -1,0 +1,79 @@
+"""Running the service: checks before anything is opened, and the listening socket."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+from pathlib import Path
+
+import msgspec
+
+from postroom.errors import BadFlag, PortBusy
+from postroom.settings import Settings
+
+BACKLOG = 2048
+
+
+def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
+    """Serve until a signal says stop."""
+    from postroom.catalog.open_store import open_store, warn_of_readers
+    from postroom.http.server.allowed_hosts import AllowedHosts
+    from postroom.http.server.base_url import Addresses
+    from postroom.http.server.worker_processes import run
+    from postroom.outbound import allowed_fetcher
+    from postroom.registry.configuration.capabilities import reset_capabilities
+
+    _check_host(settings)
+    Addresses(settings.trusted_proxies, AllowedHosts(settings))
+    settings = msgspec.structs.replace(settings, db=settings.db or default_database())
+    with _listen(settings.host, settings.port) as listening:
+        fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
+        with open_store(settings.db, settings.model, fetch=fetch) as store:
+            if resets_capabilities:
+                with store.write() as transaction:
+                    reset_capabilities(transaction)
+        warn_of_readers(settings.db)
+        run(settings, listening)
+
+
+def default_database() -> str:
+    """The store that is used when nobody names one: a file in the user's data folder."""
+    folder = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return f"sqlite:///{Path(folder) / 'postroom' / 'registry.db'}"
+
+
+def _check_host(settings: Settings) -> None:
+    if settings.insecure or settings.host == "localhost":
+        return
+    try:
+        loopback = ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise BadFlag(
+            f"{settings.host} can be reached from other machines, and there is no authentication yet.",
+            place="--host",
+            remedy="Use 127.0.0.1, or say --insecure.",
+        )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; workers accept from it, and nobody else can have the port while it is open."""
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        reason = (
+            "another process listens there"
+            if error.errno == errno.EADDRINUSE
+            else (error.strerror or str(error)).lower()
+        )
+        raise PortBusy(
+            f"cannot listen on {host}:{port}: {reason}.", remedy="Choose another with --port, or --port 0."
+        ) from None
+    return listening

@@ -1,0 +1,93 @@
+"""Answers that may be large, written piece by piece: what is read of the store is encoded and forgotten at once.
+
+The text is the one that `render` and the encoder would give, without a tree of everything in between: that takes
+memory, and building and dropping it takes the interpreter away from everybody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+import msgspec
+
+from postroom.http.xregistry.proxied_documents import MustFetch
+from postroom.registry.paths import Place, resolve
+from postroom.registry.query.inline import NOTHING
+from postroom.registry.read.document_content import Elsewhere
+from postroom.registry.read.render import View, render, render_collection
+from postroom.registry.read.tree import GroupTree, RegistryTree, read_collection, read_entity, stored_collection
+from postroom.registry.transaction import Transaction
+
+AT_ONCE = 50
+"""How many Resources are read, rendered and encoded together."""
+
+
+def written(tx: Transaction, place: Place, view: View) -> Iterator[bytes]:
+    """The JSON of the Registry, a Group or a collection of Groups or Resources, all of it, in the order of ids.
+
+    MustFetch when a document has to be had from elsewhere.
+    """
+    return _collection(tx, place, view) if place.is_collection else _entity(tx, place, view)
+
+
+def _entity(tx: Transaction, place: Place, view: View) -> Iterator[bytes]:
+    tree = read_entity(tx, place, NOTHING)
+    assert isinstance(tree, RegistryTree | GroupTree)  # noqa: S101 - the kinds of place that come here
+    shown = [plural for plural in tree.counts if view.inline.shows(plural)]
+    document = render(msgspec.structs.replace(tree, collections={plural: {} for plural in shown}), view)
+    for plural in shown:
+        if plural + "count" in document:
+            document[plural + "count"] = tree.counts[plural]
+    members = (_member(tx, place, view, name, value, name in shown) for name, value in document.items())
+    return _object(members)
+
+
+def _member(tx: Transaction, place: Place, view: View, name: str, value: Any, is_collection: bool) -> Iterator[bytes]:
+    yield _encoded(name) + b":"
+    if not is_collection:
+        yield _encoded(value)
+        return
+    below = msgspec.structs.replace(view, inline=view.inline.below(name) or NOTHING)
+    yield from _collection(tx, resolve(tx.model(), f"{place.xid.rstrip('/')}/{name}"), below)
+
+
+def _collection(tx: Transaction, place: Place, view: View) -> Iterator[bytes]:
+    ids = _ids(tx, stored_collection(tx, place))
+    if place.kind == "groups":
+        return _object(_group(tx, f"{place.xid}/{one}", view) for some in ids for one in some)
+    return _object(_resources(tx, place, view, some) for some in ids)
+
+
+def _group(tx: Transaction, xid: str, view: View) -> Iterator[bytes]:
+    yield _encoded(xid.rpartition("/")[2]) + b":"
+    yield from _entity(tx, resolve(tx.model(), xid), view)
+
+
+def _resources(tx: Transaction, place: Place, view: View, ids: list[str]) -> Iterator[bytes]:
+    """Some members of an object: what stands between its braces."""
+    yield _encoded(render_collection(read_collection(tx, place, view.inline, ids), view))[1:-1]
+
+
+def _ids(tx: Transaction, collection: str) -> Iterator[list[str]]:
+    after = ""
+    while some := tx.ids(collection, after, AT_ONCE):
+        yield some
+        after = some[-1]
+
+
+def _object(members: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    yield b"{"
+    for number, pieces in enumerate(members):
+        if number:
+            yield b","
+        yield from pieces
+    yield b"}"
+
+
+def _encoded(value: Any) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_refuse_to_wait)
+
+
+def _refuse_to_wait(value: Any) -> NoReturn:
+    raise MustFetch if isinstance(value, Elsewhere) else NotImplementedError(type(value))

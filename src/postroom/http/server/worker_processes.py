@@ -1,0 +1,175 @@
+"""The processes that answer: this one alone, or several that share its socket and are replaced when they die."""
+
+from __future__ import annotations
+
+import functools
+import http.client
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from postroom.errors import MissingSystem, PostroomError
+from postroom.http.server.connections import Connection
+from postroom.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+START_SECONDS = 30
+IDLE_SECONDS = 75
+STOP_SECONDS = 5
+PARENT_CHECK_SECONDS = 1.0
+ORPHAN_SECONDS = 10.0
+
+
+class Logs:
+    """How this process logs, for a worker that starts from nothing: a level and the form of a line."""
+
+    def __init__(self) -> None:
+        logger = logging.getLogger("postroom")
+        self.level = logger.level
+        self.form = logger.handlers[0].formatter if logger.handlers else None
+
+    def apply(self) -> None:
+        """Log like that, and what the server says too."""
+        logger, server = logging.getLogger("postroom"), logging.getLogger("uvicorn")
+        if not logger.handlers:
+            handler = logging.StreamHandler()
+            handler.setFormatter(self.form)
+            logger.addHandler(handler)
+            logger.setLevel(self.level)
+        logger.propagate = server.propagate = False
+        server.handlers = logger.handlers
+
+
+def run(settings: Settings, listening: socket.socket) -> None:
+    """Answer on the socket until a signal says stop."""
+    factory = functools.partial(worker_app, settings, Logs(), os.getpid())
+    config = configuration(settings, factory)
+    host, port = settings.host, listening.getsockname()[1]
+    # A second signal, or one that comes before the server looks for them, ends the process without ado.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    try:
+        if settings.workers == 1:
+            Announcing(config, functools.partial(_say, host, port)).run([listening])
+        else:
+            threading.Thread(target=_say_when_answering, args=(host, port), daemon=True).start()
+            _supervise(config, listening)
+    except SystemExit as stop:
+        if stop.code not in (None, 0):
+            raise MissingSystem("the server stopped because it could not start.") from None
+
+
+def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn.Config:
+    """The server's options. It neither knows proxies nor writes logs: both are the application's own."""
+    protocol: Any = functools.partial(
+        Connection, patience_s=settings.upload_timeout_s, send_timeout_s=settings.send_timeout_s
+    )
+    return uvicorn.Config(
+        factory,
+        factory=True,
+        workers=settings.workers,
+        http=protocol,
+        ws="none",
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_worker_healthcheck=START_SECONDS,
+    )
+
+
+def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
+    """The application of one process; a worker ends when the process that started it is gone."""
+    from postroom.catalog.open_store import open_store
+    from postroom.catalog.wiring import RULES
+    from postroom.http.server.app import create_app
+    from postroom.messages.gc_pause import collect_rarely
+    from postroom.replication.replicas.write_guard import guarded
+    from postroom.store.retention import Retention
+
+    logs.apply()
+    if os.getpid() != parent:
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    try:
+        retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
+        rules = msgspec.structs.replace(guarded(RULES, settings), most_entities=settings.max_entities)
+        store = open_store(
+            settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
+        )
+        app = create_app(store, settings)
+    except PostroomError as error:
+        logging.getLogger("postroom.http").error("%s", error)  # noqa: TRY400  # a sentence, not a traceback
+        sys.exit(STARTUP_FAILURE)
+    collect_rarely()
+    return app
+
+
+class Announcing(uvicorn.Server):
+    """A server that says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start; uvicorn has no event for having started."""
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+
+def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:
+    supervisor = Multiprocess(config, [listening])
+    supervisor.run()
+    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
+        sys.exit(STARTUP_FAILURE)
+
+
+def _leave(*_: object) -> None:
+    sys.exit(0)
+
+
+def _follow(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(ORPHAN_SECONDS)
+    os._exit(1)
+
+
+def _say(host: str, port: int) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    sys.stdout.write(f"listening on http://{shown}:{port}\n")
+    sys.stdout.flush()
+
+
+def _say_when_answering(host: str, port: int) -> None:
+    """The socket takes connections before a worker is there to answer, so one request waits for the first of them."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    connection = http.client.HTTPConnection(reachable, port, timeout=START_SECONDS)
+    try:
+        connection.request("GET", "/-/healthz")
+        if connection.getresponse().status == 200:
+            _say(host, port)
+    except OSError:
+        return
+    finally:
+        connection.close()

@@ -1,0 +1,1 @@
+"""Services beside the xRegistry API: match and make, changes, subscriptions, replication."""

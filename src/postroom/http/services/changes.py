@@ -1,0 +1,179 @@
+"""`/changes`: the change log as a page of events, as an audit with values, or as a stream that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
+from postroom.http.server.request import Answer, Call, Piece
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+from postroom.replication.changes.audit import Entry, entry_of
+from postroom.replication.changes.events import Event, catalog_events_of, events_of
+from postroom.replication.changes.feed import MOST_CHANGES, Page, logged_xid, page_of
+from postroom.replication.changes.has_readers import note_reader
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+NAME = "/changes"
+XREGISTRY, MESSAGECATALOG = "xregistry", "messagecatalog"
+METHODS = "GET, HEAD, OPTIONS"
+STREAM_TYPE = "text/event-stream"
+USUAL, MOST_AUDITED, MOST_STREAMED = 1000, 1000, 1000
+AUDITED_BYTES = 8 * 1024 * 1024
+"""No further values are put into a page that has so many."""
+RETRY_MS = 2000
+STATUS: dict[type[PostroomError], int] = {CursorBroken: 400, CursorForeign: 409, CursorTooOld: 410}
+STREAM_HEADERS = {"Content-Type": STREAM_TYPE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+Events = Callable[..., Iterable[tuple[int, Event]]]
+"""What makes events of rows: events_of and its like."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a request asks for."""
+
+    after: str
+    limit: int
+    xid: str
+    values: bool
+    events: Events
+
+
+def answer_changes(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a request to `/changes`."""
+    if call.path != "/":
+        raise RegistryProblem("api_not_found", NAME + call.path)
+    if call.method == "OPTIONS":
+        return Answer(headers={"Allow": METHODS, "Access-Control-Allow-Methods": METHODS})
+    if call.method not in ("GET", "HEAD"):
+        raise RegistryProblem("action_not_supported", NAME, action=call.method, headers={"allow": METHODS})
+    question = _question(call)
+    note_reader(store)
+    try:
+        if call.method == "GET" and STREAM_TYPE in (call.header("accept") or ""):
+            return _followed(call, question, store, settings)
+        return _page(call, question, store, settings)
+    except (CursorBroken, CursorForeign, CursorTooOld) as error:
+        raise _problem(error) from None
+
+
+def _question(call: Call) -> Question:
+    given = dict(reversed(call.query))
+    values = "values" in given
+    limit = min(_limit(given.get("limit")), MOST_AUDITED if values else MOST_CHANGES)
+    xid = logged_xid(given.get("xid", "/"), NAME)
+    return Question(given.get("after", ""), limit, xid, values, _events(given.get("events", XREGISTRY)))
+
+
+def _events(name: str) -> Events:
+    if name == XREGISTRY:
+        return events_of
+    if name == MESSAGECATALOG:
+        return catalog_events_of
+    detail = f"events are those of {XREGISTRY} or of {MESSAGECATALOG}"
+    raise RegistryProblem("bad_request", NAME, error_detail=detail)
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return USUAL
+    if not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) == 0:
+        raise RegistryProblem("bad_request", NAME, error_detail="limit must be a whole number from 1 on")
+    return int(text)
+
+
+def _page(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
+    with store.read() as tx:
+        page = page_of(tx, question.after, question.limit, question.xid)
+        shown: dict[str, Any] = {}
+        if question.values:
+            shown["changes"], page = _audited(tx, page)
+        else:
+            names = settings.changes_name_attributes
+            shown["events"] = [one for _, one in question.events(tx, page.changes, _root(call), names=names)]
+    headers = {"Cache-Control": "no-cache"}
+    if page.more:
+        kept = [(name, value) for name, value in call.query if name != "after"]
+        query = urlencode([("after", page.cursor), *kept], quote_via=quote)
+        headers["Link"] = f"<{call.base}?{query}>;rel=next"
+    return Answer(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
+
+
+def _audited(tx: Transaction, page: Page) -> tuple[list[Entry], Page]:
+    """The entries of a page, and the page as far as they go: values may be as large as requests are."""
+    entries: list[Entry] = []
+    size = 0
+    for change in page.changes:
+        entries.append(entry_of(tx, change))
+        size += len(msgspec.json.encode(entries[-1]))
+        if size > AUDITED_BYTES and len(entries) < len(page.changes):
+            return entries, Page(page.changes[: len(entries)], change.mark, more=True)
+    return entries, page
+
+
+def _followed(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
+    if question.values or any(name == "limit" for name, _ in call.query):
+        raise RegistryProblem("bad_request", NAME, error_detail="a stream takes neither values nor limit")
+    after = call.header("last-event-id") or question.after
+    with store.read() as tx:
+        page_of(tx, after, 1)  # refused now, with a status, rather than in the stream
+    made = partial(question.events, base=_root(call), names=settings.changes_name_attributes)
+    following = Following(store, after, question.xid, made)
+    return Answer(headers=STREAM_HEADERS, stream=following, cacheable=False)
+
+
+class Following:
+    """Server-sent events from a cursor on; the id of each is the cursor to resume from."""
+
+    def __init__(self, store: Store, after: str, xid: str, made: Events) -> None:
+        self._store = store
+        self._cursor = after
+        self._xid = xid
+        self._made = made
+        self._told = ""
+        self._is_new = True
+
+    def pull(self) -> Piece:
+        """What happened since the last time."""
+        opening = f"retry: {RETRY_MS}\n\n".encode() if self._is_new else b""
+        self._is_new = False
+        try:
+            with self._store.read() as tx:
+                page = page_of(tx, self._cursor, MOST_STREAMED, self._xid)
+                events = [event for _, event in self._made(tx, page.changes)]
+        except (CursorForeign, CursorTooOld) as error:
+            document = msgspec.json.encode(_problem(error).document())
+            return Piece(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
+        self._cursor = page.cursor
+        if events:
+            self._told = events[-1]["id"]
+        frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), msgspec.json.encode(event)) for event in events]
+        return Piece(data=opening + b"".join(frames), more=page.more)
+
+    def beat(self) -> bytes:
+        """A sign of life; it moves the client's place on past changes that were not for it."""
+        if self._cursor == self._told:
+            return b":\n\n"
+        self._told = self._cursor
+        return f"id: {self._cursor}\n\n".encode()
+
+
+def _root(call: Call) -> str:
+    return call.base.removesuffix(NAME).removesuffix("/-")
+
+
+def _problem(error: PostroomError) -> RegistryProblem:
+    return RegistryProblem(
+        "bad_request",
+        NAME,
+        error_detail=error.sentence.rstrip("."),
+        detail=error.remedy,
+        status=STATUS[type(error)],
+        code=error.code,
+    )

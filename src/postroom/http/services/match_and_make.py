@@ -1,0 +1,226 @@
+"""`/match` and `/make`: the definitions of the registry in use, as filters and as templates."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import random
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from postroom.catalog.catalog import Catalog
+from postroom.deadlines import check_deadline
+from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
+from postroom.http.server.request import Answer, Call
+from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import JSON_TYPE
+from postroom.http.services.live_catalog import Catalogs
+from postroom.messages.making.make import AUTO, Maker
+from postroom.messages.making.make_invalid import make_invalid
+from postroom.messages.matching.explain import explain_reason
+from postroom.messages.matching.line_batches import match_lines
+from postroom.messages.matching.outcome import Match
+from postroom.protocols.cloudevents import BatchTooLarge, Malformed, Message
+from postroom.protocols.records import render_record
+from postroom.registry.problems import RegistryProblem
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+T = TypeVar("T")
+
+NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
+BATCH_LINES, BATCH_BYTES = 100, 64 * 1024
+"""What is matched at once: between two batches the client may leave, and time may be over."""
+BATCH_MADE = 50
+TOO_MANY = 413
+
+
+class MakeOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client wants to have made."""
+
+    message: str
+    values: dict[str, Any] = {}
+    data: Any = None
+    auto: bool = False
+    protocol: str = ""
+    mode: str = ""
+    count: int = 1
+    seed: int | None = None
+    invalid: bool = False
+
+
+@lru_cache(maxsize=4)
+def catalogs(store: Store, settings: Settings) -> Catalogs:
+    """The catalogs of a store; a process has one store."""
+    return Catalogs(store, settings)
+
+
+def answer_match(call: Call, store: Store, settings: Settings) -> Answer:
+    """Records in, outcomes out: one record or batch as JSON, any number as lines."""
+    is_lines = _media_type(call) in NDJSON
+    if not is_lines and not call.body.strip():
+        raise RegistryProblem("missing_body", call.path)
+    if is_lines and _lines_in(call.body) > settings.max_records:
+        _refuse_more(call.path, settings)
+    matching = Matching(call, _catalog(call, store, settings), settings)
+    if is_lines:
+        return Answer(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(matching.lines()))
+    messages = matching.messages()
+    if len(messages) == 1 and call.body.lstrip()[:1] != b"[":
+        return Answer(json=matching.outcome(messages[0]))
+    return Answer(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(matching.outcomes(messages)))
+
+
+class Matching:
+    """The records of one request and what becomes of them, in batches."""
+
+    def __init__(self, call: Call, catalog: Catalog, settings: Settings) -> None:
+        self._call = call
+        self._catalog = catalog
+        self._settings = settings
+        self._explains = any(name == "explain" for name, _ in call.query)
+
+    def lines(self) -> Iterator[list[Any]]:
+        """The outcomes of lines, as many as are read at once."""
+        count = 0
+        for batch in _line_batches(self._call.body):
+            try:
+                found = list(itertools.chain.from_iterable(match_lines(self._catalog.engine, batch)))
+            except BatchTooLarge:
+                _refuse_more(self._call.path, self._settings)
+            count += len(found)
+            if count > self._settings.max_records:
+                _refuse_more(self._call.path, self._settings)
+            yield [self._shown(match) for match in found]
+
+    def messages(self) -> list[Message | Malformed]:
+        """The messages of the one record that the body is."""
+        try:
+            return self._catalog.engine.opened(self._call.body)
+        except BatchTooLarge:
+            _refuse_more(self._call.path, self._settings)
+
+    def outcomes(self, messages: list[Message | Malformed]) -> Iterator[list[Any]]:
+        """What becomes of them."""
+        for batch in _batches(messages, BATCH_LINES):
+            yield [self.outcome(message) for message in batch]
+
+    def outcome(self, message: Message | Malformed) -> Any:
+        """What becomes of one."""
+        check_deadline()
+        return self._shown(self._catalog.engine.judged(message).match)
+
+    def _shown(self, match: Match) -> Any:
+        if not self._explains:
+            return match
+        return {**msgspec.to_builtins(match), "explanation": self._catalog.explain(match)}
+
+
+def answer_make(call: Call, store: Store, settings: Settings) -> Answer:
+    """Messages from a definition, as records."""
+    given = parse_json(call.body, settings.max_depth, call.path) if call.body.strip() else None
+    if given is None:
+        raise RegistryProblem("missing_body", call.path)
+    try:
+        order = msgspec.convert(given, MakeOrder)
+    except msgspec.ValidationError as error:
+        _refuse(call.path, str(error))
+    if order.count < 1:
+        _refuse(call.path, f"count must be from 1 to {settings.max_records}, it is {order.count}")
+    if order.count > settings.max_records:
+        _refuse_more(call.path, settings)
+    made = _made(catalogs(store, settings).get(settings.nulls), order, call.path)
+    if (call.header("accept") or "").partition(";")[0] in NDJSON:
+        return Answer(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(_batches(made, BATCH_MADE)))
+    if order.count == 1:
+        return Answer(json=next(made))
+    return Answer(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(_batches(made, BATCH_MADE)))
+
+
+def _made(catalog: Catalog, order: MakeOrder, path: str) -> Iterator[Any]:
+    try:
+        maker = catalog.message(order.message).maker
+        rng = random.Random(order.seed)  # noqa: S311 - sample data, no secrets
+        for _ in range(order.count):
+            check_deadline()
+            yield _one_made(maker, order, rng)
+    except MessageUnknown as error:
+        raise RegistryProblem("not_found", path, detail=str(error)) from None
+    except MakeRefused as error:
+        _refuse(path, str(error))
+
+
+def _one_made(maker: Maker, order: MakeOrder, rng: random.Random) -> Any:
+    data = AUTO if order.auto else order.data
+    options: dict[str, Any] = {"protocol": order.protocol, "mode": order.mode, "rng": rng}
+    if not order.invalid:
+        return render_record(maker.make(order.values, data, **options))
+    record, reason = make_invalid(maker, order.values, data, **options)
+    broken = {**msgspec.structs.asdict(reason), "sentence": explain_reason(reason)}
+    return {"record": render_record(record), "broken": broken}
+
+
+def _catalog(call: Call, store: Store, settings: Settings) -> Catalog:
+    query = dict(call.query)
+    nulls = query.get("nulls", settings.nulls)
+    if nulls not in ("strict", "absent"):
+        _refuse(call.path, f"nulls must be strict or absent, it is {nulls!r}")
+    try:
+        return catalogs(store, settings).get(nulls, query.get("endpoint", ""))
+    except DocumentRefused as error:
+        _refuse(call.path, error.sentence)
+
+
+def _lines_in(body: bytes) -> int:
+    """How many lines a body has, counted without making them."""
+    return body.count(b"\n") + (not body.endswith(b"\n"))
+
+
+def _line_batches(body: bytes) -> Iterator[list[bytes]]:
+    batch, size = [], 0
+    for line in io.BytesIO(body):
+        if line.strip():
+            batch.append(line.rstrip(b"\r\n"))
+            size += len(line)
+        if len(batch) >= BATCH_LINES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(values)
+    while batch := list(itertools.islice(rest, size)):
+        yield batch
+
+
+def _as_lines(batches: Iterable[list[Any]]) -> Iterator[bytes]:
+    for batch in batches:
+        yield b"".join(msgspec.json.encode(one) + b"\n" for one in batch)
+
+
+def _as_array(batches: Iterable[list[Any]]) -> Iterator[bytes]:
+    start = b"["
+    for batch in batches:
+        yield start + b",".join(map(msgspec.json.encode, batch))
+        start = b","
+    yield b"]"
+
+
+def _media_type(call: Call) -> str:
+    return (call.header("content-type") or "").partition(";")[0].strip().lower()
+
+
+def _refuse(path: str, detail: str) -> NoReturn:
+    raise RegistryProblem("bad_request", path, error_detail=detail.rstrip("."))
+
+
+def _refuse_more(path: str, settings: Settings) -> NoReturn:
+    detail = f"one request may have {settings.max_records} records (max_records), and these are more"
+    raise RegistryProblem(
+        "bad_request", path, error_detail=detail, detail="Send several requests, or raise max_records.", status=TOO_MANY
+    )

@@ -1,0 +1,49 @@
+"""Whole services beside the xRegistry API, each under a name of its own: the older dialects, changes, subscriptions.
+
+A mount answers every path and method below its name, in its own words: it gets the call with the path below its name
+and the base that its links begin with, and raises RegistryProblem only where the xRegistry problem document is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
+from postroom.http.server.request import Answer, Call
+from postroom.http.services.changes import answer_changes
+from postroom.http.services.replication import answer_replication
+from postroom.http.services.subscriptions import answer_subscriptions
+from postroom.http.v0_5.mount import answer_half
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+Mount = Callable[[Call, Store, Settings], Answer]
+
+MOUNTS: dict[str, Mount] = {
+    "changes": answer_changes,
+    "messagecatalog": answer_catalog,
+    "messagedefinition": answer_lookup,
+    "replication": answer_replication,
+    "subscriptions": answer_subscriptions,
+    "v0.5": answer_half,
+}
+
+
+def mounted(call: Call, store: Store) -> tuple[Mount, Call] | None:
+    """The mount that a call is for, and the call as the mount sees it; a Group type of the same name goes first."""
+    parts = call.path.removeprefix("/").split("/")
+    is_escaped = parts[0] == "-"
+    name = "/".join(parts[1:2]) if is_escaped else parts[0]
+    if name not in MOUNTS or not (is_escaped or _is_free(name, store)):
+        return None
+    prefix = f"/-/{name}" if is_escaped else f"/{name}"
+    inner = msgspec.structs.replace(call, path=call.path.removeprefix(prefix) or "/", base=call.base + prefix)
+    return MOUNTS[name], inner
+
+
+def _is_free(name: str, store: Store) -> bool:
+    with store.read() as tx:
+        model = tx.model()
+    return name not in model.groups and name not in model.attributes

@@ -1,0 +1,175 @@
+"""What a Postroom offers to catalogs that copy from it or into it: digests, units, changes, and taking units in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import unquote
+
+import msgspec
+
+from postroom.errors import BadFlag
+from postroom.http.server.request import Answer, Call
+from postroom.registry.problems import RegistryProblem
+from postroom.replication.replicas.apply_units import STATES, Batch
+from postroom.replication.replicas.endpoints.endpoint import Overview
+from postroom.replication.replicas.endpoints.postroom import MOST_UNITS, MOUNT, UnitPage
+from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.link import LinkState
+from postroom.replication.replicas.origins import Origin
+from postroom.replication.replicas.replica_unit import Unit
+from postroom.replication.replicas.scope import Scope, parse_scope
+from postroom.replication.replicas.service_links import (
+    LinkConfig,
+    Run,
+    check,
+    configured,
+    described,
+    put_link,
+    remove_link,
+)
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+MOST_BYTES = 8_000_000
+NAME = MOUNT.rpartition("/")[2]
+
+Kind = TypeVar("Kind")
+
+# msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
+for _kind in (Batch, LinkConfig, LinkState, Origin, Overview, Run, UnitPage, list[str]):
+    msgspec.json.Decoder(_kind)
+
+
+def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a call to a path of the replication API."""
+    desk = _Desk(call, store, settings)
+    handlers: dict[tuple[str, str], Callable[[], Answer]] = {
+        ("GET", ""): desk.greeting,
+        ("GET", "overview"): desk.overview,
+        ("POST", "entries"): desk.entries,
+        ("POST", "units"): desk.units,
+        ("POST", "batches"): desk.take,
+        ("GET", "states"): desk.state,
+        ("GET", "links"): desk.links,
+        ("PUT", "links"): desk.put_link,
+        ("DELETE", "links"): desk.delete_link,
+    }
+    word = call.path.strip("/").partition("/")[0]
+    allowed = [method for method, name in handlers if name == word]
+    if not allowed:
+        raise RegistryProblem("api_not_found", f"/{NAME}{call.path}")
+    if call.method not in allowed:
+        headers = {"allow": ", ".join(allowed)}
+        raise RegistryProblem("action_not_supported", f"/{NAME}{call.path}", action=call.method, headers=headers)
+    return handlers[call.method, word]()
+
+
+class _Desk:
+    """One call."""
+
+    def __init__(self, call: Call, store: Store, settings: Settings) -> None:
+        self.call = call
+        self.store = store
+        self.settings = settings
+        base = call.base.removesuffix(MOUNT).removesuffix(f"/{NAME}")
+        self.side = StoreSide(store, base, base)
+
+    def greeting(self) -> Answer:
+        """Who this is."""
+        found = self.side.overview(Scope())
+        return Answer(json={"home": found.home if found else "", "authority": self.side.name})
+
+    def overview(self) -> Answer:
+        """The digests of all Groups; only that of everything when the caller knows that one."""
+        found = self.side.overview(self._scope())
+        if found is not None and found.digest == self._query("known"):
+            found = msgspec.structs.replace(found, groups={})
+        return Answer(json=found)
+
+    def entries(self) -> Answer:
+        """The entries of some Groups."""
+        return Answer(json=self.side.entries(self._body(list[str])))
+
+    def units(self) -> Answer:
+        """Some units, as many as an answer holds."""
+        asked = self._body(list[str])[:MOST_UNITS]
+        found: list[Unit] = []
+        left, size = set(asked), 0
+        for unit in self.side.units(asked):
+            size += len(msgspec.json.encode(unit))
+            if found and size > MOST_BYTES:
+                break
+            found.append(unit)
+            left.discard(unit.xid)
+        else:
+            left = set()
+        last = asked.index(found[-1].xid) if found and left else -1
+        return Answer(json=UnitPage(found, asked[last + 1 :] if left else []))
+
+    def take(self) -> Answer:
+        """Take a batch in."""
+        if self.settings.inbound == "refuse":
+            raise RegistryProblem(
+                "action_not_supported", f"/{NAME}/batches", action="Replication into this registry", status=403
+            )
+        batch = self._body(Batch)
+        policy = msgspec.structs.replace(batch.policy, keeps_edits=self.settings.foreign_edits == "flag")
+        return Answer(json=self.side.apply(msgspec.structs.replace(batch, policy=policy)))
+
+    def state(self) -> Answer:
+        """What is kept for a link."""
+        with self.store.read() as tx:
+            found = tx.record(STATES, unquote(self.call.path.rpartition("/")[2]))
+        if found is None:
+            raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
+        return Answer(headers={"Content-Type": "application/json"}, content=found)
+
+    def links(self) -> Answer:
+        """All links of this service, or one."""
+        with self.store.read() as tx:
+            found = {one: described(tx, one, config) for one, config in configured(tx).items()}
+        name = self._link_id()
+        if name and name not in found:
+            raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
+        return Answer(json=found[name] if name else found)
+
+    def put_link(self) -> Answer:
+        """Create or change a link."""
+        link_id, config = self._link_id(), self._body(LinkConfig)
+        if config.mode == "push" and not config.authority:
+            config = msgspec.structs.replace(config, authority=self.side.name)
+        try:
+            check(link_id, config, self.settings, files=False)
+        except BadFlag as error:
+            detail = f"{error.sentence} {error.remedy}".strip()
+            raise RegistryProblem("bad_request", f"/{NAME}{self.call.path}", error_detail=detail) from None
+        with self.store.write() as tx:
+            is_new = link_id not in configured(tx)
+            put_link(tx, link_id, config)
+            return Answer(status=201 if is_new else 200, json=described(tx, link_id, config))
+
+    def delete_link(self) -> Answer:
+        """Remove a link."""
+        with self.store.write() as tx:
+            if not remove_link(tx, self._link_id()):
+                raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
+        return Answer(status=204)
+
+    def _link_id(self) -> str:
+        return unquote(self.call.path.strip("/").partition("/")[2])
+
+    def _scope(self) -> Scope:
+        try:
+            return parse_scope(self._query("scope") or "/")
+        except BadFlag as error:
+            raise RegistryProblem("bad_request", f"/{NAME}", error_detail=error.sentence) from None
+
+    def _query(self, name: str) -> str:
+        return next((value for key, value in self.call.query if key == name), "")
+
+    def _body(self, kind: type[Kind]) -> Kind:
+        try:
+            return msgspec.json.decode(self.call.body, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise RegistryProblem("parsing_data", f"/{NAME}{self.call.path}", error_detail=str(error)) from None

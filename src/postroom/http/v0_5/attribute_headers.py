@@ -1,0 +1,102 @@
+"""Attributes as `Registry-` headers, and back. A header that is empty asks for the attribute to be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
+from postroom.http.server.request import Call
+from postroom.http.v0_5.current_entities import COMMON, VersionState
+from postroom.http.v0_5.names import uri_name
+from postroom.http.xregistry.attribute_headers import decode
+from postroom.http.xregistry.document_view import URL_CHARACTERS
+from postroom.model.types import ResourceType
+from postroom.registry.problems import RegistryProblem
+
+PREFIX = "registry-"
+_PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in '"%')
+_TYPED = ("boolean", "decimal", "integer", "uinteger")
+
+
+def resource_headers(state: VersionState) -> dict[str, str]:
+    """What is said about a Resource beside its body."""
+    headers: dict[str, str] = {}
+    for name, value in state.metadata.items():
+        if name == "tags" and isinstance(value, dict):
+            headers |= {f"Registry-tags.{tag}": _encoded(tag, one) for tag, one in value.items() if one}
+        elif isinstance(value, str | int | float) and value != "" and not _is_double(name, state):
+            headers[f"Registry-{name}"] = _encoded(name, value)
+    return {**headers, "Content-Location": headers["Registry-self"]}
+
+
+def _is_double(name: str, state: VersionState) -> bool:
+    return bool(state.uri) and name == state.kind.singular + "url"
+
+
+def _encoded(name: str, value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if _is_url(name):
+        return quote(text, safe=URL_CHARACTERS)
+    return quote(text, safe=_PLAIN if text == text.strip() else _PLAIN[1:])
+
+
+def _is_url(name: str) -> bool:
+    return name in ("self", "docs") or name.lower().endswith("uri")
+
+
+def given_attributes(call: Call, kind: ResourceType, before: Tree) -> Tree:
+    """The attributes that the headers of a request give; None for those they take away."""
+    spelled = {name.lower(): name for name in (*COMMON, uri_name(kind), *before)}
+    if kind.hasdocument:
+        spelled[kind.singular + "url"] = uri_name(kind)
+    given: Tree = {}
+    seen: set[str] = set()
+    for header, raw in call.headers:
+        if not header.startswith(PREFIX):
+            continue
+        name = header.removeprefix(PREFIX)
+        if name in seen:
+            raise RegistryProblem("header_error", call.path, name=header, error_detail="it is there twice")
+        seen.add(name)
+        text = raw.strip() if _is_url(name) else decode(raw, header, call.path)
+        if name.startswith("tags."):
+            _put_tag(given, before, name.removeprefix("tags."), text)
+        else:
+            _check_name(name, header, kind, call)
+            given[spelled.get(name, name)] = _typed(text, name, kind) if text else None
+    return given
+
+
+def _check_name(name: str, header: str, kind: ResourceType, call: Call) -> None:
+    if not name:
+        raise RegistryProblem("header_error", call.path, name=header, error_detail="it names no attribute")
+    if kind.hasdocument and name in (kind.singular, kind.singular + "base64", "contenttype"):
+        detail = "the body and Content-Type carry the document"
+        raise RegistryProblem("extra_xregistry_header", call.path, name=header, error_detail=detail)
+
+
+def _put_tag(given: Tree, before: Tree, tag: str, text: str) -> None:
+    tags = given.get("tags") or before.get("tags")
+    tags = dict(tags) if isinstance(tags, dict) else {}
+    tag = _spelling(tag, tags)
+    tags.pop(tag, None)
+    given["tags"] = {**tags, tag: text} if text else tags
+
+
+def _spelling(name: str, known: Iterable[str]) -> str:
+    return next((one for one in known if one.lower() == name), name)
+
+
+def _typed(text: str, name: str, kind: ResourceType) -> Any:
+    attribute = kind.attributes.get(SERVICE_ATTRIBUTES.get(name, name))
+    if attribute is None or attribute.type not in _TYPED:
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text  # the model refuses it

@@ -1,0 +1,258 @@
+"""Entities as they are now: what the registry stores, and the same in the words of 0.5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.references import as_pointer, as_xid
+from postroom.http.v0_5.names import half_path, plural, uri_name
+from postroom.http.v0_5.translate import HIDDEN, Words, extras_below, extras_in, group_words, resource_words
+from postroom.messages.definitions.inheritance import base_reference
+from postroom.model.types import GroupType, ResourceType
+from postroom.registry.entities import Document, Entity
+from postroom.registry.paths import Place
+from postroom.registry.query.inline import NOTHING, Inline
+from postroom.registry.read.document_content import shown
+from postroom.registry.read.tree import ResourceTree, VersionTree, read_collection, read_entity, required
+from postroom.registry.transaction import Transaction
+
+COMMON = (
+    *("id", "name", "description", "tags", "version", "epoch", "self"),
+    *("createdBy", "createdOn", "modifiedBy", "modifiedOn", "docs", "type", "format"),
+)
+"""What 0.5 says about Resources in headers: its own attributes, and the one that both domains add."""
+OF_THE_SERVER = ("id", "version", "epoch", "self")
+_NOT_IN_CONTENT = ("version", "epoch", "self", "createdOn", "modifiedOn")
+_LONGEST_CHAIN = 100
+_WITH_VERSIONS = Inline(names={"versions": NOTHING})
+
+
+class GroupState(msgspec.Struct, frozen=True, kw_only=True):
+    """A Group; `document` has its attributes only."""
+
+    kind: GroupType
+    entity: Entity
+    words: Words
+    stored: Tree
+    document: Tree
+
+
+class VersionState(msgspec.Struct, frozen=True, kw_only=True):
+    """A Version of a Resource; `document` says all of it but the bytes of its document."""
+
+    place: Place
+    tree: VersionTree
+    words: Words
+    stored: Tree
+    document: Tree
+    xref: str = ""
+
+    @property
+    def kind(self) -> ResourceType:
+        """The type of the Resource."""
+        return self.place.resource
+
+    @property
+    def uri(self) -> str:
+        """Where the Resource is, when it is not stored here."""
+        found: str = self.document.get(uri_name(self.kind), "")
+        return found
+
+    @property
+    def metadata(self) -> Tree:
+        """What `?meta` shows. Where a Resource is its attributes, most of them are its content."""
+        if self.kind.hasdocument:
+            return self.document
+        names = (*COMMON, uri_name(self.kind))
+        return {name: value for name, value in self.document.items() if name in names}
+
+    @property
+    def content(self) -> Tree:
+        """The entity that a Resource without a document is."""
+        left_out = (*_NOT_IN_CONTENT, uri_name(self.kind))
+        return {} if self.uri else {name: one for name, one in self.document.items() if name not in left_out}
+
+    @property
+    def inlined(self) -> Tree:
+        """The members that carry the content inside of JSON: `RESOURCE`, or `RESOURCEBase64`."""
+        if self.uri:
+            return {}
+        if not self.kind.hasdocument:
+            return {plural(self.kind).removesuffix("s"): self.content}
+        contenttype = self.tree.entity.attributes.get("contenttype")
+        members = shown(self.kind, self.tree.entity.document or Document(), contenttype)
+        return {name.replace("base64", "Base64"): value for name, value in members.items()}
+
+
+def _plain(attributes: Tree) -> Tree:
+    return {name: value for name, value in attributes.items() if name not in HIDDEN}
+
+
+def _timed(entity: Entity) -> Tree:
+    times = {"createdat": entity.createdat, "modifiedat": entity.modifiedat}
+    return {**_plain(entity.attributes), **times, ATTRIBUTE: extras_in(entity.attributes)}
+
+
+def version_order(version_id: str) -> tuple[int, str]:
+    """Text order of ids that are padded with spaces on the left: for numbers, the order of numbers (C-66)."""
+    return len(version_id), version_id
+
+
+def version_number(version_id: str) -> int | str:
+    """A version as 0.5 writes it: a number where it is one."""
+    is_number = version_id.isascii() and version_id.isdigit() and str(int(version_id)) == version_id
+    return int(version_id) if is_number else version_id
+
+
+class States:
+    """Reads states out of one transaction; URLs begin with the base."""
+
+    def __init__(self, tx: Transaction, base: str) -> None:
+        self.tx = tx
+        self.base = base
+
+    def group(self, kind: GroupType, entity: Entity) -> GroupState:
+        """A Group."""
+        words = group_words(kind)
+        written = words.write(_timed(entity))
+        document = {
+            "id": entity.id,
+            "name": written.get("name") or entity.id,
+            "epoch": entity.epoch,
+            "self": self.base + half_path(entity.xid),
+            **{name: value for name, value in written.items() if name not in (*OF_THE_SERVER, "name")},
+        }
+        return GroupState(kind=kind, entity=entity, words=words, stored=_plain(entity.attributes), document=document)
+
+    def latest(self, place: Place) -> VersionState:
+        """The Resource at a place: its latest version, whichever Version is the default in 1.0."""
+        tree = read_entity(self.tx, place, _WITH_VERSIONS)
+        if not isinstance(tree, ResourceTree):
+            raise TypeError(place.xid)
+        return self._latest(place, tree)
+
+    def version(self, place: Place) -> VersionState:
+        """The version at a place."""
+        tree = read_entity(self.tx, place, NOTHING)
+        if not isinstance(tree, VersionTree):
+            raise TypeError(place.xid)
+        return self._state(_resource_of(place), tree, self._xref(place))
+
+    def versions(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionState]:
+        """The versions in a collection, oldest first."""
+        found: dict[str, Any] = dict(read_collection(self.tx, place, NOTHING, only))
+        resource, xref = _resource_of(place), self._xref(place)
+        return {one: self._state(resource, found[one], xref) for one in sorted(found, key=version_order)}
+
+    def resources(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionState]:
+        """The latest versions of the Resources in a collection."""
+        inline = NOTHING if place.resource.maxversions == 1 else _WITH_VERSIONS
+        found: dict[str, Any] = dict(read_collection(self.tx, place, inline, only))
+        places = {one: msgspec.structs.replace(place, kind="resource", xid=f"{place.xid}/{one}") for one in found}
+        return {one: self._latest(places[one], tree) for one, tree in found.items()}
+
+    def unsaid(self, place: Place) -> VersionState:
+        """A Resource that is not there yet: nothing is said about it."""
+        nothing = Entity(xid=f"{place.xid}/versions/0", epoch=0, createdat="", modifiedat="")
+        words = self._words(place, nothing, required(self.tx, place.group_xid))
+        tree = VersionTree(
+            xid=nothing.xid, resource_id=place.ids[3], kind=place.resource, entity=nothing, isdefault=True
+        )
+        return VersionState(place=place, tree=tree, words=words, stored={}, document={})
+
+    def _xref(self, place: Place) -> str:
+        xref: str = required(self.tx, place.resource_xid).attributes.get("xref", "")
+        return xref
+
+    def _latest(self, place: Place, tree: ResourceTree) -> VersionState:
+        versions = tree.versions or {}
+        newest = versions[max(versions, key=version_order)] if versions else tree.default
+        return self._state(place, newest or _nowhere(tree), tree.xref)
+
+    def _words(self, place: Place, entity: Entity, group: Entity) -> Words:
+        around = _bases(self.tx, entity.attributes)
+        return resource_words(place.group, place.resource, place.xid, _plain(group.attributes), around)
+
+    def _state(self, place: Place, tree: VersionTree, xref: str) -> VersionState:
+        group, entity = required(self.tx, place.group_xid), tree.entity
+        words = self._words(place, entity, group)
+        below = extras_below(group.attributes, place.resource, place.ids[3], entity.id)
+        extras = [*extras_in(entity.attributes), *below]
+        written = words.write({**_timed(entity), ATTRIBUTE: extras})
+        elsewhere = _elsewhere(place.resource, entity, written)
+        document = {
+            "id": place.ids[3],
+            "name": written.get("name") or place.ids[3],
+            "version": version_number(entity.id),
+            "epoch": entity.epoch,
+            "self": self.base + half_path(tree.xid),
+            **{name: value for name, value in written.items() if name not in (*OF_THE_SERVER, "name")},
+            **({"uri": as_pointer(xref, service=True)} if xref else {}),
+            **elsewhere,
+        }
+        if place.resource.plural == "messages" and not elsewhere:
+            # D5R-039: a definition always has metadata, and those of CloudEvents are nested.
+            is_event = str(document.get("format", "")).lower().startswith("cloudevents")
+            document.setdefault("metadata", {"attributes": {}} if is_event else {})
+        stored = _plain(entity.attributes)
+        return VersionState(place=place, tree=tree, words=words, stored=stored, document=document, xref=xref)
+
+
+def _resource_of(place: Place) -> Place:
+    return msgspec.structs.replace(place, kind="resource", xid=place.resource_xid)
+
+
+def _nowhere(tree: ResourceTree) -> VersionTree:
+    """What a reference to nowhere shows: that it is one."""
+    empty = msgspec.structs.replace(tree.meta, xid=f"{tree.xid}/versions/0", attributes={})
+    return VersionTree(xid=empty.xid, resource_id=tree.id, kind=tree.kind, entity=empty, isdefault=True)
+
+
+def stored_uri(kind: ResourceType) -> str:
+    """Under which name the registry keeps where a Resource is."""
+    return kind.singular + "url" if kind.hasdocument else uri_name(kind).lower()
+
+
+def _elsewhere(kind: ResourceType, entity: Entity, written: Tree) -> Tree:
+    if not kind.hasdocument:
+        uri = written.get(stored_uri(kind))
+        if not isinstance(uri, str) or not uri:
+            return {}
+        del written[stored_uri(kind)]
+        return {uri_name(kind): uri}
+    uri = entity.document.url if entity.document else ""
+    return {uri_name(kind): uri, stored_uri(kind): uri} if uri else {}
+
+
+def _bases(tx: Transaction, message: Tree) -> Tree:
+    """The messages that one derives from, as far as they are in this registry."""
+    around: Tree = {}
+    for _ in range(_LONGEST_CHAIN):
+        reference = as_xid(base_reference(message))
+        parts = str(reference).split("/")
+        base = _stored_message(tx, parts) if reference.startswith("/") and len(parts) in (5, 7) else None
+        if base is None or parts[4] in around.get(parts[1], {}).get(parts[2], {}).get("messages", {}):
+            break
+        group = tx.entity("/".join(parts[:3]))
+        owner = around.setdefault(parts[1], {}).setdefault(parts[2], _plain(group.attributes) if group else {})
+        owner.setdefault("messages", {})[parts[4]] = {"versions": {parts[6]: base}} if len(parts) > 5 else base
+        message = base
+    return around
+
+
+def _stored_message(tx: Transaction, parts: list[str]) -> Tree | None:
+    xid = "/".join(parts[:5])
+    meta = tx.entity(xid)
+    if meta is not None and "xref" in meta.attributes:
+        xid = meta.attributes["xref"]
+        meta = tx.entity(xid)
+    if meta is None:
+        return None
+    chosen = parts[6] if len(parts) > 5 else meta.attributes.get("defaultversionid", "")
+    version = tx.entity(f"{xid}/versions/{chosen}")
+    return None if version is None else version.attributes

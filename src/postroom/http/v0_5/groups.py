@@ -1,0 +1,180 @@
+"""Writing Groups: POST makes one, PUT replaces its attributes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.name_tables import KINDS
+from postroom.documents.dialects.preserved_members import ATTRIBUTE, with_extras
+from postroom.documents.dialects.v0_5 import SERVICE
+from postroom.http.server.request import Answer, Call
+from postroom.http.server.request_body import parse_json
+from postroom.http.v0_5.merge import patch_of, rewritten, with_room
+from postroom.http.v0_5.names import half_path, plural, singular
+from postroom.http.v0_5.preconditions import check_epoch, take_conditions
+from postroom.http.v0_5.read import HalfReading, read_flags
+from postroom.http.v0_5.translate import extras_beside, extras_in, group_words, is_below, other_extras
+from postroom.http.v0_5.validation import (
+    check_definition,
+    check_group,
+    cleaned,
+    refuse_own_attribute,
+    with_common_format,
+    with_format,
+)
+from postroom.model.types import GroupType
+from postroom.registry import operations
+from postroom.registry.paths import Place, check_id, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.read.tree import required
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.settings import Settings
+
+CONFLICT = 409
+
+
+class GroupWriting:
+    """One write to Groups."""
+
+    def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
+        self.interaction = interaction
+        self.tx = interaction.tx
+        self.call = call
+        self.settings = settings
+        self.reading = HalfReading(interaction.tx, call, settings)
+
+    def create(self, place: Place) -> Answer:
+        """POST: a new Group, with the Resources that it embeds."""
+        body = _without_locations(json_object(self.call, self.settings), place.group)
+        group_id = body.pop("id", None)
+        group_id = str(uuid.uuid4()) if group_id is None else group_id
+        made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.call.path)}")
+        refuse_existing(self.tx.entity(made.xid), self.call)
+        body = {name: value for name, value in cleaned(body).items() if name not in ("epoch", "self")}
+        body = with_common_format(place.group, body)
+        check_group(place.group, body, self.call.path)
+        operations.put_group(self.interaction, made, self._tree(place.group, body), False)
+        if "definitions" in body and "messages" in place.group.resources:
+            self._embed(made, body["definitions"])
+        self.interaction.settle()
+        return self._answer(made, 201)
+
+    def update(self, place: Place) -> Answer:
+        """PUT: the attributes of a Group anew; what it holds is not touched."""
+        entity = required(self.tx, place.xid)
+        state = self.reading.states.group(place.group, entity)
+        body = cleaned(_without_collections(json_object(self.call, self.settings), place.group))
+        check_epoch(read_flags(self.call).epoch, entity.epoch, self.call.path)
+        names = {"entity_id": entity.id, "singular": singular(place.group)}
+        after = take_conditions(body, self.call.path, epoch=entity.epoch, **names)
+        check_group(place.group, after, self.call.path, had_format="format" in state.document)
+        before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
+        result = rewritten(state.words, state.stored, before, after)
+        patch = patch_of(state.stored, result)
+        extras = with_room(state.words.extras(after), place.group.attributes, self.call.path)
+        self._put(place, {**patch, ATTRIBUTE: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
+        return self._answer(place, 200)
+
+    def forget(self, place: Place, version_id: str = "") -> None:
+        """Take away what a file left with the Group about a Resource, or a version, that is written or deleted."""
+        extras = required(self.tx, place.group_xid).attributes
+        others = [one.id for one in self.tx.entities(f"{place.resource_xid}/versions") if one.id != version_id]
+        left = extras_beside(extras, place.resource, place.ids[3], version_id, others)
+        if left != extras_in(extras):
+            group = resolve(self.tx.model(), place.group_xid)
+            self._put(group, {ATTRIBUTE: [*other_extras(extras), *left] or None})
+
+    def _put(self, place: Place, patch: Tree) -> None:
+        if patch.get(ATTRIBUTE, 0) is None and ATTRIBUTE not in required(self.tx, place.xid).attributes:
+            del patch[ATTRIBUTE]  # a model may not know it
+        operations.put_group(self.interaction, place, patch, True)
+        self.interaction.settle()
+
+    def _kept_extras(self, kind: GroupType, attributes: Tree) -> list[Any]:
+        nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in kind.resources.values())]
+        return [*other_extras(attributes), *nested]
+
+    def _tree(self, kind: GroupType, body: Tree) -> Tree:
+        """A new Group in the words of 1.0; schemas that it embeds are read as those of a file."""
+        collections = {plural(one): body[plural(one)] for one in kind.resources.values() if plural(one) in body}
+        self._check_embedded(kind, collections)
+        own = {name: value for name, value in body.items() if name not in collections}
+        words = group_words(kind)
+        tree, extras = words.read(own), words.extras(own)
+        if "schemas" in collections:
+            document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
+            read = with_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
+            tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(ATTRIBUTE, ())]
+        extras = with_room(extras, kind.attributes, self.call.path)
+        return {**tree, ATTRIBUTE: extras} if extras else tree
+
+    def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
+        for name, members in collections.items():
+            if kind.plural not in KINDS or name not in ("definitions", "schemas"):
+                detail = f"{name} come one by one, not in their group"
+                raise RegistryProblem("bad_request", self.call.path, error_detail=detail)
+            if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):
+                raise RegistryProblem("bad_request", self.call.path, error_detail=f"{name} must be a map of objects")
+
+    def _embed(self, place: Place, definitions: Tree) -> None:
+        group = self.reading.states.group(place.group, required(self.tx, place.xid)).document
+        for name, given in definitions.items():
+            subject = f"{self.call.path}/{place.ids[1]}/definitions/{name}"
+            definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
+            flat = {member: one for member, one in _flat(given).items() if member != "epoch"}
+            after = take_conditions(cleaned(flat), subject, entity_id=name, singular="definition", epoch=0)
+            check_definition(after, group, subject)
+            tree = self._definition(definition, with_format(after, group), subject)
+            operations.put_resource(self.interaction, definition, tree, False, "")
+
+    def _definition(self, place: Place, after: Tree, subject: str) -> Tree:
+        words = self.reading.states.unsaid(place).words
+        tree = words.read(after)
+        if "meta" in tree:  # C-06: borrowed
+            own = next((name for name in after if name not in ("uri", "format", "type")), None)
+            if own is not None:
+                refuse_own_attribute(own, subject)
+            return {"meta": tree["meta"]}
+        extras = with_room(words.extras(after), place.resource.attributes, subject)
+        return {**tree, **({ATTRIBUTE: extras} if extras else {})}
+
+    def _answer(self, place: Place, status: int) -> Answer:
+        state = self.reading.states.group(place.group, required(self.tx, place.xid))
+        headers = {"Location": self.call.base + half_path(place.xid)} if status == 201 else {}
+        return Answer(status=status, headers=headers, json=self.reading.group(state))
+
+
+def _flat(given: Tree) -> Tree:
+    """A definition as files have it; `?inline` shows its content in a member of its own."""
+    content = given.get("definition")
+    rest = {name: value for name, value in given.items() if name != "definition"}
+    return {**rest, **content} if isinstance(content, dict) else given
+
+
+def json_object(call: Call, settings: Settings) -> Tree:
+    """The JSON object of a body that has to be there."""
+    if not call.body.strip():
+        raise RegistryProblem("missing_body", call.path)
+    body = parse_json(call.body, settings.max_depth, call.path)
+    if not isinstance(body, dict):
+        raise RegistryProblem("bad_request", call.path, error_detail="the body must be a JSON object")
+    return body
+
+
+def refuse_existing(found: object, call: Call) -> None:
+    """POST makes what is not there yet."""
+    if found is not None:
+        raise RegistryProblem("bad_request", call.path, error_detail="the id is taken", status=CONFLICT)
+
+
+def _without_locations(body: Tree, kind: GroupType) -> Tree:
+    """A Group without the addresses and sizes of its collections (C-70: in both spellings)."""
+    said = {plural(one) + end for one in kind.resources.values() for end in ("URL", "Url", "Count")}
+    return {name: value for name, value in body.items() if name not in said}
+
+
+def _without_collections(body: Tree, kind: GroupType) -> Tree:
+    nested = {plural(one) for one in kind.resources.values()}
+    return {name: value for name, value in _without_locations(body, kind).items() if name not in nested}

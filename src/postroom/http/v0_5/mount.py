@@ -1,0 +1,122 @@
+"""The service of 0.5 as a mount: which place a call is for, what can be done there, problems in the words of 0.5."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
+from postroom.http.server.request import Answer, Call
+from postroom.http.server.response import correlated
+from postroom.http.v0_5.delete import Deleting
+from postroom.http.v0_5.groups import GroupWriting
+from postroom.http.v0_5.names import half_path, old_version_path, place_at, root_of
+from postroom.http.v0_5.read import HalfReading
+from postroom.http.v0_5.resources import ResourceWriting
+from postroom.http.xregistry.preconditions import check_preconditions
+from postroom.registry.configuration.capabilities import read_capabilities
+from postroom.registry.paths import Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
+from postroom.store.interface import Store
+
+READS = ("GET", "HEAD")
+METHODS: dict[str, tuple[str, ...]] = {
+    "registry": READS,
+    "groups": (*READS, "POST", "DELETE"),
+    "group": (*READS, "PUT", "DELETE"),
+    "resources": (*READS, "POST", "DELETE"),
+    "resource": (*READS, "PUT", "POST", "DELETE"),
+    "versions": (*READS, "DELETE"),
+    "version": (*READS, "PUT", "DELETE"),
+}
+_THEIRS = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
+
+
+def answer_half(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a call to the service of 0.5."""
+    try:
+        return _answer(call, store, settings)
+    except RegistryProblem as problem:
+        raise _in_its_words(problem) from None
+
+
+def _answer(call: Call, store: Store, settings: Settings) -> Answer:
+    right = old_version_path(call.path)
+    if right:
+        query = f"?{urlencode(call.query, quote_via=quote)}" if call.query else ""
+        return Answer(status=308, headers={"Location": call.base + right + query})
+    with store.read() as tx:
+        place = place_at(tx.model(), call.path)
+        allowed = _allowed(tx, place)
+        methods = ", ".join(sorted((*allowed, "OPTIONS")))
+        if call.method == "OPTIONS":
+            return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+        if call.method not in allowed:
+            raise RegistryProblem("action_not_supported", call.path, action=call.method, headers={"allow": methods})
+        if call.method in READS:
+            return HalfReading(tx, call, settings).answer(place)
+    return write_checked(store, lambda tx: _written(tx, call, settings))
+
+
+def _written(tx: Transaction, call: Call, settings: Settings) -> Answer:
+    place = place_at(tx.model(), call.path)
+    _check_preconditions(tx, call, place, settings)
+    interaction = Interaction(tx, actor=call.actor)
+    answer = _write(interaction, call, place, settings)
+    interaction.finish()
+    return correlated(answer, interaction, settings)
+
+
+def _allowed(tx: Transaction, place: Place) -> tuple[str, ...]:
+    capabilities = read_capabilities(tx)
+    capabilities.require("entities")
+    return METHODS[place.kind] if capabilities.mutable("entities") else READS
+
+
+def _write(interaction: Interaction, call: Call, place: Place, settings: Settings) -> Answer:
+    match call.method, place.kind:
+        case "DELETE", "groups" | "resources" | "versions":
+            return Deleting(interaction, call, settings).members(place)
+        case "DELETE", _:
+            return Deleting(interaction, call, settings).entity(place)
+        case "POST", "groups":
+            return GroupWriting(interaction, call, settings).create(place)
+        case "PUT", "group":
+            return GroupWriting(interaction, call, settings).update(place)
+        case "POST", "resources":
+            return ResourceWriting(interaction, call, settings).create(place)
+        case "POST", _:
+            return ResourceWriting(interaction, call, settings).add_version(place)
+        case _:
+            return ResourceWriting(interaction, call, settings).update(place)
+
+
+def _check_preconditions(tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
+    """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
+
+    def read(reading: Call) -> Answer:
+        return HalfReading(tx, msgspec.structs.replace(reading, base=call.base), settings).answer(place)
+
+    check_preconditions(msgspec.structs.replace(call, base=root_of(call.base)), read, settings)
+
+
+def _in_its_words(problem: RegistryProblem) -> RegistryProblem:
+    """The same problem with the names that a client of 0.5 knows."""
+    arguments = {
+        key: ", ".join(_THEIRS.get(one, one) for one in value.split(", ")) if key in ("name", "list") else value
+        for key, value in problem.args_map.items()
+    }
+    return RegistryProblem(
+        problem.name,
+        half_path(problem.subject),
+        detail=problem.detail,
+        pointer=problem.pointer,
+        status=problem.status,
+        headers=problem.extra_headers,
+        **arguments,
+    )

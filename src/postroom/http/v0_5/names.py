@@ -1,0 +1,73 @@
+"""What 0.5 calls the types of the model, and where it has them: paths of 0.5 on one side, xids on the other."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from postroom.documents.dialects.name_tables import SERVICE_COLLECTIONS
+from postroom.model.types import GroupType, Model, ResourceType
+from postroom.registry.paths import Place, resolve
+from postroom.registry.problems import RegistryProblem
+
+_THEIRS = {ours: theirs for theirs, ours in SERVICE_COLLECTIONS.items()}
+# C-70: an example writes `definitiongroups`.
+_OURS = {spelling: ours for theirs, ours in SERVICE_COLLECTIONS.items() for spelling in (theirs, theirs.lower())}
+_VERSIONS = 4
+NAME = "v0.5"
+"""Under which name the service is mounted."""
+
+
+def plural(kind: GroupType | ResourceType) -> str:
+    """The name of a collection."""
+    return _THEIRS.get(kind.plural, kind.plural)
+
+
+def singular(kind: GroupType | ResourceType) -> str:
+    """The name of a type."""
+    return _THEIRS[kind.plural].removesuffix("s") if kind.plural in _THEIRS else kind.singular
+
+
+def uri_name(kind: ResourceType) -> str:
+    """`RESOURCEURI`: the attribute of a Resource that is stored elsewhere."""
+    return singular(kind) + "URI"
+
+
+def root_of(base: str) -> str:
+    """Where the registry is that a mount shows."""
+    return base.removesuffix(f"/{NAME}").removesuffix("/-")
+
+
+def place_at(model: Model, path: str) -> Place:
+    """The place of a path of 0.5; names of 1.0 that 0.5 does not have lead nowhere."""
+    place = resolve(model, _native(path))
+    if place.details or place.kind == "meta":
+        raise RegistryProblem("not_found", path)
+    return place
+
+
+def half_path(xid: str) -> str:
+    """The path of 0.5 for an xid, or for anything that begins like one."""
+    parts = xid.split("/")
+    for position in (1, 3):
+        if len(parts) > position:
+            parts[position] = _THEIRS.get(parts[position], parts[position])
+    return "/".join(parts)
+
+
+def old_version_path(path: str) -> str:
+    """The right path for `…/version/3`, which an example of the text has (C-67); empty for any other."""
+    parts = path.split("/")
+    if len(parts) > _VERSIONS + 2 and parts[_VERSIONS + 1] == "version":
+        return "/".join([*parts[: _VERSIONS + 1], "versions", *parts[_VERSIONS + 2 :]])
+    return ""
+
+
+def _native(path: str) -> str:
+    parts = path.split("/")
+    for position in (1, 3):
+        if len(parts) > position and parts[position]:
+            name = unquote(parts[position])
+            if name in _THEIRS:
+                raise RegistryProblem("not_found", path, detail=f"0.5 calls them {_THEIRS[name]}.")
+            parts[position] = _OURS.get(name, parts[position])
+    return "/".join(parts)

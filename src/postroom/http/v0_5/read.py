@@ -1,0 +1,190 @@
+"""What GET answers: the registry, its model, Groups, Resources and versions, inlined and in pages."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.http.server.request import Answer, Call
+from postroom.http.v0_5.attribute_headers import resource_headers
+from postroom.http.v0_5.current_entities import GroupState, States, VersionState
+from postroom.http.v0_5.names import half_path, plural, singular
+from postroom.http.v0_5.translate import PLAIN
+from postroom.http.xregistry import read
+from postroom.http.xregistry.document_view import HARMLESS, URL_CHARACTERS
+from postroom.http.xregistry.proxied_documents import relay
+from postroom.model.types import Model
+from postroom.registry.configuration.capabilities import Capabilities
+from postroom.registry.entities import Document
+from postroom.registry.paths import Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.query.flags import PAGING, Flags, parse_flags
+from postroom.registry.query.page import Page, by_id, read_cursor, turn_page
+from postroom.registry.read.document_content import proxy_name
+from postroom.registry.read.tree import required, stored_collection
+from postroom.registry.transaction import Transaction
+from postroom.settings import Settings
+
+SPECVERSION = "0.5-wip"
+PAGE = 1000
+"""So many members of a collection are in one answer, unless the request says otherwise."""
+LARGEST_PAGE = 10_000
+_FLAGS = ("epoch", *PAGING)
+_KNOWN = Capabilities(flags=("epoch",), pagination=True)
+
+
+def read_flags(call: Call) -> Flags:
+    """The parameters of a query that have a value; what 1.0 can be asked for beside them is not known here."""
+    return parse_flags([one for one in call.query if one[0] in _FLAGS], _KNOWN, call.path)
+
+
+def asks(call: Call, name: str) -> bool:
+    """Whether a query has a parameter, with any value."""
+    return any(name == given for given, _ in call.query)
+
+
+class HalfReading:
+    """The reading side of one call."""
+
+    def __init__(self, tx: Transaction, call: Call, settings: Settings) -> None:
+        self.tx = tx
+        self.call = call
+        self.settings = settings
+        self.states = States(tx, call.base)
+
+    def answer(self, place: Place) -> Answer:
+        """What is at a place."""
+        match place.kind:
+            case "registry":
+                return Answer(json=model_document(self.tx.model()) if asks(self.call, "model") else self._registry())
+            case "group":
+                self._check_size(place.xid)
+                group = self.states.group(place.group, required(self.tx, place.xid))
+                return Answer(json=self.group(group, asks(self.call, "inline")))
+            case "resource" | "version":
+                is_latest = place.kind == "resource"
+                return self._entity(self.states.latest(place) if is_latest else self.states.version(place))
+            case _:
+                return self._collection(place)
+
+    def group(self, state: GroupState, inline: bool = False, versions: bool = False) -> Tree:
+        """A Group with its collections."""
+        document = dict(state.document)
+        for kind in state.kind.resources.values():
+            xid = f"{state.entity.xid}/{kind.plural}"
+            document[plural(kind) + "URL"] = self.call.base + half_path(xid)
+            document[plural(kind) + "Count"] = self.tx.count(xid)
+            if inline:
+                place = Place(kind="resources", xid=xid, group_type=state.kind, resource_type=kind)
+                found = self.states.resources(place)
+                document[plural(kind)] = {one: self._inlined(state, versions) for one, state in found.items()}
+        return document
+
+    def resource(self, state: VersionState, status: int = 200, location: str = "") -> Answer:
+        """A Resource as a body with headers, or the way to where it is."""
+        headers = resource_headers(state)
+        if location:
+            headers["Location"] = self.call.base + half_path(location)
+        if state.uri:
+            return self._elsewhere(state, headers, status)
+        if not state.kind.hasdocument:
+            return Answer(status=status, headers=headers, json=state.content)
+        return self._document(state, headers, status)
+
+    def _document(self, state: VersionState, headers: dict[str, str], status: int) -> Answer:
+        entity = state.tree.entity
+        contenttype = entity.attributes.get("contenttype")
+        headers |= {**HARMLESS, **({"Content-Type": contenttype} if contenttype else {})}
+        made = Answer(status=status, headers=headers, content=(entity.document or Document()).content)
+        proxied = entity.attributes.get(proxy_name(state.kind.singular))
+        return relay(made, proxied, self.settings, is_read=self._is_read()) if proxied else made
+
+    def _elsewhere(self, state: VersionState, headers: dict[str, str], status: int) -> Answer:
+        if not self._is_read():
+            return Answer(status=status, headers=headers)
+        return Answer(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
+
+    def _is_read(self) -> bool:
+        return self.call.method in ("GET", "HEAD")
+
+    def _entity(self, state: VersionState) -> Answer:
+        return Answer(json=state.metadata) if asks(self.call, "meta") else self.resource(state)
+
+    def _inlined(self, state: VersionState, versions: bool = False) -> Tree:
+        document = {**state.metadata, **state.inlined}
+        if versions and state.kind.maxversions != 1 and not state.xref:
+            place = msgspec.structs.replace(state.place, kind="versions", xid=f"{state.place.xid}/versions")
+            document["versions"] = {one: self._inlined(found) for one, found in self.states.versions(place).items()}
+        return document
+
+    def _registry(self) -> Tree:
+        root, inline, model = required(self.tx, "/"), asks(self.call, "inline"), self.tx.model()
+        self._check_size("/")
+        own = {name: one for name, one in root.attributes.items() if name not in ("registryid", "capabilities")}
+        said = PLAIN.write({**own, "createdat": root.createdat, "modifiedat": root.modifiedat})
+        document: Tree = {
+            "id": root.attributes["registryid"],
+            "specVersion": SPECVERSION,
+            "self": self.call.base + "/",
+            **{name: value for name, value in said.items() if name not in ("id", "self", "specversion")},
+            **({"model": model_document(model)} if inline else {}),
+        }
+        for kind in model.groups.values():
+            document[plural(kind) + "URL"] = f"{self.call.base}/{plural(kind)}"
+            document[plural(kind) + "Count"] = self.tx.count(f"/{kind.plural}")
+            if inline:
+                groups = [self.states.group(kind, entity) for entity in self.tx.entities(f"/{kind.plural}")]
+                document[plural(kind)] = {one.entity.id: self.group(one, inline=True, versions=True) for one in groups}
+        return document
+
+    def _collection(self, place: Place) -> Answer:
+        page = self._page(place)
+        headers = {"Link": f"<{self._next(page)}>;rel=next;count={page.count}"} if page.next else {}
+        return Answer(json=self._members(place, page.ids), headers=headers)
+
+    def _members(self, place: Place, ids: list[str]) -> Tree:
+        inline = asks(self.call, "inline")
+        if place.kind == "groups":
+            self._check_size(*(f"{place.xid}/{one}" for one in ids))
+            groups = [self.states.group(place.group, required(self.tx, f"{place.xid}/{one}")) for one in ids]
+            return {one.entity.id: self.group(one, inline) for one in groups}
+        found = self.states.resources(place, ids) if place.kind == "resources" else self.states.versions(place, ids)
+        return {one: self._inlined(state) if inline else state.metadata for one, state in found.items()}
+
+    def _page(self, place: Place) -> Page:
+        flags = read_flags(self.call)
+        cursor = read_cursor(flags.cursor, place) if flags.cursor else None
+        collection = stored_collection(self.tx, place)
+        limit = min(cursor.limit if cursor else flags.limit or PAGE, LARGEST_PAGE)
+        return turn_page(by_id(self.tx, collection, False), limit, cursor, lambda: self.tx.count(collection))
+
+    def _next(self, page: Page) -> str:
+        kept: list[tuple[str, Any]] = [one for one in self.call.query if one[0] not in PAGING]
+        if page.next is not None:
+            kept.append(("cursor", page.next.token()))
+        return f"{self.call.base}{self.call.path}?{urlencode(kept, quote_via=quote)}"
+
+    def _check_size(self, *xids: str) -> None:
+        """Nothing is left out of what is inlined; where that is too much, there are pages (D5R-005)."""
+        if asks(self.call, "inline") and sum(map(self.tx.size, xids)) > read.MOST_ENTITIES:
+            raise RegistryProblem("too_large", self.call.path, detail="Ask for the collections one by one.")
+
+
+def model_document(model: Model) -> Tree:
+    """The types of the model: how many old versions are kept, -1 for all (D5R-003)."""
+    return {
+        "groups": [
+            {
+                "singular": singular(group),
+                "plural": plural(group),
+                "resources": [
+                    {"singular": singular(kind), "plural": plural(kind), "versions": kind.maxversions - 1}
+                    for kind in group.resources.values()
+                ],
+            }
+            for group in model.groups.values()
+        ]
+    }

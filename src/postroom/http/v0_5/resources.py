@@ -1,0 +1,277 @@
+"""Writing Resources and versions: attributes in headers, the entity in the body, or its metadata as JSON."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from typing import Any
+
+import msgspec
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.http.server.request import Answer, Call
+from postroom.http.v0_5.attribute_headers import given_attributes
+from postroom.http.v0_5.current_entities import COMMON, OF_THE_SERVER, VersionState, stored_uri
+from postroom.http.v0_5.groups import GroupWriting, json_object, refuse_existing
+from postroom.http.v0_5.merge import patch_of, rewritten, with_room
+from postroom.http.v0_5.names import root_of, singular, uri_name
+from postroom.http.v0_5.preconditions import check_epoch, take_conditions
+from postroom.http.v0_5.read import HalfReading, asks, read_flags
+from postroom.http.v0_5.schema_compatibility import check_compatible
+from postroom.http.v0_5.translate import other_extras
+from postroom.http.v0_5.validation import (
+    check_definition,
+    check_entity,
+    check_external,
+    check_format,
+    cleaned,
+    refuse_own_attribute,
+    with_format,
+)
+from postroom.http.v0_5.version_numbers import next_version
+from postroom.registry import operations
+from postroom.registry.paths import Place, check_id, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.read.document_content import names
+from postroom.registry.read.tree import required
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.settings import Settings
+
+_TIMES = ("createdOn", "modifiedOn")
+_XID_PARTS = 4
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What a request says: the entity as 0.5 is to see it, and its document in the words of 1.0.
+
+    Of a Resource that is its attributes, the "document" is nothing but where it is stored instead.
+    """
+
+    after: Tree
+    document: Tree
+    said: Tree
+    """The attributes that the request itself names."""
+
+
+class ResourceWriting:
+    """One write to a Resource."""
+
+    def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
+        self.interaction = interaction
+        self.tx = interaction.tx
+        self.call = call
+        self.settings = settings
+        self.reading = HalfReading(interaction.tx, call, settings)
+        self.groups = GroupWriting(interaction, call, settings)
+
+    def create(self, place: Place) -> Answer:
+        """POST to a collection: a new Resource."""
+        required(self.tx, place.group_xid)
+        headers, body = given_attributes(self.call, place.resource, {}), self._body(place)
+        self._check_agreement(headers, body)
+        self._refuse_version(headers)
+        given_id = headers.get("id") or body.get("id")
+        resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.call.path)
+        made = resolve(self.tx.model(), f"{place.xid}/{resource_id}")
+        refuse_existing(self.tx.entity(made.xid), self.call)
+        state = self.reading.states.unsaid(made)
+        given = self._given(state, headers, body)
+        self._need_document(state, given.document)
+        self.groups.forget(made)
+        operations.put_resource(self.interaction, made, self._tree(state, given), False, "")
+        return self._answer(made, 201, made.xid)
+
+    def add_version(self, place: Place) -> Answer:
+        """POST to a Resource: a new version, with what it does not say taken from the latest."""
+        state = self.reading.states.latest(place)
+        headers, body = given_attributes(self.call, place.resource, state.metadata), self._body(place)
+        self._refuse_version(headers)
+        body.pop("version", None)
+        given = self._given(state, headers, body)
+        if not given.document and state.uri:
+            given = msgspec.structs.replace(given, document={stored_uri(state.kind): state.uri})
+        self._need_document(state, given.document)
+        check_compatible(self.tx, state, given.document, given.after.get("format"), "")
+        version_id = next_version(self.tx, place)
+        written = operations.put_version(self.interaction, place, version_id, self._tree(state, given), False, "")
+        self.groups.forget(place, written.versions[0])
+        return self._answer(place, 201, place.xid)
+
+    def update(self, place: Place) -> Answer:
+        """PUT of a Resource's latest version or of a certain one: all of it, or with `?meta` its metadata."""
+        is_latest = place.kind == "resource"
+        state = self.reading.states.latest(place) if is_latest else self.reading.states.version(place)
+        if asks(self.call, "meta"):
+            given = self._given_metadata(state)
+        else:
+            headers, body = given_attributes(self.call, place.resource, state.metadata), self._body(place)
+            given = self._given(state, headers, body)
+        self._write(state, given)
+        self.groups.forget(state.place, state.tree.entity.id)
+        self.interaction.settle()
+        if asks(self.call, "meta"):
+            return Answer(json=self._after(place).metadata)
+        return self._answer(place, 200)
+
+    def _write(self, state: VersionState, given: Given) -> None:
+        place, version_id = state.place, state.tree.entity.id
+        reference = state.words.read(given.after).get("meta")
+        if reference is not None:  # C-06: borrowed
+            self._refuse_own(state, given, reference["xref"])
+            operations.put_resource(self.interaction, place, {"meta": reference}, False, "")
+        elif state.xref:
+            tree = {**self._tree(self.reading.states.unsaid(place), given), "meta": {"xref": None}}
+            operations.put_resource(self.interaction, place, tree, True, "")
+        else:
+            check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
+            stored = {**state.stored, **_extras_of(state)}
+            patch = {**patch_of(stored, self._result(state, given)), **given.document}
+            operations.put_version(self.interaction, place, version_id, patch, True, "")
+
+    def _refuse_own(self, state: VersionState, given: Given, xref: str) -> None:
+        """A definition that is borrowed has no attributes of its own; those that it shows may be said again."""
+        is_there = xref.count("/") == _XID_PARTS and self.tx.entity(xref) is not None
+        lender = self.reading.states.latest(resolve(self.tx.model(), xref)).document if is_there else {}
+        shown = state.document if state.xref else {}
+        for name, value in given.said.items():
+            if name != "uri" and value not in (lender.get(name), shown.get(name), None):
+                refuse_own_attribute(name, self.call.path)
+
+    def _tree(self, state: VersionState, given: Given) -> Tree:
+        """A new Resource or version as a whole."""
+        whole = {**self._result(state, given), **given.document}
+        reference = whole.get("meta")
+        if reference is not None:
+            self._refuse_own(state, given, reference["xref"])
+            return {"meta": reference}
+        return {name: value for name, value in whole.items() if value is not None}
+
+    def _need_document(self, state: VersionState, document: Tree) -> None:
+        given = {name for name, value in document.items() if value is not None}
+        if state.kind.plural == "schemas" and state.kind.hasdocument and not given & set(names("schema")):
+            raise RegistryProblem("required_attribute_missing", self.call.path, list="schema or schemaurl")
+
+    def _result(self, state: VersionState, given: Given) -> Tree:
+        """The attributes to be stored, extras included."""
+        before = {name: one for name, one in state.document.items() if name not in OF_THE_SERVER}
+        result = rewritten(state.words, state.stored, _local(before, state), given.after)
+        if result.get("meta") is not None:
+            return result
+        extras = with_room(state.words.extras(given.after), state.kind.attributes, self.call.path)
+        kept = [*other_extras(state.tree.entity.attributes), *extras]
+        return {**result, ATTRIBUTE: kept} if kept else result
+
+    def _given(self, state: VersionState, headers: Tree, body: Tree) -> Given:
+        self._check_agreement(headers, body)
+        self._check_epoch(state)
+        version = state.tree.entity.id if state.document else ""
+        headers, body = (self._without_conditions(one, state, version) for one in (headers, body))
+        document = self._document(state, headers)
+        kept = {} if not state.document else {n: v for n, v in state.metadata.items() if n not in OF_THE_SERVER}
+        after = cleaned(_local({**kept, **body, **headers}, state))
+        return Given(self._checked(state, after, has_content=bool(body)), document, {**body, **headers})
+
+    def _given_metadata(self, state: VersionState) -> Given:
+        """PUT of metadata: attributes that are missing go, except those that a Resource cannot be without."""
+        body = json_object(self.call, self.settings)
+        self._check_epoch(state)
+        body = self._without_conditions(body, state, state.tree.entity.id)
+        content = body.pop(singular(state.kind), None) if not state.kind.hasdocument else None
+        document = self._inline_document(state, body)
+        shown = _local(state.document, state)
+        lasting = {"format", *_TIMES, *(() if state.kind.hasdocument else set(shown) - set(COMMON))}
+        kept = {name: value for name, value in shown.items() if name in lasting}
+        after = cleaned({**kept, **(content if isinstance(content, dict) else {}), **_local(body, state)})
+        is_here = not document.get(stored_uri(state.kind)) and not state.uri
+        return Given(self._checked(state, after, has_content=is_here), document, body)
+
+    def _document(self, state: VersionState, headers: Tree) -> Tree:
+        name = uri_name(state.kind)
+        uri, body = headers.get(name), self.call.body
+        if uri is not None:
+            if body:
+                detail = "with it the body has to be empty"
+                raise RegistryProblem("extra_xregistry_header", self.call.path, name=name, error_detail=detail)
+            check_external(uri, name, root_of(self.call.base), self.call.path)
+            return {stored_uri(state.kind): uri}
+        if not body and state.uri and name not in headers:
+            return {}  # a header that is missing leaves what is there
+        if not state.kind.hasdocument:
+            return {stored_uri(state.kind): None} if state.uri else {}
+        encoded = base64.b64encode(body).decode() if body else None
+        return {state.kind.singular + "base64": encoded, "contenttype": self.call.header("content-type")}
+
+    def _inline_document(self, state: VersionState, body: Tree) -> Tree:
+        """What metadata say about the document; a Resource that is its attributes can only be elsewhere."""
+        name, stored = uri_name(state.kind), stored_uri(state.kind)
+        members = {name: stored, stored: stored}
+        if state.kind.hasdocument:
+            one = singular(state.kind)
+            members |= {one: state.kind.singular, one + "Base64": state.kind.singular + "base64"}
+        given = [(theirs, members[theirs], body.pop(theirs)) for theirs in members if theirs in body]
+        chosen = {ours: value for _, ours, value in given}
+        if any(chosen[ours] != value for _, ours, value in given):
+            raise RegistryProblem("one_resource", self.call.path, list=f"{name}, {stored}")
+        uri = chosen.get(stored)
+        if uri is not None and uri != state.uri:
+            check_external(uri, name, root_of(self.call.base), self.call.path)
+        return chosen
+
+    def _checked(self, state: VersionState, after: Tree, has_content: bool) -> Tree:
+        if state.kind.plural != "messages" or state.kind.hasdocument:
+            check_entity(after, self.call.path)
+            return after
+        group = self.reading.states.group(state.place.group, required(self.tx, state.place.group_xid)).document
+        if has_content:
+            check_definition(after, group, self.call.path)
+        else:
+            check_entity(after, self.call.path)
+            check_format(after, group, self.call.path)
+        return with_format(after, group)
+
+    def _check_epoch(self, state: VersionState) -> None:
+        if state.document:
+            check_epoch(read_flags(self.call).epoch, state.tree.entity.epoch, self.call.path)
+
+    def _without_conditions(self, given: Tree, state: VersionState, version: str) -> Tree:
+        names = {"entity_id": state.place.ids[3], "singular": singular(state.kind), "version": version}
+        given = given if state.document else {name: one for name, one in given.items() if name != "epoch"}
+        return take_conditions(given, self.call.path, epoch=state.tree.entity.epoch, **names)
+
+    def _check_agreement(self, headers: Tree, body: Tree) -> None:
+        """What is said in a header and in the body has to be the same (D5R-025)."""
+        for name, value in headers.items():
+            if name in body and name != "self" and body[name] != value and str(body[name]) != value:
+                detail = f"the header Registry-{name} and the body say different things"
+                raise RegistryProblem("bad_request", self.call.path, error_detail=detail)
+
+    def _refuse_version(self, headers: Tree) -> None:
+        if headers.get("version") is not None:
+            detail = "new versions get their number from the server"
+            raise RegistryProblem("header_error", self.call.path, name="Registry-version", error_detail=detail)
+
+    def _body(self, place: Place) -> Tree:
+        """The entity in the body of a Resource that is its attributes; no body, no content."""
+        if place.resource.hasdocument or not self.call.body.strip():
+            return {}
+        return json_object(self.call, self.settings)
+
+    def _after(self, place: Place) -> VersionState:
+        states = self.reading.states
+        return states.version(place) if place.kind == "version" else states.latest(place)
+
+    def _answer(self, place: Place, status: int, location: str = "") -> Answer:
+        self.interaction.settle()
+        return self.reading.resource(self._after(place), status, location)
+
+
+def _local(document: Tree, state: VersionState) -> Tree:
+    """An entity without the words about where it is, which the registry has in a place of its own."""
+    left_out = (uri_name(state.kind), *((stored_uri(state.kind),) if state.kind.hasdocument else ()))
+    return {name: value for name, value in document.items() if name not in left_out}
+
+
+def _extras_of(state: VersionState) -> Tree:
+    stored: Any = state.tree.entity.attributes.get(ATTRIBUTE)
+    return {} if stored is None else {ATTRIBUTE: stored}

@@ -1,0 +1,197 @@
+"""Single entities in the words of 0.5 and back: the documents' dialect, applied to one group or resource at a time.
+
+What 1.0 has no place for stays with the entity, in the extras that files have too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from postroom.documents.dialects.dialect import Dialect, Note, Tree
+from postroom.documents.dialects.flatten_inheritance import materialised
+from postroom.documents.dialects.name_tables import CORE_CHECKS, KINDS, SERVICE_ATTRIBUTES, TYPE_MARKERS
+from postroom.documents.dialects.preserved_members import ATTRIBUTE, put_back, with_extras, without_extras
+from postroom.documents.dialects.v0_5 import SERVICE
+from postroom.documents.dialects.walk import renamed
+from postroom.http.v0_5.names import plural
+from postroom.messages.definitions.inheritance import base_reference
+from postroom.model.json_pointers import pointer
+from postroom.model.names import is_attribute_name, is_map_key
+from postroom.model.types import GroupType, ResourceType
+
+HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", ATTRIBUTE))
+"""What the registry keeps with a Version and 0.5 does not know."""
+_NEW, _OLD = SERVICE_ATTRIBUTES, {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
+
+
+class Words:
+    """How entities of one type are said."""
+
+    def __init__(
+        self,
+        read: Callable[[Tree], Tree],
+        write: Callable[[Tree], Tree],
+        effective: Callable[[Tree], Tree] = lambda tree: tree,
+    ) -> None:
+        self.effective = effective
+        """An entity of 1.0 with all that it inherits."""
+
+        def to_rc4(document: Tree) -> tuple[Tree, list[Note]]:
+            return _with_legal_labels(read(document)), []
+
+        self._dialect = Dialect(name=SERVICE.name, title=SERVICE.title, to_rc4=to_rc4, from_rc4=write)
+
+    def read(self, document: Tree) -> Tree:
+        """An entity of 0.5 in the words of 1.0."""
+        return self._dialect.to_rc4(document)[0]
+
+    def extras(self, document: Tree) -> list[Any]:
+        """What of an entity of 0.5 the words of 1.0 do not say."""
+        found: list[Any] = with_extras(self.read(document), document, self._dialect).get(ATTRIBUTE, [])
+        return found
+
+    def write(self, tree: Tree) -> Tree:
+        """An entity of 1.0 in the words of 0.5, with the extras that it keeps."""
+        return put_back(self._dialect.from_rc4(without_extras(tree)), tree, self._dialect)
+
+
+def group_words(kind: GroupType) -> Words:
+    """The words of Groups."""
+    if kind.plural not in KINDS:
+        return PLAIN
+    theirs = plural(kind)
+
+    def read(document: Tree) -> Tree:
+        tree: Tree = SERVICE.to_rc4({theirs: {"group": document}})[0][kind.plural]["group"]
+        return tree
+
+    def write(tree: Tree) -> Tree:
+        document: Tree = SERVICE.from_rc4({kind.plural: {"group": tree}})[theirs]["group"]
+        return document
+
+    return Words(read, write)
+
+
+def resource_words(group_kind: GroupType, kind: ResourceType, xid: str, group: Tree, around: Tree) -> Words:
+    """The words of the Resources in a Group; `around` holds the messages that others derive from."""
+    if kind.plural != "messages" or group_kind.plural not in KINDS or kind.hasdocument:
+        return PLAIN
+    theirs, (group_id, _, message_id) = plural(group_kind), xid.split("/")[2:5]
+
+    def read(document: Tree) -> Tree:
+        wrapped = {**group_words(group_kind).write(group), "definitions": {message_id: document}}
+        tree: Tree = SERVICE.to_rc4({theirs: {group_id: wrapped}})[0][group_kind.plural][group_id]["messages"]
+        message: Tree = tree[message_id]
+        meta = message.pop("meta", None)
+        is_borrowed = isinstance(meta, dict) and "xref" in meta
+        return {**message, "meta": {"xref": meta["xref"]}} if is_borrowed else message
+
+    def effective(message: Tree) -> Tree:
+        if not base_reference(message):
+            return message
+        tree = materialised(_placed(around, group_kind.plural, group_id, group, message_id, message))
+        whole: Tree = tree[group_kind.plural][group_id]["messages"][message_id]
+        return whole
+
+    def write(message: Tree) -> Tree:
+        alone = {**group, "messages": {message_id: _enveloped(effective(message))}}
+        document = SERVICE.from_rc4({group_kind.plural: {group_id: alone}})
+        written: Tree = document[theirs][group_id]["definitions"][message_id]
+        return written
+
+    return Words(read, write, effective)
+
+
+def _placed(around: Tree, kind: str, group_id: str, group: Tree, message_id: str, message: Tree) -> Tree:
+    groups = around.get(kind, {})
+    beside = groups.get(group_id, {}).get("messages", {})
+    own = {**group, "messages": {**beside, message_id: message}}
+    return {**around, kind: {**groups, group_id: own}}
+
+
+def _enveloped(message: Tree) -> Tree:
+    """One aspect of a message that has two: a definition of 0.5 describes the envelope or the protocol."""
+    if not message.get("envelope") or not isinstance(message.get("protocoloptions"), dict):
+        return message
+    return {name: value for name, value in message.items() if name not in ("protocol", "protocoloptions")}
+
+
+def _read_plainly(document: Tree) -> Tree:
+    return {
+        name: value
+        for name, value in renamed(document, _NEW).items()
+        if is_attribute_name(name) and not (name == "type" and isinstance(value, str) and value in TYPE_MARKERS)
+    }
+
+
+def _write_plainly(tree: Tree) -> Tree:
+    return renamed({name: value for name, value in tree.items() if name not in HIDDEN}, _OLD)
+
+
+PLAIN = Words(_read_plainly, _write_plainly)
+"""The words of types that 0.5 has no names for, and of schemas, whose documents are apart."""
+
+
+def _with_legal_labels(tree: Tree) -> Tree:
+    """The tree with labels that 1.0 allows: it knows no capital letters there."""
+    labels = tree.get("labels")
+    if not isinstance(labels, dict) or all(map(is_map_key, labels)):
+        return tree
+    lowered = {name.lower(): value for name, value in labels.items()}
+    return {**tree, "labels": {**lowered, **{name: one for name, one in labels.items() if is_map_key(name)}}}
+
+
+def extras_in(entity: Tree) -> list[Tree]:
+    """The extras of 0.5 that an entity keeps."""
+    return [one for one in _all_extras(entity) if one.get("dialect") == SERVICE.name]
+
+
+def other_extras(entity: Tree) -> list[Tree]:
+    """The extras of other dialects."""
+    return [one for one in _all_extras(entity) if one.get("dialect") != SERVICE.name]
+
+
+def _all_extras(entity: Tree) -> list[Tree]:
+    extras = entity.get(ATTRIBUTE)
+    return [one for one in extras if isinstance(one, dict)] if isinstance(extras, list) else []
+
+
+def extras_below(group: Tree, kind: ResourceType, resource_id: str, version_id: str) -> list[Tree]:
+    """The extras that a file left with the Group for one of its Resources, as that Resource's own."""
+    own = pointer((plural(kind), resource_id)) + "/"
+    version = own + "versions" + pointer((version_id,)) + "/"
+    found = []
+    for extra in extras_in(group):
+        at = str(extra.get("at", ""))
+        if at.startswith(version):
+            found.append({**extra, "at": at[len(version) - 1 :]})
+        elif at.startswith(own) and not at.startswith(own + "versions/"):
+            found.append({**extra, "at": at[len(own) - 1 :]})
+    return found
+
+
+def is_below(extra: Tree, kind: ResourceType) -> bool:
+    """Whether an extra of a Group is about its Resources of a type."""
+    return str(extra.get("at", "")).startswith(pointer((plural(kind),)) + "/")
+
+
+def extras_beside(group: Tree, kind: ResourceType, resource_id: str, version_id: str, others: list[str]) -> list[Tree]:
+    """The extras that a file left with the Group, without those about one version, or about a Resource as a whole.
+
+    What was said about all versions of the Resource is then said about each of the others.
+    """
+    own = pointer((plural(kind), resource_id)) + "/"
+    left = []
+    for extra in extras_in(group):
+        at = str(extra.get("at", ""))
+        if not at.startswith(own) or (version_id and _is_of_others(at, own, others)):
+            left.append(extra)
+        elif version_id and not at.startswith(own + "versions/"):
+            rest = at[len(own) - 1 :]
+            left += [{**extra, "at": own + "versions" + pointer((other,)) + rest} for other in others]
+    return left
+
+
+def _is_of_others(at: str, own: str, others: list[str]) -> bool:
+    return any(at.startswith(own + "versions" + pointer((other,)) + "/") for other in others)

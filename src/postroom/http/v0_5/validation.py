@@ -1,0 +1,160 @@
+"""What 0.5 demands of entities and 1.0 does not, or says in other words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, NoReturn
+
+from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.http.v0_5.current_entities import COMMON
+from postroom.messages.definitions.registry_rules import USAGES
+from postroom.model.types import GroupType
+from postroom.protocols.protocol_table import canonical_protocol
+from postroom.registry.problems import RegistryProblem
+
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,62}\Z")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
+_TEXTS = ("name", "description", "createdBy", "modifiedBy", "docs", "type", "format", "channel", "origin")
+_CONFIG = {"protocol": str, "endpoints": list, "options": dict, "strict": bool}
+_WORDS = {str: "a text", list: "an array", dict: "an object", bool: "true or false"}
+
+
+def cleaned(document: Tree) -> Tree:
+    """An entity without attributes that have no value: a text that is empty is one that is missing."""
+    return {name: value for name, value in document.items() if value is not None and (name, value) not in _EMPTY}
+
+
+_EMPTY = [(name, "") for name in _TEXTS]
+
+
+def check_entity(document: Tree, subject: str) -> None:
+    """The rules on attributes that all entities can have."""
+    spellings = Counter(name.lower() for name in {*document, *COMMON})
+    doubled = next((name for name in document if spellings[name.lower()] > 1), None)
+    if doubled is not None:
+        _refuse(subject, doubled, "differs from another attribute in case only")
+    if ATTRIBUTE in document:
+        _refuse(subject, ATTRIBUTE, "is kept by the registry")
+    for name in _TEXTS:
+        _check_kind(document, name, str, subject)
+    _check_docs(document.get("docs"), "docs", subject)
+    tags = _check_kind(document, "tags", dict, subject) or {}
+    for tag, value in tags.items():
+        if not _TAG.match(tag):
+            _refuse(subject, f"tags.{tag}", "must be 1 to 63 letters, digits and - _ ., the first a letter or digit")
+        if not isinstance(value, str):
+            _refuse(subject, f"tags.{tag}", "must be a text")
+
+
+def check_group(kind: GroupType, document: Tree, subject: str, *, had_format: bool = True) -> None:
+    """The rules on Groups. In 1.0 a Group of messages need not have a format; 0.5 does not make it get one."""
+    check_entity(document, subject)
+    if kind.plural == "messagegroups" and had_format and not document.get("format"):
+        raise RegistryProblem("required_attribute_missing", subject, list="format", pointer="/format")
+    if kind.plural == "endpoints":
+        _check_endpoint(document, subject)
+
+
+def _check_endpoint(document: Tree, subject: str) -> None:
+    if "usage" not in document:
+        raise RegistryProblem("required_attribute_missing", subject, list="usage", pointer="/usage")
+    if document["usage"] not in USAGES:
+        _refuse(subject, "usage", f"must be one of: {', '.join(USAGES)}")
+    if "origin" in document and not _SCHEME.match(document["origin"]):
+        _refuse(subject, "origin", "must be a URI")
+    references = _check_kind(document, "definitionGroups", list, subject) or []
+    if not all(isinstance(one, str) and one for one in references):
+        _refuse(subject, "definitionGroups", "must hold URI references")
+    deprecated = _check_kind(document, "deprecated", dict, subject) or {}
+    _check_docs(deprecated.get("docs"), "deprecated.docs", subject)
+    _check_config(_check_kind(document, "config", dict, subject), subject)
+
+
+def _check_config(config: Tree | None, subject: str) -> None:
+    if config is None:
+        return
+    for name, kind in _CONFIG.items():
+        _check_kind(config, name, kind, subject, "config.")
+    if not config.get("protocol"):
+        raise RegistryProblem("required_attribute_missing", subject, list="config.protocol", pointer="/config/protocol")
+    if not all(isinstance(one, str) and _SCHEME.match(one) for one in config.get("endpoints", ())):
+        _refuse(subject, "config.endpoints", "must hold absolute URIs")
+
+
+def check_definition(document: Tree, group: Tree, subject: str) -> None:
+    """The rules on message definitions; one that is borrowed has all from where it comes from."""
+    check_entity(document, subject)
+    if "uri" in document:
+        _check_kind(document, "uri", str, subject)
+        return
+    if "metadata" not in document:
+        raise RegistryProblem("required_attribute_missing", subject, list="metadata", pointer="/metadata")
+    _check_kind(document, "metadata", dict, subject)
+    for name in ("schemaformat", "schemaurl"):
+        _check_kind(document, name, str, subject)
+    if "schema" in document and "schemaurl" in document:
+        raise RegistryProblem("one_resource", subject, list="schema, schemaurl")
+    # A schema elsewhere has a format of its own; catalogs that do not repeat it are in use.
+    if "schema" in document and not document.get("schemaformat"):
+        raise RegistryProblem("required_attribute_missing", subject, list="schemaformat", pointer="/schemaformat")
+    check_format(document, group, subject)
+
+
+def refuse_own_attribute(name: str, subject: str) -> NoReturn:
+    """A definition that is borrowed has nothing of its own."""
+    _refuse(subject, name, "is that of the definition it is borrowed from")
+
+
+def with_format(document: Tree, group: Tree) -> Tree:
+    """A definition that does not say its format has that of its Group (C-07)."""
+    is_said = "format" in document or "uri" in document or "format" not in group
+    return document if is_said else {**document, "format": group["format"]}
+
+
+def with_common_format(kind: GroupType, document: Tree) -> Tree:
+    """A new Group without a format, as an example of the text has it, has the one that all its definitions have."""
+    definitions = document.get("definitions")
+    if kind.plural != "messagegroups" or document.get("format") or not isinstance(definitions, dict):
+        return document
+    formats = [one.get("format") for one in definitions.values() if isinstance(one, dict)]
+    is_common = bool(formats) and all(isinstance(one, str) and one == formats[0] for one in formats)
+    return {**document, "format": formats[0]} if is_common else document
+
+
+def check_format(document: Tree, group: Tree, subject: str) -> None:
+    """A definition has the format of its Group."""
+    given, wanted = document.get("format"), group.get("format")
+    if given and isinstance(wanted, str) and not _is_same(given, wanted):
+        _refuse(subject, "format", f"must be that of the group, {wanted}")
+
+
+def check_external(uri: Any, name: str, base: str, subject: str) -> None:
+    """A document elsewhere is outside of this registry (D5R-037)."""
+    if not isinstance(uri, str) or not _SCHEME.match(uri):
+        _refuse(subject, name, "must be an absolute URI")
+    if uri.startswith(base + "/"):
+        _refuse(subject, name, "must not lead into the same registry")
+
+
+def _is_same(one: str, other: str) -> bool:
+    return one.lower() == other.lower() or canonical_protocol(one) == canonical_protocol(other)
+
+
+def _check_kind(holder: Tree, name: str, kind: type, subject: str, above: str = "") -> Any:
+    value = holder.get(name)
+    if value is not None and not isinstance(value, kind):
+        _refuse(subject, above + name, f"must be {_WORDS[kind]}")
+    return value
+
+
+def _check_docs(docs: Any, name: str, subject: str) -> None:
+    scheme = _SCHEME.match(docs) if isinstance(docs, str) else None
+    if scheme and scheme[1].lower() not in ("http", "https"):
+        _refuse(subject, name, "must be an http or https URL")
+
+
+def _refuse(subject: str, name: str, detail: str) -> NoReturn:
+    place = "/" + name.replace(".", "/")
+    raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=place)

@@ -1,0 +1,1 @@
+"""The xRegistry 1.0-rc4 HTTP binding."""

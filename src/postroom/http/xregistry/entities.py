@@ -1,0 +1,202 @@
+"""The xRegistry binding for entities and collections: a call becomes a registry operation, its result an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroom.http.older_releases.translate import rendered
+from postroom.http.server.request import Answer, Call
+from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import correlated
+from postroom.http.xregistry.attribute_headers import refuse_attributes
+from postroom.http.xregistry.configuration import required_json
+from postroom.http.xregistry.document_view import document_answer, document_body
+from postroom.http.xregistry.model_includes import fetched_for
+from postroom.http.xregistry.preconditions import check_preconditions
+from postroom.http.xregistry.read import Reading
+from postroom.model.includes import Fetch
+from postroom.registry import operations
+from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
+from postroom.registry.paths import Place, resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.query.flags import check_flags, parse_flags
+from postroom.registry.query.ignore import Ignoring
+from postroom.registry.read.render import render
+from postroom.registry.read.tree import ResourceTree, VersionTree
+from postroom.registry.transaction import Transaction
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
+from postroom.store.interface import Store
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "registry": ("GET", "PUT", "PATCH", "POST"),
+    "groups": ("GET", "PATCH", "POST", "DELETE"),
+    "group": ("GET", "PUT", "PATCH", "POST", "DELETE"),
+    "resources": ("GET", "PATCH", "POST", "DELETE"),
+    "resource": ("GET", "PUT", "PATCH", "POST", "DELETE"),
+    "meta": ("GET", "PUT", "PATCH"),
+    "versions": ("GET", "PATCH", "POST", "DELETE"),
+    "version": ("GET", "PUT", "PATCH", "DELETE"),
+}
+
+
+class EntityCall:
+    """One call to one place, inside one transaction."""
+
+    def __init__(self, tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
+        self.tx = tx
+        self.call = call
+        self.place = place
+        self.settings = settings
+        self.capabilities: Capabilities = read_capabilities(tx)
+        self.flags = parse_flags(call.query, self.capabilities, call.path)
+        check_flags(self.flags, place.kind, call.method, call.path)
+        self.ignoring = Ignoring(tx, place, self.flags.ignores)
+        self.reading = Reading(tx, call, place, self.flags, self.capabilities)
+
+    def read(self) -> Answer:
+        """GET."""
+        if self.place.is_collection:
+            return self.reading.collection()
+        made = None if self.flags.collections else self.reading.text()
+        return made or self._entity(self.place)
+
+    def write(self, fetch: Fetch) -> Answer:
+        """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
+        interaction = Interaction(self.tx, actor=self.call.actor)
+        interaction.checks_epochs = "epoch" not in self.flags.ignores
+        self.ignoring.check(self.call.path)
+        interaction.fetch = fetch
+        handler = getattr(self, f"_{self.call.method.lower()}")
+        answer: Answer = handler(interaction)
+        interaction.finish()
+        return correlated(answer, interaction, self.settings)
+
+    def _delete(self, interaction: Interaction) -> Answer:
+        members = None
+        if self.place.is_collection and self.call.body.strip():
+            members = parse_json(self.call.body, self.settings.max_depth, self.call.path)
+        members = self.ignoring.deletions(members)
+        operations.delete(interaction, self.place, self.flags.epoch, members, self.flags.default)
+        return Answer(status=204)
+
+    def _put(self, interaction: Interaction, patch: bool = False) -> Answer:
+        place = self.place
+        if self._is_document_call():
+            return self._put_document(interaction)
+        body = self._metadata()
+        match place.kind:
+            case "registry":
+                operations.update_registry(interaction, body, patch)
+                return self._entity(place)
+            case "group":
+                return self._entity(place, operations.put_group(interaction, place, body, patch))
+            case "resource":
+                written = operations.put_resource(interaction, place, body, patch, self.flags.default)
+                return self._entity(place, written.created)
+            case "meta":
+                return self._put_meta(interaction, body, patch)
+            case _:
+                written = operations.put_version(interaction, place, place.ids[5], body, patch, self.flags.default)
+                return self._entity(place, bool(written.new_versions))
+
+    def _put_meta(self, interaction: Interaction, body: Any, patch: bool) -> Answer:
+        is_new = self.tx.entity(self.place.resource_xid) is None
+        try:
+            operations.put_meta(interaction, self.place, body, patch, self.flags.default)
+        except RegistryProblem as problem:
+            # Other servers say where the meta would have been, unless it would be a reference to nowhere.
+            if is_new and problem.name != "malformed_xref":
+                problem.extra_headers["location"] = self.call.base + self.place.xid
+            raise
+        return self._entity(self.place, is_new)
+
+    def _patch(self, interaction: Interaction) -> Answer:
+        if self.place.is_collection:
+            return self._write_members(interaction, patch=True)
+        if self._is_document_call():
+            raise RegistryProblem("details_required", self.call.path)
+        return self._put(interaction, patch=True)
+
+    def _post(self, interaction: Interaction) -> Answer:
+        place = self.place
+        if place.is_collection:
+            return self._write_members(interaction, patch=False)
+        if place.kind == "resource":
+            return self._post_version(interaction)
+        body = self._metadata()
+        if place.kind == "registry":
+            written = operations.put_groups(interaction, body)
+            return Answer(json={p: self.reading.members(f"/{p}", ids) for p, ids in written.items()})
+        written = operations.put_resource_collections(interaction, place, body)
+        return Answer(json={p: self.reading.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
+
+    def _post_version(self, interaction: Interaction) -> Answer:
+        document = self._is_document_call()
+        body = self._document_body() if document else self._metadata()
+        default = self.flags.default
+        written = operations.put_version(interaction, self.place, None, body, document, default)
+        place = self._version_place(written.versions[0])
+        return self._entity(place, bool(written.new_versions))
+
+    def _put_document(self, interaction: Interaction) -> Answer:
+        body, default = self._document_body(), self.flags.default
+        if self.place.kind == "resource":
+            written = operations.put_resource(interaction, self.place, body, True, default)
+            return self._entity(self.place, written.created)
+        written = operations.put_version(interaction, self.place, self.place.ids[5], body, True, default)
+        return self._entity(self.place, bool(written.new_versions))
+
+    def _write_members(self, interaction: Interaction, patch: bool) -> Answer:
+        place, body = self.place, self._metadata()
+        if place.kind == "versions":
+            written = operations.put_versions(interaction, place, body, patch, self.flags.default)
+            return Answer(json=self.reading.members(place.xid, list(written.versions)))
+        return Answer(json=self.reading.members(place.xid, operations.put_members(interaction, place, body, patch)))
+
+    def _is_document_call(self) -> bool:
+        return self.place.has_document and not self.place.details and not self.flags.doc
+
+    def _metadata(self) -> Any:
+        refuse_attributes(self.call.headers, self.call.path)
+        return self.ignoring.cut(required_json(self.call, self.settings), is_post=self.call.method == "POST")
+
+    def _document_body(self) -> dict[str, Any]:
+        body = document_body(self.place.resource, self.call)
+        cut: dict[str, Any] = self.ignoring.cut(body, is_post=self.call.method == "POST")
+        return cut
+
+    def _version_place(self, version_id: str) -> Place:
+        xid = f"{self.place.resource_xid}/versions/{version_id}"
+        return msgspec.structs.replace(self.place, kind="version", xid=xid)
+
+    def _entity(self, place: Place, created: bool = False) -> Answer:
+        if self.flags.collections:
+            return Answer(status=201 if created else 200, json=self.reading.collections())
+        tree, view = self.reading.entity(place)
+        if self._is_document_call() and isinstance(tree, ResourceTree | VersionTree):
+            return document_answer(tree, view, self.call, created, self.settings)
+        details = "$details" if place.details else ""
+        headers = {"Location": self.call.base + place.xid + details} if created else {}
+        return Answer(status=201 if created else 200, headers=headers, json=render(tree, view))
+
+
+def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
+    """Answer a call to a path of the model; raises problems for places and methods that do not exist."""
+    with store.read() as tx:
+        place = resolve(tx.model(), call.path)
+        if call.method == "GET":
+            return EntityCall(tx, call, place, settings).read()
+    fetch = fetched_for(call, settings)
+
+    def write(tx: Transaction) -> Answer:
+        place = resolve(tx.model(), call.path)
+        check_preconditions(
+            call, lambda reading: rendered(EntityCall(tx, reading, place, settings).read(), reading, tx), settings
+        )
+        return EntityCall(tx, call, place, settings).write(fetch)
+
+    return write_checked(store, write)

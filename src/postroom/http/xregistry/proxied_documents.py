@@ -1,0 +1,76 @@
+"""Documents that the server fetches from elsewhere and passes on (`<RESOURCE>proxyurl`, an extension of ours).
+
+Fetching waits until the transaction is over: a slow host must not hold it.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from postroom.deadlines import check_deadline
+from postroom.http.server.request import Answer
+from postroom.outbound import Fetched, FetchRefused, allowed_fetcher
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.read.document_content import Elsewhere
+from postroom.settings import Settings
+
+BAD_GATEWAY = 502
+
+
+def relay(answer: Answer, url: str, settings: Settings, is_read: bool) -> Answer:
+    """An answer whose body comes from elsewhere."""
+    after = partial(_relayed, url=url, settings=settings, is_read=is_read)
+    return msgspec.structs.replace(answer, content=b"", cacheable=False, after=after)
+
+
+def _relayed(answer: Answer, url: str, settings: Settings, is_read: bool) -> Answer:
+    fetched = _fetched(url, settings, is_read)
+    if fetched is None or (not is_read and fetched.status != 200):
+        return answer  # what was written is written, whatever the other host says
+    headers = {**({"Content-Type": fetched.contenttype} if fetched.contenttype else {}), **answer.headers}
+    status = fetched.status if is_read else answer.status
+    return msgspec.structs.replace(answer, status=status, headers=headers, content=fetched.content)
+
+
+class MustFetch(Exception):
+    """An answer needs documents from elsewhere, and whoever encodes it does not want to wait for them."""
+
+
+def encoded(answer: Answer, settings: Settings, *, waits: bool = True) -> Answer:
+    """An answer whose JSON is bytes, with the documents that had to be fetched for it; null for one not to be had.
+
+    MustFetch where that would take a while and nobody waits.
+    """
+    fetched_any = False
+
+    def fetch(value: Any) -> str | None:
+        nonlocal fetched_any
+        if not isinstance(value, Elsewhere):
+            raise NotImplementedError(type(value))
+        if settings.allow_fetch and not waits:
+            raise MustFetch
+        check_deadline()
+        fetched_any = True
+        fetched = _fetched(value.url, settings, is_read=False)
+        return base64.b64encode(fetched.content).decode() if fetched is not None else None
+
+    if answer.json is msgspec.UNSET:
+        return answer
+    content = msgspec.json.encode(answer.json, enc_hook=fetch)
+    return msgspec.structs.replace(
+        answer, json=msgspec.UNSET, content=content, cacheable=answer.cacheable and not fetched_any
+    )
+
+
+def _fetched(url: str, settings: Settings, is_read: bool) -> Fetched | None:
+    try:
+        return allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb).fetch(url)
+    except FetchRefused as refusal:
+        if not is_read:
+            return None
+        detail = f"The document is elsewhere: {refusal}."
+        raise RegistryProblem("data_retrieval_error", "/", detail=detail, status=BAD_GATEWAY) from None

@@ -1,0 +1,1 @@
+"""From a catalog document to compiled message definitions."""

@@ -1,0 +1,93 @@
+"""Constraints, compiled: does a value found on the wire satisfy what the definition says about it?"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from postroom.messages.definitions.definition import Constraint
+from postroom.messages.definitions.property_types import checker, is_now
+from postroom.messages.definitions.templates import Template, compile_template, has_placeholder
+from postroom.messages.matching.outcome import Reason
+from postroom.protocols.cloudevents import header_text, media_type
+
+_URI_TYPES = ("uri", "urireference", "uritemplate")
+
+
+class Check:
+    """One constraint ready to be tried on values."""
+
+    def __init__(self, constraint: Constraint, message: str) -> None:
+        self.constraint = constraint
+        self.message = message
+        self.path = constraint.path
+        self.template: Template | None = None
+        self.constant: str | None = None
+        self._has_type = checker(constraint.type)
+        value = constraint.value
+        # A timestamp that holds a placeholder or a "now" sentinel only demands RFC 3339.
+        if value is None or (constraint.type == "timestamp" and (is_now(value) or has_placeholder(value))):
+            return
+        if has_placeholder(value):
+            self.template = compile_template(value, _is_uri(constraint))
+        else:
+            self.constant = header_text(value)
+
+    def problem(self, value: Any, variables: dict[str, str]) -> Reason | None:
+        """Try a value; placeholders that bind are added to `variables`. None when it fits."""
+        constraint = self.constraint
+        if value is None:
+            return self._reason("required_missing", self._wanted(), "nothing") if constraint.required else None
+        if self.constant is not None:
+            same = self._equal(header_text(value), self.constant)
+            return None if same else self._reason("constant_mismatch", self.constant, value)
+        if self.template is not None:
+            return self._bind(self.template, header_text(value), variables)
+        if not self._has_type(value):
+            return self._reason("type_mismatch", constraint.type, value)
+        return None
+
+    def _equal(self, found: str, wanted: str) -> bool:
+        # Media types compare ignoring case and parameters of presentation (MSG-032).
+        if self.path[-1] in ("datacontenttype", "content-type", "content_type"):
+            return media_type(found) == media_type(wanted)
+        return found == wanted or (self.constraint.type == "number" and _same_number(found, wanted))
+
+    def _bind(self, template: Template, value: str, variables: dict[str, str]) -> Reason | None:
+        bound = template.extract(value)
+        if bound is None:
+            return self._reason("template_mismatch", template.text, value)
+        for name, text in bound.items():
+            known = variables.setdefault(name, text)
+            if known == text or (template.alone and unquote(text) == known):
+                continue
+            if unquote(known) != text:  # what was bound by a placeholder alone may be encoded
+                return self._reason("variable_conflict", f"{{{name}}} = {known}", text)
+            variables[name] = text
+        return None
+
+    def _wanted(self) -> str:
+        if self.constraint.value is not None:
+            return str(self.constraint.value)
+        return f"{'an' if self.constraint.type[:1] in 'aeiou' else 'a'} {self.constraint.type}"
+
+    def _reason(self, code: str, expected: str, found: Any) -> Reason:
+        return Reason(self.message, self.constraint.at, code, expected, shorten(found))
+
+
+def _is_uri(constraint: Constraint) -> bool:
+    # Topics, subjects and keys are text to brokers, and stay so with placeholders in them: only HTTP sends a URI.
+    is_path = constraint.at == "/protocoloptions/path"
+    return constraint.type in _URI_TYPES and (is_path or constraint.at.startswith("/envelopemetadata/"))
+
+
+def _same_number(found: str, wanted: str) -> bool:
+    # 1, 1.0 and 1e0 are one number; producers write what their languages write.
+    is_number = checker("number")
+    return is_number(found) and is_number(wanted) and float(found) == float(wanted)
+
+
+def shorten(value: Any, limit: int = 200) -> str:
+    """A value for people: text, cut where it gets long."""
+    text = header_text(value) if not isinstance(value, bytes) else value.decode(errors="replace")
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,94 @@
+"""The schema documents of a compiled catalog, and what they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from postroom.errors import FormatUnknown, SchemaRefused
+from postroom.formats.format_table import parse_schema
+from postroom.formats.schema import Found, Library
+from postroom.formats.schema_library import CatalogLibrary
+from postroom.formats.schema_versions import MOST_WRITERS
+from postroom.messages.definitions.definition import CompiledCatalog, SchemaSource, StoredSchema
+
+
+class Documents:
+    """Documents by their paths: a default version under its schema's path, the others under their own."""
+
+    def __init__(self, schemas: Mapping[str, StoredSchema], fetch: Callable[[str], Any] | None = None) -> None:
+        self._schemas = schemas
+        self._fetch = fetch or self._fetched
+        self._places: dict[str, list[str]] = {}
+        for place in schemas:
+            self._places.setdefault(place.partition("/versions/")[0], []).append(place)
+
+    def of(self, source: SchemaSource) -> tuple[Any, Library]:
+        """The document of a definition's schema, and the library that its references are looked up in."""
+        library = CatalogLibrary(source.place or source.reference, self._read, self._names, self._fetch)
+        return self._schemas[source.place].document if source.place else source.document, library
+
+    def versions(self, source: SchemaSource) -> list[tuple[SchemaSource, tuple[int | str, ...]]]:
+        """All versions of the schema that a definition refers to, with the ids that registries gave them."""
+        home = source.place.partition("/versions/")[0]
+        return [self._version(source, place) for place in self._places.get(home, ()) if home]
+
+    def _version(self, source: SchemaSource, place: str) -> tuple[SchemaSource, tuple[int | str, ...]]:
+        stored = self._schemas[place]
+        missing = "" if stored.document is not None else "its document is not in the catalog"
+        own = SchemaSource(
+            format=stored.format or source.format,
+            place=place,
+            fragment=source.fragment,
+            reference=source.reference,
+            version=stored.version,
+            missing=missing,
+        )
+        return own, stored.ids
+
+    def _fetched(self, url: str) -> Any:
+        stored = self._schemas.get(url)
+        return None if stored is None else stored.document
+
+    def _read(self, path: str) -> Found | None:
+        stored = self._schemas.get(path)
+        if stored is None:
+            schema, _, version = path.partition("/versions/")
+            stored = self._schemas.get(schema)
+            if stored is None or stored.version != version:
+                return None
+        return None if stored.document is None else Found(path, stored.document)
+
+    def _names(self, place: str) -> Iterable[str]:
+        prefix = "/".join(place.split("/")[:4]) + "/"
+        return [path for path in self._schemas if path.startswith(prefix) and "/versions/" not in path]
+
+
+def with_fetched(catalog: CompiledCatalog, fetch: Callable[[str], str | None]) -> CompiledCatalog:
+    """The catalog with the documents from elsewhere that its schemas refer to, so that workers need not fetch any."""
+    fetched: dict[str, StoredSchema] = {}
+
+    def remember(url: str) -> str | None:
+        document = fetched[url].document if url in fetched else fetch(url)
+        if document is not None:
+            fetched[url] = StoredSchema(format="", version="", document=document)
+        return document
+
+    documents = Documents(catalog.schemas, remember)
+    sources = [definition.schema for definition in catalog.definitions if definition.schema is not None]
+    versions = {
+        (version.place, version.fragment): version
+        for source in sources
+        for version, _ in documents.versions(source)[:MOST_WRITERS]
+    }
+    for source in (*(source for source in sources if not source.place), *versions.values()):
+        if source.missing:
+            continue
+        document, library = documents.of(source)
+        try:
+            parse_schema(source.format, document, source.fragment, library)
+        except (SchemaRefused, FormatUnknown):
+            continue  # the engine says what is wrong with it
+    return msgspec.structs.replace(catalog, schemas={**catalog.schemas, **fetched})

@@ -1,0 +1,1 @@
+"""A definition as a template: make conformant messages."""

@@ -1,0 +1,1 @@
+"""A definition as a filter: match records, bind variables, explain what does not fit."""

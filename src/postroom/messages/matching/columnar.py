@@ -1,0 +1,323 @@
+"""Bundles: events of one definition, looked at column by column rather than one by one.
+
+The express lane for streams: what `Plan` asks of one event is asked here of a whole column at once. It may only accept;
+whatever is in doubt is left to the exact engine, row by row. A test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from postroom.formats.batch_decode import Members, read_all, without
+from postroom.messages.definitions.constraints import Check
+from postroom.messages.definitions.definition import Definition
+from postroom.messages.definitions.templates import Template
+from postroom.messages.matching.match_plan import Plan, surely_timestamp
+from postroom.messages.matching.payload_decoders import Kept, Writers
+from postroom.messages.matching.undeclared_metadata import NOTHING, Carried
+from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
+
+T = TypeVar("T")
+Column = Sequence[Any]
+# Shapes bodies for their columns; adds the places of those that are in doubt to the set, who wrote the others where a
+# header says so, and what their columns do not hold.
+DecodeAll = Callable[[Column, list[str], set[int], Writers, Kept], Column | Members]
+
+_ZEROS = str.maketrans("123456789", "000000000")
+_SECOND = "0000-00-00T00:00:00"
+_SHAPES = frozenset([f"{_SECOND}Z", *(f"{_SECOND}.{'0' * digits}Z" for digits in range(1, 7))])
+
+
+class Pile(msgspec.Struct, gc=False):
+    """Events that mean one definition by their type, on one protocol, not yet looked at any further.
+
+    Their attributes are in `columns`, where those are known, else in `events`. Those of a protocol have one `carried`
+    each, or None altogether where the columns that they came in tell, or nobody asks. What payloads have and their
+    columns do not is kept where `keeps_undeclared` says so.
+    """
+
+    plan: Plan
+    decode: DecodeAll
+    structured: bool
+    rows: list[int] = []
+    events: list[Any] = []
+    bodies: list[Any] = []
+    metadata: list[dict[str, Any]] = []
+    columns: Mapping[str, Column] | None = None
+    protocol: str = ""
+    carried: list[Carried] | None = []
+    keeps_undeclared: bool = False
+    read: Callable[..., Carried] = lambda *_: NOTHING
+
+
+def joined(piles: Iterable[Pile]) -> list[Pile]:
+    """Piles with those put together that are of one definition and one kind; the first of each is changed."""
+    found: dict[tuple[int, bool, bool, bool], Pile] = {}
+    for pile in piles:
+        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None, pile.carried is None), pile)
+        if first is pile:
+            continue
+        if first.columns is not None and pile.columns is not None:
+            first.columns = {
+                name: [
+                    *first.columns.get(name, [None] * len(first.rows)),
+                    *pile.columns.get(name, [None] * len(pile.rows)),
+                ]
+                for name in {**first.columns, **pile.columns}
+            }
+        first.rows = first.rows + pile.rows
+        first.events = first.events + pile.events
+        first.bodies = first.bodies + pile.bodies
+        first.metadata = first.metadata + pile.metadata
+        if first.carried is not None and pile.carried is not None:
+            first.carried = first.carried + pile.carried
+    return list(found.values())
+
+
+class Bundle(msgspec.Struct, gc=False):
+    """Events that landed in one definition, by column; `rows` are their places in what was read.
+
+    `extensions` has the attributes that the definition does not declare, for the few places that have any; `timestamps`
+    names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent. `writers` has the versions
+    of the payload schema that headers name; `carried` says what came with the events, where they came by a protocol;
+    None where the columns that they came in tell. `undeclared` has what payloads hold and columns do not, by place.
+    """
+
+    definition: Definition
+    rows: list[int]
+    attributes: dict[str, Column]
+    variables: dict[str, Column]
+    metadata: dict[str, Column]
+    extensions: dict[int, dict[str, Any]]
+    data: Column | Members
+    timestamps: frozenset[str]
+    writers: Writers
+    protocol: str
+    carried: list[Carried] | None
+    undeclared: dict[int, str]
+
+
+def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
+    """The events of a pile that surely fit, and the rows of the others."""
+    plan, rows = pile.plan, pile.rows
+    bad: set[int] = set()
+    columns = _columns(pile)
+    if pile.structured:
+        bodies, types = _structured_bodies(plan, columns, bad)
+    else:
+        bodies, types = pile.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
+    timestamps = _sift(plan, columns, bad)
+    variables = _bound(plan, columns, pile.metadata, bad)
+    writers: Writers = {}
+    undeclared: dict[int, str] = {}
+    data = pile.decode(bodies, types, bad, writers, undeclared if pile.keeps_undeclared else None)
+    carried = pile.carried
+    metadata: dict[str, Column] = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
+    extensions = _extensions(pile)
+    left: list[int] = []
+    if bad:
+        out = sorted(bad)
+        left = [rows[place] for place in out]
+        if extensions or writers or undeclared:
+            kept = without(list(range(len(rows))), out)
+            extensions, writers = _renumbered(extensions, kept), _renumbered(writers, kept)
+            undeclared = _renumbered(undeclared, kept)
+        carried = without(carried, out) if carried else carried
+        rows, data = without(rows, out), data.without(out) if isinstance(data, Members) else without(data, out)
+        columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
+    told = (writers, pile.protocol, carried, undeclared)
+    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
+
+
+def _renumbered(found: dict[int, T], kept: list[int]) -> dict[int, T]:
+    return {new: found[place] for new, place in enumerate(kept) if place in found}
+
+
+def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:
+    return {name: without(column, places) for name, column in columns.items()}
+
+
+def surely_timestamps(texts: Sequence[Any]) -> bool:
+    """Whether all that is there of a column is RFC 3339 without doubt, in UTC, with no more than microseconds."""
+    try:
+        whole = "\n".join(texts)
+    except TypeError:  # something is absent, or no text
+        texts = [text for text in texts if text is not None]
+        if not all(type(text) is str for text in texts):
+            return False
+        whole = "\n".join(texts)
+    if not texts:
+        return True
+    if not _have_shapes(whole.translate(_ZEROS), len(texts)) or (_TAKES_24 and "T24" in whole):
+        return False
+    try:
+        deque(map(datetime.fromisoformat, texts), maxlen=0)
+    except ValueError:
+        return False
+    return True
+
+
+def _have_shapes(whole: str, count: int) -> bool:
+    """Whether so many lines have the shape of a timestamp each, digits set to zero."""
+    first = whole.partition("\n")[0]
+    if first in _SHAPES and whole == "\n".join([first] * count):
+        return True  # all alike, as nearly always
+    shapes = whole.split("\n")
+    return len(shapes) == count and _SHAPES.issuperset(shapes)
+
+
+def _takes_24() -> bool:
+    """Whether this Python takes the hour 24, as newer ones do."""
+    try:
+        datetime.fromisoformat("2026-01-01T24:00:00Z")
+    except ValueError:
+        return False
+    return True
+
+
+_TAKES_24 = _takes_24()
+
+
+def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) -> tuple[Column, list[str]]:
+    """The data of events in structured mode with its content types; what is not plain is in doubt."""
+    versions, encoded, data = columns["specversion"], columns.pop("data_base64"), columns.pop("data")
+    if not plan.asks_version and versions.count("1.0") != len(versions):
+        bad.update(place for place, version in enumerate(versions) if version != "1.0")
+    if None not in encoded and not any(data):
+        return _unpacked(encoded, bad), _content_types(columns["datacontenttype"], plan.definition.contenttype)
+    if set(encoded) != _NOTHING:
+        bad.update(place for place, text in enumerate(encoded) if text is not None)
+    types = _content_types(columns["datacontenttype"], JSON_DATA)
+    if types.count(JSON_DATA) != len(types):
+        odd = {kind for kind in set(types) if not is_json(kind)}
+        bad.update(place for place, kind in enumerate(types) if kind in odd)
+    return data, types
+
+
+def _unpacked(texts: Column, bad: set[int]) -> Column:
+    return [body or b"" for body in read_all(unpack, texts, bad)]
+
+
+_NOTHING = {None}
+
+
+def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> frozenset[str]:
+    """Look at the values; the names of those columns that are timestamps without doubt come back."""
+    timestamps: set[str] = set()
+    for name, constant in plan.constants:
+        column = columns[name]
+        if column.count(constant) != len(column):
+            bad.update(place for place, value in enumerate(column) if value != constant)
+    for name in plan.required:
+        column = columns[name]
+        if not all(column):
+            bad.update(place for place, value in enumerate(column) if value is None)
+    for name, accepts in plan.values:
+        column = columns[name]
+        if accepts is surely_timestamp and surely_timestamps(column):
+            timestamps.add(name)
+        elif column.count(None) != len(column):
+            bad.update(place for place, value in enumerate(column) if value is not None and not accepts(value))
+    return frozenset(timestamps)
+
+
+def _bound(plan: Plan, columns: dict[str, Column], metadata: list[dict[str, Any]], bad: set[int]) -> dict[str, Column]:
+    bound: dict[str, Column] = {}
+    for name, template in plan.templates:
+        _bind(template, columns[name], bound, bad)
+    for get, check in plan.protocol:
+        values = list(map(get, metadata))
+        if check.constraint.required and None in values:
+            bad.update(place for place, value in enumerate(values) if value is None)
+        if check.template is not None:
+            _bind(check.template, values, bound, bad)
+        else:
+            _sift_values(check, values, bad)
+    return bound
+
+
+def _sift_values(check: Check, values: Column, bad: set[int]) -> None:
+    if check.constant is not None and values.count(check.constant) == len(values):
+        return
+    bad.update(
+        place for place, value in enumerate(values) if value is not None and check.problem(value, {}) is not None
+    )
+
+
+def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set[int]) -> None:
+    columns: list[Any] | None
+    try:
+        columns = template.columns(values)
+    except TypeError:  # something that is no text
+        columns = None
+    if columns is None:
+        columns = _bound_singly(template, values)
+    if not all(columns[0]):
+        bad.update(place for place, text in enumerate(columns[0]) if not text and values[place] is not None)
+        columns = [[text or None for text in column] for column in columns]
+    for name, column in zip(template.names, columns, strict=True):
+        bound[name] = list(column) if name not in bound else _agreed(bound[name], column, bad)
+
+
+def _bound_singly(template: Template, values: Column) -> list[Any]:
+    nothing = ("",) * len(template.names)
+    texts = (value if type(value) is str else "" for value in values)
+    found = (template.extract_all([text])[0] if text else None for text in texts)
+    return list(zip(*(one or nothing for one in found), strict=True))
+
+
+def _agreed(known: Column, column: Iterable[Any], bad: set[int]) -> Column:
+    """One variable has one value wherever it stands."""
+    merged = []
+    for place, (one, other) in enumerate(zip(known, column, strict=True)):
+        if one is not None and other is not None and one != other:
+            bad.add(place)
+        merged.append(other if one is None else one)
+    return merged
+
+
+def _content_types(stated: Column, absent: str) -> list[str]:
+    kinds = set(stated)
+    if len(kinds) == 1:
+        return [kinds.pop() or absent] * len(stated)
+    return [kind or absent for kind in stated]
+
+
+def _columns(pile: Pile) -> dict[str, Column]:
+    """The attributes that the definition names, and those that every event has; of structured mode also the data."""
+    if pile.columns is None:
+        return _columns_of(pile)
+    nothing: Column = [None] * len(pile.rows)
+    wanted = pile.plan.members if pile.structured else pile.plan.attributes
+    return {name: pile.columns.get(name, nothing) for name, _ in wanted}
+
+
+def _columns_of(pile: Pile) -> dict[str, Column]:
+    wanted = pile.plan.members if pile.structured else pile.plan.attributes
+    return {name: list(map(get, pile.events)) for name, get in wanted}
+
+
+def _extensions(pile: Pile) -> dict[int, dict[str, Any]]:
+    if pile.plan.undeclared is None:
+        return {}
+    names, get = pile.plan.undeclared
+    if pile.columns is None:
+        nothing = (None,) * len(names)
+        return {
+            place: {name: value for name, value in zip(names, values, strict=False) if value is not None}
+            for place, values in enumerate(map(get, pile.events))
+            if values[: len(names)] != nothing
+        }
+    found: dict[int, dict[str, Any]] = {}
+    for name in names:
+        column = pile.columns.get(name, ())
+        if column.count(None) != len(column):
+            for place, value in enumerate(column):
+                if value is not None:
+                    found.setdefault(place, {})[name] = value
+    return found

@@ -1,0 +1,201 @@
+"""Matching: which definitions a message fits, which one wins, and how near the others came.
+
+The rules are those of DESIGN "Matching rules"; each has its table of cases in tests/messages/test_matching.py.
+"""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+import functools
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+from postroom.messages.definitions.constraints import shorten
+from postroom.messages.definitions.definition import Definition
+from postroom.messages.matching.definition_matcher import Filter, Fit
+from postroom.messages.matching.outcome import Reason
+from postroom.protocols.cloudevents import Message
+
+__all__ = ["Filter", "Fit", "Index"]
+
+_MOST_COMPARED = 500
+_MOST_SIMILAR = 1024
+_ALIKE = 3
+"""How many characters two channels begin with alike, at least, for one to be meant for the other."""
+
+
+class Index:
+    """All definitions of a catalog, found by what tells them apart; an index like it spares work where both agree."""
+
+    def __init__(self, definitions: Iterable[Definition], like: Index | None = None) -> None:
+        known = {} if like is None else like.by_xid
+        self.filters: list[Filter] = []
+        self.by_xid: dict[str, Filter] = {}
+        fresh: list[Filter] = []
+        for definition in definitions:
+            candidate = known.get(definition.xid)
+            if candidate is None or candidate.definition is not definition:
+                candidate = Filter(definition)
+                fresh.append(candidate)
+            self.filters.append(candidate)
+            self.by_xid[definition.xid] = candidate
+        gone = [known[xid] for xid in known.keys() - self.by_xid.keys()]
+        gone += [known[c.definition.xid] for c in fresh if c.definition.xid in known]
+        self._by_type: dict[Any, list[Filter]] = {} if like is None else {None: like._others, **like._by_type}
+        _bring_up_to_date(self._by_type, fresh, gone)
+        self._others: list[Filter] = self._by_type.pop(None, [])
+        self._similar: dict[str, tuple[str, ...]] = {}
+
+    def candidates(self, message: Message) -> list[Filter]:
+        """The definitions worth trying: those of the message's type and those that fix no type."""
+        kind = message.attributes.get("type") if message.attributes is not None else None
+        if message.attributes is None:
+            # Without an envelope every definition that names a channel may be meant.
+            return self.filters
+        typed = self._by_type.get(kind, []) if isinstance(kind, str) else []
+        return [*typed, *self._others] if self._others else typed
+
+    def has_type(self, kind: str) -> bool:
+        """Whether a definition fixes this type."""
+        return kind in self._by_type
+
+    def contenders(self, protocol: str, kind: str) -> list[Filter]:
+        """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
+        candidates = (c for c in (*self._by_type.get(kind, ()), *self._others) if c.takes_events)
+        found = [c for c in candidates if c.definition.protocol in ("", protocol)]
+        if any(c.has_repeats for c in found):
+            return []  # only the exact rules know which header is which
+        shadowed = _bases_of_meant(found)
+        found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
+        return [c for c in found if not any(_always_wins(other, c) for other in found)]
+
+    def fits(self, message: Message, *, of_events: bool = False) -> list[Fit]:
+        """Every definition the message fits, after those that give way to a closer one are left out.
+
+        With `of_events`, definitions that have no envelope are not considered.
+        """
+        found: list[tuple[Filter, dict[str, str]]] = []
+        candidates = [c for c in self.candidates(message) if c.agrees_on_protocol(message)]
+        if of_events:
+            candidates = [c for c in candidates if c.envelope]
+        shadowed = _bases_of_meant(candidates) if len(candidates) > 1 else frozenset()
+        for candidate in candidates:
+            if candidate.type is not None or candidate.definition.xid not in shadowed:
+                bound = candidate.variables(message)
+                if bound is not None:
+                    found.append((candidate, bound))
+        if len(found) > 1:
+            found = _closest(found)
+        if not found and message.attributes is None:
+            return _mapped(candidates, message)
+        return [Fit(candidate.definition, bound) for candidate, bound in found]
+
+    def addressed(self, message: Message) -> list[tuple[Definition, list[Reason]]]:
+        """The definitions the message means without fitting, fewest violations first, derived before base."""
+        meant = [c for c in self.candidates(message) if c.is_addressed_by(message)]
+        judged = [(c.definition, c.reasons(message)) for c in meant]
+        return sorted(judged, key=lambda item: (len(item[1]), -len(item[0].bases)))
+
+    def near_misses(self, message: Message) -> list[Reason]:
+        """For a message that means no definition: the ones its author may have had in mind."""
+        if message.attributes is None:
+            return self._near_channels(message)
+        kind = message.attributes.get("type")
+        if not isinstance(kind, str):
+            return []
+        if kind in self._by_type:
+            return [candidate.reasons(message)[0] for candidate in self._by_type[kind]]
+        return [
+            Reason(candidate.definition.xid, "/envelopemetadata/type", "constant_mismatch", close, shorten(kind))
+            for close in self._similar_types(kind[:200])
+            for candidate in self._by_type[close]
+        ]
+
+    def _near_channels(self, message: Message) -> list[Reason]:
+        """Definitions of the same protocol whose channel begins like that of the message."""
+        found: list[tuple[int, Reason]] = []
+        named = (c for c in self.filters if c.channel and c.agrees_on_protocol(message))
+        for candidate in itertools.islice(named, _MOST_COMPARED):
+            check = candidate.channel[0]
+            value = candidate.wire.lookup(message.metadata, check.path)
+            problem = check.problem(value, {}) if isinstance(value, str) else None
+            shared = 0 if problem is None else _alike(value, str(check.constraint.value or ""))
+            if problem is not None and shared >= _ALIKE:
+                found.append((shared, problem))
+        found.sort(key=lambda pair: -pair[0])
+        return [reason for _, reason in found[:2]]
+
+    def _similar_types(self, kind: str) -> tuple[str, ...]:
+        found = self._similar.get(kind)
+        if found is None:
+            found = self._find_similar(kind)
+            if len(self._similar) < _MOST_SIMILAR:
+                self._similar[kind] = found
+        return found
+
+    @functools.cached_property
+    def _types(self) -> list[str]:
+        return sorted(self._by_type)
+
+    def _find_similar(self, kind: str) -> tuple[str, ...]:
+        # Only what comes after the prefix that all types share tells whether two are alike.
+        shared = len(_shared_prefix([kind, *self._types[:1], *self._types[-1:]]))
+        place = bisect.bisect(self._types, kind)
+        near = self._types[max(0, place - _MOST_COMPARED // 2) : place + _MOST_COMPARED // 2]
+        tails = {known[shared:]: known for known in near}
+        return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
+
+
+def _bring_up_to_date(by_type: dict[Any, list[Filter]], fresh: list[Filter], gone: list[Filter]) -> None:
+    """Filters by the type they fix, each list in the order of xids; one that stays the same is not made anew."""
+    leaving = set(map(id, gone))
+    coming: dict[str | None, list[Filter]] = {candidate.type: [] for candidate in gone}
+    for candidate in fresh:
+        coming.setdefault(candidate.type, []).append(candidate)
+    for kind, found in coming.items():
+        staying = [candidate for candidate in by_type.pop(kind, ()) if id(candidate) not in leaving]
+        if staying or found:
+            by_type[kind] = sorted([*staying, *found], key=lambda c: c.definition.xid) if staying else found
+
+
+def _bases_of_meant(candidates: list[Filter]) -> frozenset[str]:
+    """The bases of definitions that the message's type means.
+
+    A message that means a derived definition and violates it must not slip into a base that fixes no type: it would
+    take every broken message of all its descendants.
+    """
+    return frozenset(xid for c in candidates if c.type is not None for xid in c.definition.bases)
+
+
+def _shared_prefix(types: list[str]) -> str:
+    low, high = min(types), max(types)
+    return low[: _alike(low, high)].rpartition(".")[0]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((position for position, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _mapped(candidates: list[Filter], message: Message) -> list[Fit]:
+    """The definitions that a message without an envelope can be mapped to, the closest of them."""
+    fits = {id(candidate): candidate.mapped(message) for candidate in candidates}
+    found = [(candidate, fit.variables) for candidate in candidates if (fit := fits[id(candidate)]) is not None]
+    return [fit for candidate, _ in _closest(found) if (fit := fits[id(candidate)]) is not None]
+
+
+def _always_wins(one: Filter, other: Filter) -> bool:
+    """Whether the first is the closer one of two definitions whenever a message fits both."""
+    return one.rules > other.rules and one.definition.protocol == other.definition.protocol
+
+
+def _closest(found: list[tuple[Filter, dict[str, str]]]) -> list[tuple[Filter, dict[str, str]]]:
+    """Derived over base, protocol-bound over neutral, more constraints over fewer."""
+    bases = {xid for candidate, _ in found for xid in candidate.definition.bases}
+    found = [item for item in found if item[0].definition.xid not in bases]
+    if any(candidate.definition.protocol for candidate, _ in found):
+        found = [item for item in found if item[0].definition.protocol]
+    return [item for item in found if not any(item[0].rules < other.rules for other, _ in found)]

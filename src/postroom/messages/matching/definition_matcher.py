@@ -1,0 +1,185 @@
+"""Filtering: one definition tried on messages.
+
+The rules are those of DESIGN "Matching rules"; each has its table of cases in tests/messages/test_matching.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from postroom.messages.definitions.constraints import Check
+from postroom.messages.definitions.definition import Constraint, Definition
+from postroom.messages.matching.envelope_mapping import envelope_from
+from postroom.messages.matching.outcome import Reason
+from postroom.protocols.cloudevents import ENVELOPE, Message
+from postroom.protocols.protocol import Wire, pairs
+from postroom.protocols.protocol_table import canonical_protocol, wire_named
+
+_CHANNEL_MEMBERS = ("to",)
+_MISSING = Reason("", "", "required_missing")
+
+
+class Fit(msgspec.Struct, frozen=True, gc=False):
+    """A definition that a message fits, with the variables it binds."""
+
+    definition: Definition
+    variables: dict[str, str]
+    attributes: dict[str, Any] | None = None
+    """The envelope of a message that came without one and was mapped to it."""
+
+
+class Filter:
+    """A definition used as a filter."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self.wire = wire_named(definition.protocol)
+        deciding = [c for c in definition.protocol_constraints if c.decides]
+        is_event = definition.envelope == ENVELOPE
+        checks = [Check(c, definition.xid) for c in definition.envelope_constraints]
+        # Of an envelope that we do not know, the attributes are headers of the same names (C-16).
+        self.envelope, self.foreign = (checks, []) if is_event else ([], checks)
+        self.names = frozenset(check.path[0] for check in self.envelope)
+        self._is_foreign = bool(definition.envelope) and not is_event
+        self.protocol = [Check(c, definition.xid) for c in deciding]
+        # Which of several headers of one name a check looks at first.
+        self._turns = [sum(c.path == check.path for c in self.protocol[:i]) for i, check in enumerate(self.protocol)]
+        self.has_repeats = any(self._turns)
+        # Most definitions differ in constants: those are compared first, and text with text needs no more than that.
+        self._constants = [
+            (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
+        ]
+        self._open = [check for check in self.envelope if check.constant is None]
+        self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
+        self.channel = [check for check in self.protocol if self._is_channel(check)]
+        self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
+
+    @property
+    def takes_events(self) -> bool:
+        """Whether a CloudEvent may fit: not where the definition asks for another envelope."""
+        return not self._is_foreign
+
+    def _is_channel(self, check: Check) -> bool:
+        option = self.wire.option(check.path[0])
+        return (option is not None and option.channel) or check.path[-1] in _CHANNEL_MEMBERS
+
+    def agrees_on_protocol(self, message: Message) -> bool:
+        """Whether the message travels on the definition's protocol; a definition without one takes any."""
+        return not self.definition.protocol or self.definition.protocol == canonical_protocol(message.protocol)
+
+    def variables(self, message: Message) -> dict[str, str] | None:
+        """The bound variables when the message fits, else None."""
+        bound: dict[str, str] = {}
+        if self.envelope:
+            if message.attributes is None:
+                return None
+            get = message.attributes.get
+            for name, constant, check in self._constants:
+                value = get(name)
+                if value != constant and check.problem(value, bound) is not None:
+                    return None
+            for check in self._open:
+                if check.problem(get(check.path[0]), bound) is not None:
+                    return None
+        elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
+            return None
+        if self.protocol and any(self._protocol_problems(message, bound)):
+            return None
+        return bound
+
+    def _protocol_problems(self, message: Message, bound: dict[str, str]) -> Iterator[Reason]:
+        for check, turn in zip(self.protocol, self._turns, strict=True):
+            first = self.wire.lookup(message.metadata, check.path) if not turn else None
+            problem = check.problem(first, bound) if not turn else _MISSING
+            if problem is not None and len(check.path) > 1:
+                problem = self._repeated_problem(check, turn, message, bound)
+            if problem is not None:
+                yield problem
+
+    def _repeated_problem(self, check: Check, turn: int, message: Message, bound: dict[str, str]) -> Reason | None:
+        """Headers may be repeated (MSG-078): one of those with the name has to fit, the others are free."""
+        values = list(occurrences(self.wire, message.metadata, check.path))
+        found = None
+        for value in [*values[turn:], *values[:turn]] or [None]:
+            tried = dict(bound)
+            problem = check.problem(value, tried)
+            if problem is None:
+                bound |= tried
+                return None
+            found = found or problem
+        return found
+
+    def _foreign_problems(self, message: Message, bound: dict[str, str]) -> Iterator[Reason]:
+        wire = self.wire if self.definition.protocol else wire_named(message.protocol)
+        for check in self.foreign:
+            path = (wire.headers, *check.path) if wire.headers else check.path
+            problem = check.problem(wire.lookup(message.metadata, path), bound)
+            if problem is not None:
+                yield problem
+
+    def mapped(self, message: Message) -> Fit | None:
+        """The fit of a message without an envelope that the definition's protocol part alone tells all about."""
+        if not (self.envelope and self.channel and message.attributes is None):
+            return None
+        bound: dict[str, str] = {}
+        if any(self._protocol_problems(message, bound)):
+            return None
+        attributes = envelope_from(self.envelope, bound, message)
+        return None if attributes is None else Fit(self.definition, bound, attributes)
+
+    def reasons(self, message: Message) -> list[Reason]:
+        """Everything that keeps the message from fitting."""
+        found: list[Reason | None] = []
+        bound: dict[str, str] = {}
+        xid = self.definition.xid
+        if not self.agrees_on_protocol(message):
+            found.append(
+                Reason(
+                    xid, "/protocol", "protocol_mismatch", self.definition.protocol, message.protocol or "no protocol"
+                )
+            )
+        if self.envelope and message.attributes is None:
+            found.append(Reason(xid, "/envelope", "envelope_missing", self.definition.envelope, "no envelope"))
+        elif self.envelope and message.attributes is not None:
+            found += [check.problem(message.attributes.get(check.path[0]), bound) for check in self.envelope]
+        elif self._is_foreign and message.attributes is not None:
+            found.append(Reason(xid, "/envelope", "envelope_mismatch", self.definition.envelope, ENVELOPE))
+        elif self._is_foreign:
+            found += self._foreign_problems(message, bound)
+        if self.agrees_on_protocol(message):
+            found += self._protocol_problems(message, bound)
+        return [reason for reason in found if reason is not None]
+
+    def is_addressed_by(self, message: Message) -> bool:
+        """Whether the message means this definition, fitting or not (DESIGN: "addresses")."""
+        if not self.agrees_on_protocol(message):
+            return False
+        if message.attributes is not None:  # an event means what its type says, wherever it is
+            return self.type is not None and self.type == message.attributes.get("type")
+        bound: dict[str, str] = {}
+        return bool(self.channel) and all(
+            c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel
+        )
+
+
+def occurrences(wire: Wire, metadata: dict[str, Any], path: tuple[str, ...]) -> Iterator[Any]:
+    """All values at a path: of a repeated header each one."""
+    option = wire.option(path[0])
+    if option is None or option.shape != "named":
+        yield wire.lookup(metadata, path)
+        return
+    ignore_case = wire.headers_ignore_case
+    for name, value in pairs(wire.lookup(metadata, path[:1])):
+        if name == path[1] or (ignore_case and name.lower() == path[1].lower()):
+            yield value
+
+
+def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What a constraint asks for, piece by piece, so that asking for more is a larger set."""
+    if constraint.required:
+        yield constraint.path, "required"
+    if constraint.value is not None:
+        yield constraint.path, f"value {constraint.value}"

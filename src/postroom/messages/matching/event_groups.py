@@ -1,0 +1,334 @@
+"""Piling: many records put together by the definition they mean, for bundles to look at by column.
+
+Records that are alike are read together, a step at a time for all of them; the others one by one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import astuple
+
+from postroom.formats.batch_decode import UNREADABLE, read_all
+from postroom.messages.matching.columnar import Pile
+from postroom.messages.matching.match_plan import Plan
+from postroom.messages.matching.record_readers import RECORD, is_structured
+from postroom.messages.matching.single_event import Decoder, Express
+from postroom.messages.matching.undeclared_metadata import Carried, carrier_of
+
+MetadataOf = Callable[[int], dict[str, Any]]
+Parts = tuple[list[Pile], list[int]]
+
+
+class Told(NamedTuple):
+    """What is known of rows besides their events: their metadata, and what that carries, where it is known without
+    asking for the metadata (and the definition declares nothing of it); `in_columns` says that it is in the columns
+    that the rows came in."""
+
+    metadata: MetadataOf
+    carried: Callable[[int], Carried] | None = None
+    in_columns: bool = False
+
+
+# How lines name the type: as a member of an event, of an event within a text, or as a header.
+_MARKERS = (b'"type"', b'\\"type\\"', b'_type"')
+_MOST_SEEMING = 4
+_FEWEST_TOGETHER = 2
+_MOST_TOGETHER = 24
+
+_version_of = attrgetter("specversion")
+_headers_of = attrgetter("metadata.headers")
+_payload_of = attrgetter("payload")
+_stated_of = attrgetter("metadata.headers.datacontenttype")
+
+
+class RecordColumns(msgspec.Struct, gc=False):
+    """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
+    left to the exact engine. What came with binary (or, for False, structured) events is in the columns that they came
+    in, or `carried`; the metadata of a row is asked for only where a definition wants it, or where neither is so."""
+
+    attributes: dict[str, list[str | None]]
+    contenttypes: list[str]
+    bodies: list[bytes]
+    metadata: MetadataOf
+    odd: frozenset[int] = frozenset()
+    carried: Callable[[bool], list[Carried] | None] = lambda _: None
+    in_columns: Callable[[bool], bool] = lambda _: False
+
+
+def piles_of_lines(express: Express, lines: list[bytes], longest: int) -> Iterator[Parts]:
+    """Read lines and put those together that mean the same definition, and the rows of the others; in parts.
+
+    Lines that are longer than the longest are left.
+    """
+    are_long = max(map(len, lines), default=0) > longest
+    for rows in _alike(lines, _MOST_SEEMING * (len(express.index.filters) + 10)):
+        heap = _Heap(express)
+        heap.add_lines(heap.leave_long(rows, lines, longest) if are_long else rows, lines)
+        yield heap.parts()
+
+
+def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
+    """Rows that seem to be events of one type.
+
+    They are dealt with together, so that all they are made of is near at hand in memory and gone before the next ones
+    come. What they seem to be decides nothing.
+    """
+    seeming: dict[bytes, list[int]] = {}
+    marker, at, start = _MARKERS[0], 0, len(_MARKERS[0])
+    for row, line in enumerate(lines):
+        if not line.startswith(marker, at):  # where it was in the line before
+            at = line.find(marker)
+            if at < 0:
+                marker = next((one for one in _MARKERS if one in line), marker)
+                at = line.find(marker)
+            start = at + len(marker)
+        kind = line[start : line.find(b'"', start + 4)]
+        if kind in seeming:
+            seeming[kind].append(row)
+        else:
+            seeming[kind] = [row]
+    return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
+
+
+def piles_of_columns(express: Express, protocol: str, records: RecordColumns) -> Parts:
+    """The same for records whose headers were read already, by column."""
+    heap = _Heap(express)
+    reader = express.reader(protocol)
+    stated = records.contenttypes
+    columns = dict(records.attributes)
+    if not (reader.has_content_type and "datacontenttype" in columns):
+        own = columns.get("datacontenttype", itertools.repeat(None))
+        told = (said or known for said, known in zip(stated, own, strict=False))
+        columns["datacontenttype"] = list(stated if all(stated) else told)
+    modes = {kind: is_structured(kind) for kind in set(stated)}
+    known = {mode: _told(records, binary=not mode) for mode in set(modes.values())}
+    if not records.odd and set(modes.values()) == {True}:
+        heap.add_structured(protocol, list(range(len(stated))), records.bodies, known[True])
+    elif (
+        records.odd
+        or set(modes.values()) != {False}
+        or not heap.add_columns(protocol, columns, records.bodies, known[False])
+    ):
+        events = map(express.event, *(columns.get(name, itertools.repeat(None)) for name in express.names))
+        for row, (event, body, kind) in enumerate(zip(events, records.bodies, stated, strict=False)):
+            mode = modes[kind]
+            if row in records.odd or mode is None:
+                heap.left.append(row)
+            elif mode:
+                heap.add_structured(protocol, [row], [body], known[True])
+            else:
+                heap.add_binary(protocol, [row], [event], [body], known[False])
+    return heap.parts()
+
+
+def _told(records: RecordColumns, *, binary: bool) -> Told:
+    if records.in_columns(binary):
+        return Told(records.metadata, in_columns=True)
+    carried = records.carried(binary)
+    return Told(records.metadata, None if carried is None else carried.__getitem__)
+
+
+def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
+    """The members of events that are of one kind, by column; None where one step for all of them does not pay."""
+    kinds: set[Any] = set(map(type, events))
+    fields = kinds.pop().__struct_fields__ if len(kinds) == 1 else ()
+    if len(events) < _FEWEST_TOGETHER or len(fields) > _MOST_TOGETHER:
+        return None
+    return dict(zip(fields, zip(*map(astuple, events), strict=True), strict=False))
+
+
+class _Heap:
+    """Events as they come, put together by protocol, type and mode."""
+
+    def __init__(self, express: Express) -> None:
+        self.left: list[int] = []
+        self._express = express
+        self._made: list[Pile] = []
+        self._piles: dict[tuple[str, str | None, bool], Pile | None] = {}
+
+    def parts(self) -> Parts:
+        """All piles, and the rows that are on none."""
+        return [*self._made, *(pile for pile in self._piles.values() if pile is not None and pile.rows)], self.left
+
+    def leave_long(self, rows: list[int], lines: list[bytes], longest: int) -> list[int]:
+        """Leave lines that are too long; the rows of the others come back."""
+        self.left += [row for row in rows if len(lines[row]) > longest]
+        return [row for row in rows if len(lines[row]) <= longest]
+
+    def add_lines(self, rows: list[int], lines: list[bytes]) -> None:
+        """Put the events of these rows of lines on their piles."""
+        some = [lines[row] for row in rows]
+        is_record = bool(some) and some[0].startswith(RECORD)
+        doubts: set[int] = set()
+        found = read_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
+        if doubts:
+            for place in sorted(doubts):
+                self._add_line(rows[place], some[place])
+            keep = [one is not None for one in found]
+            rows, found = list(compress(rows, keep)), list(compress(found, keep))
+        if not is_record:
+            self._add_all("", rows, found, None, None)
+        elif not self._add_plain(rows, found, lines):
+            for row in rows:
+                self._add_line(row, lines[row])
+
+    def _add_plain(self, rows: list[int], records: list[Any], lines: list[bytes]) -> bool:
+        """Put records on their piles that are plain and have one protocol and one content type; False for others."""
+        kinds = set(map(type, records))
+        protocol = self._express.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
+        if not protocol:
+            return False
+        stated = set(map(_stated_of, records))
+        mode = self._express.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
+        if mode is None:
+            return False
+
+        def metadata(row: int) -> dict[str, Any]:
+            return self._express.lines.read_any(lines[row]).metadata
+
+        carried = self._express.lines.carried(records, binary=not mode) if self._express.keeps_carried else None
+        told = Told(metadata, None if carried is None else dict(zip(rows, carried, strict=True)).__getitem__)
+        if mode:
+            self.add_structured(protocol, rows, map(_payload_of, records), told)
+        else:
+            events, bodies = list(map(_headers_of, records)), list(map(_payload_of, records))
+            self.add_binary(protocol, rows, events, bodies, told)
+        return True
+
+    def _add_line(self, row: int, line: bytes) -> None:
+        """Put the event of a line on its pile, whatever the line looks like."""
+        try:
+            record = self._express.lines.read_any(line)
+            opened = self._express.opened(record)
+        except UNREADABLE:
+            opened = None
+        if opened is None:
+            self.left.append(row)
+            return
+        event, structured, is_whole = opened
+        pile = self._pile(record.protocol, event.type, structured=structured)
+        if pile is None:
+            self.left.append(row)
+            return
+        pile.rows.append(row)
+        pile.events.append(event)
+        if not structured:
+            pile.bodies.append(record.payload)
+        self._tell_one(pile, record.metadata, is_whole=is_whole)
+
+    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: Told) -> None:
+        """Put events on their piles that are the bodies of records."""
+        doubts: set[int] = set()
+        events = read_all(self._express.read_event, bodies, doubts)
+        if doubts:
+            self.left += [rows[place] for place in sorted(doubts)]
+            keep = [event is not None for event in events]
+            rows, events = list(compress(rows, keep)), list(compress(events, keep))
+        self._add_all(protocol, rows, events, None, told)
+
+    def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], told: Told) -> None:
+        """Put events on their piles that are the headers of records."""
+        marks = self._express.reader(protocol).marks_event
+        if not all(map(marks, set(map(_version_of, events)))):
+            keep = [marks(event.specversion) for event in events]
+            self.left += [row for row, kept in zip(rows, keep, strict=True) if not kept]
+            rows, events = list(compress(rows, keep)), list(compress(events, keep))
+            bodies = list(compress(bodies, keep))
+        self._add_all(protocol, rows, events, bodies, told)
+
+    def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], told: Told) -> bool:
+        """Make a pile of columns, where all records are events of one type; False where they are not."""
+        marks = self._express.reader(protocol).marks_event
+        if not all(map(marks, set(columns.get("specversion", (None,))))):
+            return False
+        return self._make_pile(protocol, list(range(len(bodies))), columns, bodies, told)
+
+    def _make_pile(
+        self,
+        protocol: str,
+        rows: list[int],
+        columns: Mapping[str, Sequence[Any]],
+        bodies: list[Any] | None,
+        told: Told | None,
+    ) -> bool:
+        """Make a pile of events that are columns already; False where they are not of one type."""
+        kinds = set(columns.get("type", ()))
+        if len(kinds) != 1:
+            return False
+        found = self._express.planned(protocol, kinds.pop())
+        if found is None or (told is None and found[0].wants_metadata):
+            self.left += rows
+            return True
+        pile = self._new_pile(protocol, *found, structured=bodies is None)
+        pile.rows, pile.columns, pile.bodies = rows, columns, bodies or []
+        self._tell(pile, rows, told)
+        self._made.append(pile)
+        return True
+
+    def _add_all(
+        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, told: Told | None
+    ) -> None:
+        """Put events on their piles; those of structured mode have no bodies."""
+        columns = _columns_of(events)
+        if columns is not None and self._make_pile(protocol, rows, columns, bodies, told):
+            return
+        for place, event in enumerate(events):
+            body = None if bodies is None else bodies[place : place + 1]
+            self._extend(protocol, event.type, rows[place : place + 1], [event], body, told)
+
+    def _extend(
+        self,
+        protocol: str,
+        kind: str | None,
+        rows: list[int],
+        events: list[Any],
+        bodies: list[Any] | None,
+        told: Told | None,
+    ) -> None:
+        pile = self._pile(protocol, kind, structured=bodies is None)
+        if pile is None or (told is None and pile.plan.wants_metadata):
+            self.left += rows
+            return
+        pile.rows += rows
+        pile.events += events
+        pile.bodies += bodies or ()
+        self._tell(pile, rows, told)
+
+    def _tell(self, pile: Pile, rows: list[int], told: Told | None) -> None:
+        """Put on a pile what is known of some of its rows."""
+        if told is None:
+            return
+        if told.in_columns and not pile.plan.wants_metadata:
+            pile.carried = None
+        elif told.carried is not None and pile.carried is not None and not pile.plan.wants_metadata:
+            pile.carried += map(told.carried, rows)
+        elif pile.carried is not None or pile.plan.wants_metadata:
+            for metadata in map(told.metadata, rows):
+                self._tell_one(pile, metadata, is_whole=False)
+
+    def _tell_one(self, pile: Pile, metadata: dict[str, Any], *, is_whole: bool) -> None:
+        """Put on a pile what metadata says; `is_whole` says that headers carry the event and nothing else."""
+        if pile.carried is not None:
+            pile.carried.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, is_whole))
+        if pile.plan.wants_metadata:
+            pile.metadata.append(metadata)
+
+    def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> Pile | None:
+        key = (protocol, kind, structured)
+        if key not in self._piles:
+            found = self._express.planned(protocol, kind)
+            self._piles[key] = None if found is None else self._new_pile(protocol, *found, structured=structured)
+        return self._piles[key]
+
+    def _new_pile(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> Pile:
+        if not self._express.keeps_carried:
+            return Pile(plan, decoder.all, structured, protocol=protocol, carried=None)
+        keep = self._express.keeps_undeclared
+        read = carrier_of(plan.definition, protocol).read
+        return Pile(plan, decoder.all, structured, protocol=protocol, keeps_undeclared=keep, read=read)

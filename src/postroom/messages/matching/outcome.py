@@ -1,0 +1,52 @@
+"""What becomes of a message: exactly one outcome, and the reasons for it (CONTRACT "Outcomes")."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from postroom.formats.schema_versions import WriterVersion
+from postroom.messages.definitions.definition import Definition
+from postroom.protocols.cloudevents import Message
+
+Outcome = Literal["landed", "invalid", "ambiguous", "unmatched", "malformed"]
+OUTCOMES: tuple[Outcome, ...] = ("landed", "invalid", "ambiguous", "unmatched", "malformed")
+
+
+class Reason(msgspec.Struct, frozen=True, gc=False):
+    """Why a message is not what a definition asks for."""
+
+    message: str
+    at: str
+    code: str
+    expected: str = ""
+    found: str = ""
+
+
+class Match(msgspec.Struct, frozen=True, gc=False):
+    """The answer to "which definition does this message fit?"."""
+
+    outcome: Outcome
+    message: str | None = None
+    variables: dict[str, str] = {}
+    candidates: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+
+
+class Sorted(msgspec.Struct, frozen=True, gc=False):
+    """One message after the engine: its match, and for a landed one all that its table row holds.
+
+    `writer` is the version of the payload schema that a header in front of the payload names; `undeclared` is what the
+    payload has and no column; `origin` the message as it came.
+    """
+
+    match: Match
+    definition: Definition | None = None
+    attributes: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    data: Any = None
+    checked: bool = False
+    writer: WriterVersion | None = None
+    undeclared: str | None = None
+    origin: Message | None = None

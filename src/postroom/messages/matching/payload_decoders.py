@@ -1,0 +1,132 @@
+"""Decoding: payloads of one definition in the shape of its columns, for the express lane.
+
+A body is bytes, text, or raw JSON that is part of an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any
+
+from postroom.formats.batch_decode import Members
+from postroom.formats.fill_columns import ColumnMismatch, Filler
+from postroom.formats.schema import QuickOpenSchema, QuickSchema, Violation
+from postroom.formats.schema_versions import WriterVersion
+
+Judge = Callable[[bytes, str], tuple[Any, list[Violation]]]
+Undeclared = Callable[[bytes, str], str | None]
+Writers = dict[int, WriterVersion]
+"""The versions that wrote payloads, by the places of those payloads; places without a header are not there."""
+Kept = dict[int, str] | None
+"""What payloads have and their columns do not, by place; None where nobody keeps it."""
+
+
+class ExactDecoder:
+    """Judges every payload by its schema."""
+
+    def __init__(self, judge: Judge, fill: Filler, undeclared: Undeclared | None = None) -> None:
+        self._judge = judge
+        self._fill = fill
+        self._undeclared = undeclared
+
+    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
+        """The value of a payload and True; None when it does not fit."""
+        value, violations = self._judge(bytes_of(body), contenttype)
+        if violations:
+            return None
+        try:
+            return self._fill(value), True
+        except ColumnMismatch:
+            return None
+
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any]:
+        """The values of many payloads; the places of those that do not fit are added to `bad`."""
+        judge, fill = self._judge, self._fill
+        undeclared = self._undeclared if kept is not None else None
+        values: list[Any] = []
+        for place, (body, contenttype) in enumerate(zip(bodies, contenttypes, strict=True)):
+            values.append(None)
+            if place in bad:
+                continue
+            value, violations = judge(bytes_of(body), contenttype)
+            if violations:
+                bad.add(place)
+                continue
+            try:
+                values[place] = fill(value)
+            except ColumnMismatch:
+                bad.add(place)
+                continue
+            left = None if undeclared is None else undeclared(bytes_of(body), contenttype)
+            if kept is not None and left is not None:
+                kept[place] = left
+        return values
+
+
+class QuickDecoder:
+    """Takes the short way that a schema has, for payloads that it is for."""
+
+    def __init__(self, schema: QuickSchema, exact: ExactDecoder) -> None:
+        self._is_quick = schema.reads_quickly
+        self._fill = schema.fill
+        self._fill_all = schema.fill_all
+        self._fill_all_keeping = schema.fill_all_keeping if isinstance(schema, QuickOpenSchema) else None
+        self._exact = exact
+
+    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
+        """The value of a payload and True; None when it is not surely valid."""
+        if not self._is_quick(contenttype):
+            return self._exact.one(body, contenttype)
+        found = self._fill(bytes_of(body))
+        return found if found[1] else None
+
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any] | Members:
+        """The values of many payloads; the places of those in doubt are added to `bad`."""
+        if not all(map(self._is_quick, set(contenttypes))):
+            return self._exact.all(bodies, contenttypes, bad, writers, kept)
+        if bodies and type(bodies[0]) is str:
+            bodies = list(map(bytes_of, bodies))
+        if kept is None or self._fill_all_keeping is None:
+            return self._fill_all(bodies, bad)
+        return self._fill_all_keeping(bodies, bad, kept)
+
+
+class PlainDecoder:
+    """Payloads that no schema describes: their bytes, or their text."""
+
+    def __init__(self, *, text: bool) -> None:
+        self._text = text
+
+    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
+        """The payload and True; None for text that is none."""
+        try:
+            return (_text(body) if self._text else bytes_of(body)), True
+        except UnicodeDecodeError:
+            return None
+
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any]:
+        """The same for many; the places of those in doubt are added to `bad`. Columns hold all of a payload."""
+        if bodies and type(bodies[0]) is str and self._text:
+            return list(bodies)
+        try:
+            return list(map(str, bodies, repeat("utf-8"))) if self._text else list(map(bytes_of, bodies))
+        except (UnicodeDecodeError, TypeError):  # no text, or text already
+            found = [self.one(body, "") for body in bodies]
+            bad.update(place for place, one in enumerate(found) if one is None)
+            return [None if one is None else one[0] for one in found]
+
+
+def bytes_of(body: Any) -> bytes:
+    """A body as bytes."""
+    return body.encode() if type(body) is str else bytes(body)
+
+
+def _text(body: Any) -> str:
+    return body if type(body) is str else str(body, "utf-8")

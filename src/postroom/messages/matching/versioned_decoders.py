@@ -1,0 +1,169 @@
+"""Decoding payloads of several versions of a schema, for the express lane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+
+from postroom.formats.batch_decode import Members
+from postroom.formats.fill_columns import ColumnMismatch, Filler
+from postroom.formats.schema import FramedSchema, Violation
+from postroom.formats.schema_id_framing import HEADER
+from postroom.formats.schema_versions import FIRST_BYTES, Versions, WriterVersion
+from postroom.messages.matching.payload_decoders import ExactDecoder, Kept, QuickDecoder, Writers, bytes_of
+
+_BEGINNINGS = frozenset((*FIRST_BYTES, "\0"))
+
+
+class _Framed(NamedTuple):
+    """A payload behind a header."""
+
+    place: int
+    body: bytes
+    start: int
+    contenttype: str
+    writer: WriterVersion
+
+
+class VersionDecoder:
+    """Decodes payloads as they stand by another decoder, and those with a header by the version that wrote them."""
+
+    def __init__(
+        self, versions: Versions, reader: FramedSchema, bare: QuickDecoder | ExactDecoder, fill: Filler
+    ) -> None:
+        self._versions = versions
+        self._reader = reader
+        self._bare = bare
+        self._fill = fill
+        self.one = self._one if versions.headers_first else bare.one
+        """The value of a payload and True; None when it is not surely valid, or when a header may stand before it."""
+
+    def _one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
+        return None if _begins(body) else self._bare.one(body, contenttype)
+
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any] | Members:
+        """The values of many payloads; the places of those in doubt are added to `bad`."""
+        if bodies and type(bodies[0]) is Raw:  # JSON within JSON
+            return self._bare.all(bodies, contenttypes, bad, writers, kept)
+        if self._versions.headers_first or (bodies and _begins(bodies[0])):
+            return self._headers_first(bodies, contenttypes, bad, writers, kept)
+        doubts = set(bad)
+        values = self._bare.all(bodies, contenttypes, doubts, writers, kept)
+        if len(doubts) == len(bad):
+            return values
+        framed = self._framed(sorted(doubts - bad), bodies, contenttypes, bad)
+        bad |= doubts.difference(one.place for some in framed.values() for one in some)
+        if not framed:
+            return values
+        found = [None if place in doubts else values[place] for place in range(len(bodies))]
+        return self._placed(framed, found, bad, writers, kept)
+
+    def _headers_first(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept
+    ) -> list[Any] | Members:
+        alike = self._alike(bodies)
+        if alike is not None:
+            writers.update(dict.fromkeys(range(len(bodies)), alike[0]))
+            return self._bare.all(alike[1], contenttypes, bad, writers, kept)
+        framed = self._framed(range(len(bodies)), bodies, contenttypes, bad)
+        if not framed:
+            return self._bare.all(bodies, contenttypes, bad, writers, kept)
+        apart = {one.place for some in framed.values() for one in some}
+        if len(framed) == 1 and len(apart) == len(bodies):
+            return self._behind(next(iter(framed.values())), bad, writers, kept)
+        rest = [place for place in range(len(bodies)) if place not in apart and place not in bad]
+        doubts: set[int] = set()
+        values = self._some([bodies[p] for p in rest], [contenttypes[p] for p in rest], rest, doubts, kept)
+        bad.update(rest[number] for number in doubts)
+        found: list[Any] = [None] * len(bodies)
+        for number, place in enumerate(rest):
+            found[place] = None if number in doubts else values[number]
+        return self._placed(framed, found, bad, writers, kept)
+
+    def _some(
+        self, bodies: list[Any], contenttypes: list[str], places: list[int], doubts: set[int], kept: Kept
+    ) -> list[Any] | Members:
+        """The values of some payloads without headers; what their columns do not hold is kept by their places."""
+        mine: Kept = None if kept is None else {}
+        values = self._bare.all(bodies, contenttypes, doubts, {}, mine)
+        if kept is not None and mine:
+            kept.update((places[number], left) for number, left in mine.items())
+        return values
+
+    def _alike(self, bodies: Sequence[Any]) -> tuple[WriterVersion, list[Any]] | None:
+        """The reader's own version and what stands behind the headers, if they are all alike and name that one."""
+        if not bodies or type(bodies[0]) is not bytes:
+            return None
+        way = self._versions.known(bodies[0][:HEADER])
+        if way is None or way.writer is None or way.writer.version != self._versions.own:
+            return None
+        if len({body[:HEADER] for body in bodies}) > 1:
+            return None
+        bare, start = self._reader.bare, way.start
+        found = [bare(body, start) for body in bodies]
+        return None if None in found else (way.writer, found)
+
+    def _framed(
+        self, places: Iterable[int], bodies: Sequence[Any], contenttypes: list[str], bad: set[int]
+    ) -> dict[str, list[_Framed]]:
+        """The payloads behind headers, by the version that wrote them."""
+        framed: dict[str, list[_Framed]] = {}
+        for place in places:
+            if not _begins(bodies[place]) or place in bad:
+                continue
+            body, contenttype = bytes_of(bodies[place]), contenttypes[place]
+            writer, start, problem = self._versions.way(body, contenttype)
+            if writer is not None:
+                framed.setdefault(writer.version, []).append(_Framed(place, body, start, contenttype, writer))
+            elif problem is not None:
+                bad.add(place)
+        return framed
+
+    def _placed(
+        self, framed: dict[str, list[_Framed]], found: list[Any], bad: set[int], writers: Writers, kept: Kept
+    ) -> list[Any]:
+        for some in framed.values():
+            values = self._behind(some, bad, writers, kept)
+            for number, one in enumerate(some):
+                found[one.place] = None if one.place in bad else values[number]
+        return found
+
+    def _behind(self, some: list[_Framed], bad: set[int], writers: Writers, kept: Kept) -> list[Any] | Members:
+        """The values of payloads that one version wrote."""
+        writers.update((one.place, one.writer) for one in some)
+        if some[0].writer.version != self._versions.own:
+            return [self._read(one, bad, kept) for one in some]
+        bare = [self._reader.bare(one.body, one.start) for one in some]
+        doubts = {number for number, body in enumerate(bare) if body is None}
+        places, types = [one.place for one in some], [one.contenttype for one in some]
+        values = self._some([body or b"" for body in bare], types, places, doubts, kept)
+        bad.update(some[number].place for number in doubts)
+        return values
+
+    def _read(self, one: _Framed, bad: set[int], kept: Kept) -> Any:
+        reading = self._versions.reading(one.writer)
+        if not isinstance(reading, Violation):
+            value, violations = reading.judge_behind(one.body, one.start, one.contenttype)
+            try:
+                if not violations:
+                    return self._kept(one, self._fill(value), kept)
+            except ColumnMismatch:
+                pass
+        bad.add(one.place)
+        return None
+
+    def _kept(self, one: _Framed, value: Any, kept: Kept) -> Any:
+        if kept is not None:
+            left = self._versions.undeclared_behind(one.body, one.start, one.contenttype, one.writer)
+            if left is not None:
+                kept[one.place] = left
+        return value
+
+
+def _begins(body: Any) -> bool:
+    """Whether a payload begins like a header."""
+    return type(body) is not Raw and body[:1] in _BEGINNINGS

@@ -1,0 +1,1 @@
+"""Dead letters of a lake: reported, and replayed through the present catalog."""

@@ -1,0 +1,149 @@
+"""Replay: dead letters through today's catalog again. A letter lands at most once, ever."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from postroom.catalog.catalog import Catalog
+from postroom.errors import LakeRefused
+from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.checkpoint import new_run
+from postroom.pipeline.dead_letters.replay_commit import Overtaken, commit_replay
+from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_files
+from postroom.pipeline.dead_letters.report import LetterFile, letter_files
+from postroom.pipeline.lake.batch_leases import claim
+from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, create_lake, open_lake
+from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.lake.manifest import AddedFile
+from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.sorter import finish_commits
+from postroom.pipeline.spark.errors import told_by_spark
+from postroom.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Small files are taken together, so that landed tables do not get a tiny file for each; this bounds a task's memory.
+MOST_ROWS = 100_000
+MOST_BYTES = 16 * 1024 * 1024
+FEWEST_ROWS = 5_000
+MOST_TRIES = 5
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """What became of the letters: landed by message, dead by outcome; `entry` is there when the lake was changed."""
+
+    letters: int
+    landed: dict[str, int]
+    dead: dict[str, int]
+    entry: LedgerEntry | None = None
+
+
+def replay(
+    spark: SparkSession | None,
+    catalog: Catalog | CompiledCatalog,
+    lake: str | Path,
+    *,
+    where: str = "",
+    dry_run: bool = False,
+    nulls: str = "",
+) -> Replay:
+    """Sort the dead letters of a lake again (those for which `where` holds); without Spark in this process.
+
+    Letters that land leave the dead letters in the same commit. The others stay with the new reasons. `dry_run`
+    changes nothing in the lake and tells what would become of the letters.
+    """
+    target = open_lake(lake)
+    compiled = catalog.compiled if isinstance(catalog, Catalog) else catalog
+    settings = catalog.settings if isinstance(catalog, Catalog) else Settings()
+    settings = msgspec.structs.replace(settings, nulls=nulls or settings.nulls)
+    if dry_run:
+        with tempfile.TemporaryDirectory(prefix="postroom-replay-") as scratch:
+            done = _run(spark, target, _job(create_lake(Path(scratch) / "lake"), compiled, settings), where)
+            return _told(done, None)
+    for _ in range(MOST_TRIES):
+        # Only when the commits of processes that died are finished is it known which letters are left.
+        finish_commits(target)
+        job = _job(target, compiled, settings)
+        try:
+            with claim(target, job.run, job.batch):
+                done = _run(spark, target, job, where)
+                return _told(done, commit_replay(target, job, done))
+        except Overtaken:
+            continue
+        finally:
+            sweep(target)
+    raise LakeRefused("other replays are at work here.", place=str(lake), remedy="Try again when they are done.")
+
+
+def _job(lake: Lake, catalog: CompiledCatalog, settings: Settings) -> Job:
+    return Job(
+        str(lake.root),
+        lake.keep_catalog(catalog),
+        settings.nulls,
+        f"replay-{new_run()}",
+        0,
+        datetime.now(UTC),
+        settings.max_record_mb,
+        keep_undeclared=settings.keep_undeclared,
+    )
+
+
+def _told(done: list[Replayed], entry: LedgerEntry | None) -> Replay:
+    landed: Counter[str] = Counter()
+    dead: Counter[str] = Counter()
+    for part in done:
+        dead.update(part.dead)
+        for file in part.written.files:
+            landed[file.xid] += file.rows
+    return Replay(sum(part.letters for part in done), dict(landed), dict(dead), entry)
+
+
+def _run(spark: SparkSession | None, lake: Lake, job: Job, where: str) -> list[Replayed]:
+    files = [file for file in letter_files(lake, where) if file.chosen]
+    parallelism = spark.sparkContext.defaultParallelism if spark is not None else 1
+    folder = str(lake.path(DEAD_LETTERS))
+    tasks = [ReplayTask(job, folder, group, where) for group in grouped(files, parallelism)]
+    if spark is None or not tasks:
+        return [replay_files(task) for task in tasks]
+    return run_on_spark(spark, tasks)
+
+
+def grouped(files: list[LetterFile], parallelism: int) -> Iterator[tuple[AddedFile, ...]]:
+    """Files for one task each: enough letters to be worth it, few enough for its memory, and work for all cores."""
+    share = sum(file.rows for file in files) // max(parallelism, 1)
+    most = min(MOST_ROWS, max(share, FEWEST_ROWS))
+    group: list[AddedFile] = []
+    for file in files:
+        rows, size = sum(f.rows for f in group), sum(f.size for f in group)
+        if group and (rows + file.rows > most or size + file.size > MOST_BYTES):
+            yield tuple(group)
+            group = []
+        group.append(AddedFile(file.path, file.size, file.rows))
+    if group:
+        yield tuple(group)
+
+
+def run_on_spark(spark: SparkSession, tasks: list[ReplayTask]) -> list[Replayed]:
+    """One Spark task for each of ours."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    texts = [msgspec.json.encode(task) for task in tasks]
+    try:
+        done = spark.sparkContext.parallelize(texts, len(texts)).map(_on_worker).collect()
+    except (PySparkException, Py4JError) as error:
+        raise told_by_spark(str(error)) from error
+    return [msgspec.msgpack.decode(answer, type=Replayed) for answer in done]
+
+
+def _on_worker(text: bytes) -> bytes:
+    return msgspec.msgpack.encode(replay_files(msgspec.json.decode(text, type=ReplayTask)))

@@ -1,0 +1,222 @@
+"""What one task of a replay does: take some files of dead letters, sort their records again, write what is left.
+
+A task takes files as a whole, so that a commit can exchange them: no letter needs a key, and none can land twice.
+This runs in Spark's Python workers and therefore loads nothing of the server.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from postroom.errors import LakeRefused
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.inspect.sql_filter import rows_where
+from postroom.pipeline.lake.manifest import AddedFile
+from postroom.pipeline.sources.record_ids import record_of
+from postroom.pipeline.worker.sort_task import Written, WrittenFile, write_batch
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS
+
+# What a new try may change in a letter; the rest stays as it was when the record came.
+JUDGEMENT = ["outcome", "message", "reasons", "candidates", "versions", "_catalog"]
+IDENTITY = ["_record_id", "index"]
+TRIED_AT = pa.field("_replayed_at", pa.timestamp("us", tz="UTC"), metadata={"comment": "When a replay tried it last."})
+
+
+class ReplayTask(msgspec.Struct, frozen=True):
+    """Files of dead letters that are taken together, and which of their letters are meant (all without a condition)."""
+
+    job: Job
+    letters: str
+    files: tuple[AddedFile, ...]
+    where: str = ""
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What came of a task: letters tried, rows landed (in `written`), letters by outcome, and the file of those left.
+
+    Without `changed` all is as it was before, and the old files stay.
+    """
+
+    files: tuple[AddedFile, ...]
+    letters: int
+    written: Written
+    dead: dict[str, int]
+    left: AddedFile | None
+    schema: bytes
+    changed: bool
+
+
+class Round(msgspec.Struct):
+    """Letters in which every record id occurs once, as numbers of rows; the records they came in; who came out."""
+
+    letters: dict[str, int]
+    records: dict[tuple[str, int, str], bytes]
+    seen: set[int]
+
+
+def replay_files(task: ReplayTask) -> Replayed:
+    """Sort the letters of some files again."""
+    letters = _read(task)
+    mask = rows_where(letters, task.where)
+    chosen, others = letters.filter(mask), letters.filter(pc.invert(mask))
+    landed: list[WrittenFile] = []
+    schemas: dict[str, bytes] = {}
+    still: list[pa.Table] = []
+    for part in _rounds(chosen):
+        written = write_batch(task.job, _records(part))
+        mine = list(_landed(task.job, written, part))
+        left = _still_dead(task.job, written, part, chosen)
+        _check(task.job, part)
+        landed.extend(mine)
+        schemas |= {file.folder: written.schemas[file.folder] for file in mine}
+        still.append(left)
+    dead = pa.concat_tables([letters.schema.empty_table(), *still])
+    changed = bool(landed) or not _same(dead, chosen)
+    left_over = pa.concat_tables([others, dead])
+    return Replayed(
+        task.files,
+        chosen.num_rows,
+        Written(sum(file.rows for file in landed), {}, landed, schemas),
+        dict(Counter(dead.column("outcome").to_pylist())),
+        _write_left(task.job, left_over) if changed and left_over.num_rows else None,
+        left_over.schema.serialize().to_pybytes(),
+        changed,
+    )
+
+
+def _read(task: ReplayTask) -> pa.Table:
+    tables = [pq.ParquetFile(Path(task.letters) / file.path).read() for file in task.files]
+    table = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    if TRIED_AT.name in table.schema.names:
+        return table
+    return table.append_column(TRIED_AT, pa.nulls(table.num_rows, TRIED_AT.type))
+
+
+def _rounds(letters: pa.Table) -> list[Round]:
+    # A record that was sorted twice has two letters of one id; in a round each id stands for one letter only.
+    rounds: list[Round] = []
+    columns = [letters.column(name).to_pylist() for name in ("_record_id", "_source", "_position", "record")]
+    for number, (identity, source, position, record) in enumerate(zip(*columns, strict=True)):
+        # Older versions made other ids of the same places: a letter keeps the one that it has.
+        place = (source, position, record_of(identity))
+        for part in rounds:
+            if identity not in part.letters and part.records.get(place, record) == record:
+                break
+        else:
+            part = Round({}, {}, set())
+            rounds.append(part)
+        part.letters[identity] = number
+        part.records[place] = record
+    return rounds
+
+
+def _records(part: Round) -> Iterator[pa.RecordBatch]:
+    sources, positions, ids = zip(*part.records, strict=True)
+    columns = {
+        "source": pa.array(sources, pa.string()),
+        "position": pa.array(positions, pa.int64()),
+        "record_id": pa.array(ids, pa.string()),
+        "value": pa.array(part.records.values(), pa.binary()),
+    }
+    table = pa.table(columns)
+    return iter(table.to_batches(max_chunksize=10_000))
+
+
+def _owner(part: Round, identity: str) -> int | None:
+    """The letter that a message belongs to: its own, or that of a record which could not be taken apart before."""
+    found = part.letters.get(identity)
+    return part.letters.get(identity.rpartition("-")[0]) if found is None else found
+
+
+def _owners(part: Round, ids: Iterable[str]) -> list[int | None]:
+    owners = [_owner(part, identity) for identity in ids]
+    part.seen.update(owner for owner in owners if owner is not None)
+    return owners
+
+
+def _landed(job: Job, written: Written, part: Round) -> Iterator[WrittenFile]:
+    """The files of landed rows without those messages of a batch that are no letters: they landed long ago."""
+    for file in written.files:
+        if file.folder == DEAD_LETTERS:
+            continue
+        path = Path(job.lake) / file.folder / file.path
+        owners = _owners(part, pq.ParquetFile(path).read(["_record_id"]).column(0).to_pylist())
+        if None not in owners:
+            yield file
+            continue
+        table = pq.ParquetFile(path).read().filter(pa.array([owner is not None for owner in owners]))
+        path.unlink()
+        if table.num_rows:
+            target = path.with_name(f"part-{job.batch_name}-{uuid4().hex}.parquet")
+            name = str(Path(file.path).with_name(target.name))
+            size = _write(table, target)
+            yield msgspec.structs.replace(file, path=name, size=size, rows=table.num_rows)
+
+
+def _still_dead(job: Job, written: Written, part: Round, chosen: pa.Table) -> pa.Table:
+    """The letters that are dead again, with what the new try says of them."""
+    found: list[pa.Table] = []
+    numbers: list[int] = []
+    for file in written.files:
+        if file.folder == DEAD_LETTERS:
+            path = Path(job.lake) / file.folder / file.path
+            table = pq.ParquetFile(path).read()
+            path.unlink()
+            owners = _owners(part, table.column("_record_id").to_pylist())
+            found.append(table.filter(pa.array([owner is not None for owner in owners])))
+            numbers.extend(owner for owner in owners if owner is not None)
+    letters = chosen.take(pa.array(numbers, pa.int64()))
+    if not found:
+        return letters
+    judged = pa.concat_tables(found)
+    tried_at = pa.array([job.started] * len(numbers), TRIED_AT.type)
+    for name in letters.schema.names:
+        if name in JUDGEMENT or name in IDENTITY:
+            letters = _replaced(letters, name, judged.column(name))
+    return _replaced(letters, TRIED_AT.name, tried_at)
+
+
+def _replaced(table: pa.Table, name: str, values: Any) -> pa.Table:
+    field = table.schema.field(name)
+    return table.set_column(table.schema.get_field_index(name), field, values.cast(field.type))
+
+
+def _same(dead: pa.Table, chosen: pa.Table) -> bool:
+    """Whether the new try says of every letter what the last one said."""
+    names = [*IDENTITY, *JUDGEMENT, "_batch"]
+    if dead.num_rows != chosen.num_rows:
+        return False
+    order = [("_record_id", "ascending"), ("_batch", "ascending")]
+    return bool(dead.sort_by(order).select(names).equals(chosen.sort_by(order).select(names)))
+
+
+def _check(job: Job, part: Round) -> None:
+    lost = len(part.letters) - len(part.seen)
+    if lost:
+        raise LakeRefused(
+            f"{lost:,} of {len(part.letters):,} letters neither landed nor stayed; nothing was changed.",
+            place=job.lake,
+            remedy="This is a fault of Postroom: please report it with the catalog.",
+        )
+
+
+def _write_left(job: Job, table: pa.Table) -> AddedFile:
+    folder = Path(job.lake) / DEAD_LETTERS
+    folder.mkdir(exist_ok=True)
+    path = folder / f"part-{job.batch_name}-{uuid4().hex}.parquet"
+    size = _write(table, path)
+    return AddedFile(path.name, size, pq.read_metadata(path).num_rows)
+
+
+def _write(table: pa.Table, path: Path) -> int:
+    pq.write_table(table, path, compression="zstd", compression_level=1)
+    return path.stat().st_size

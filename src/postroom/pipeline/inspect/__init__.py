@@ -1,0 +1,1 @@
+"""Look into a lake: tables, SQL, metrics."""

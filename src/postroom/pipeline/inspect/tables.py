@@ -1,0 +1,108 @@
+"""The tables of a lake as people ask for them: what they hold, by which definition, with which columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from deltalake import DeltaTable
+
+from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.inspect.sql import quoted, sql_places
+from postroom.pipeline.lake.lake import Lake, TablePlace
+from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
+from postroom.pipeline.lake.reconciliation import rows_of
+
+
+class TableInfo(msgspec.Struct, frozen=True):
+    """One table of landed messages; `columns` maps names to Delta types, members of structs by dotted names."""
+
+    table: str
+    definition: str
+    version: str
+    rows: int
+    columns: dict[str, str]
+    folder: str
+
+
+class TableChange(msgspec.Struct, frozen=True):
+    """What a batch changed: a table was `created`, got columns (`columns_added`), or was `replaced` by a new one."""
+
+    committed: datetime
+    table: str
+    kind: str
+    detail: str
+    batch: str
+    catalog: str
+
+
+def list_changes(lake: Lake) -> list[TableChange]:
+    """All changes of tables that the ledger knows, oldest first."""
+    names = {place.folder: sql_name(place) for place in sql_places(lake)}
+    return [
+        TableChange(entry.committed, names[c.table], c.kind, c.detail, f"{entry.run}-{entry.batch}", entry.catalog)
+        for entry in read_ledger(lake)
+        for c in entry.changes
+        if c.table in names
+    ]
+
+
+def sql_name(place: TablePlace) -> str:
+    """The name of a table as `postroom sql` takes it."""
+    return f"{quoted(place.schema)}.{quoted(place.name)}"
+
+
+def list_tables(lake: Lake) -> list[TableInfo]:
+    """All tables of landed messages."""
+    entries = read_ledger(lake)[::-1]
+    catalogs: dict[str, CompiledCatalog] = {}
+    return [_info(lake, place, entries, catalogs) for place in sql_places(lake)]
+
+
+def _info(lake: Lake, place: TablePlace, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]) -> TableInfo:
+    table = DeltaTable(lake.path(place.folder))
+    definition = table.metadata().name or ""
+    columns = dict(_columns(msgspec.json.decode(table.schema().to_json())["fields"], ""))
+    return TableInfo(
+        sql_name(place),
+        definition,
+        _last_version(lake, definition, entries, catalogs),
+        rows_of(table),
+        columns,
+        place.folder,
+    )
+
+
+def _columns(fields: list[dict[str, Any]], prefix: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for field in fields:
+        kind, name = field["type"], prefix + field["name"]
+        if isinstance(kind, dict) and kind["type"] == "struct":
+            found.extend(_columns(kind["fields"], f"{name}."))
+        else:
+            found.append((name, type_name(kind)))
+    return found
+
+
+def type_name(kind: Any) -> str:
+    """A Delta type in a word or a few: `long`, `array<string>`, `map<string, long>`."""
+    if isinstance(kind, str):
+        return kind
+    if kind["type"] == "array":
+        return f"array<{type_name(kind['elementType'])}>"
+    if kind["type"] == "map":
+        return f"map<{type_name(kind['keyType'])}, {type_name(kind['valueType'])}>"
+    return f"struct<{', '.join(field['name'] for field in kind['fields'])}>"
+
+
+def _last_version(lake: Lake, definition: str, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]) -> str:
+    """The version of the definition that the newest rows were sorted by."""
+    for entry in entries:
+        if definition in entry.landed:
+            if entry.catalog not in catalogs:
+                catalogs[entry.catalog] = lake.catalog(entry.catalog)
+            found = next((d.version for d in catalogs[entry.catalog].definitions if d.xid == definition), "")
+            if found:
+                return found
+    return ""

@@ -1,0 +1,148 @@
+"""The plan of a batch: which files go into which table, checked before anything is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema
+
+from postroom.errors import LakeRefused
+from postroom.messages.definitions.definition import Definition
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.create_table import LANDED_ON
+from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.manifest import AddedFile, Change, Manifest, TableCommit, check_balance
+from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
+from postroom.pipeline.lake.table_cache import open_table
+from postroom.pipeline.lake.table_properties import properties_of
+from postroom.pipeline.worker.sort_task import Written, WrittenFile
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS
+
+
+def plan_manifest(lake: Lake, job: Job, source: str, written: list[Written]) -> Manifest:
+    """All that a batch will add, checked for balance; files of tables whose columns changed move to a new table."""
+    files = [file for task in written for file in task.files]
+    landed: dict[str, int] = {}
+    for file in files:
+        if file.folder != DEAD_LETTERS:
+            landed[file.xid] = landed.get(file.xid, 0) + file.rows
+    dead: dict[str, int] = {}
+    for task in written:
+        for outcome, count in task.dead.items():
+            dead[outcome] = dead.get(outcome, 0) + count
+    read = sum(task.read for task in written)
+    check_balance(job, read, landed, dead)
+    check_balance(job, sum(dead.values()), {DEAD_LETTERS: sum(f.rows for f in files if f.folder == DEAD_LETTERS)}, {})
+    schemas = {folder: schema for task in written for folder, schema in task.schemas.items()}
+    by_folder: dict[str, list[WrittenFile]] = {}
+    for file in files:
+        by_folder.setdefault(file.folder, []).append(file)
+    plans = TablePlans(lake, job)
+    planned = [plans.plan(folder, schemas[folder], by_folder[folder]) for folder in sorted(schemas)]
+    return Manifest(
+        run=job.run,
+        batch=job.batch,
+        source=source,
+        catalog=job.catalog,
+        started=job.started,
+        read=read,
+        landed=landed,
+        dead=dead,
+        tables=tuple(table for table, _ in planned),
+        changes=tuple(change for _, change in planned if change is not None),
+    )
+
+
+class TablePlans:
+    """Plans for the tables of one batch; what they share is read once."""
+
+    def __init__(self, lake: Lake, job: Job) -> None:
+        self._lake = lake
+        self._job = job
+        self._definitions: Mapping[str, Definition] = {
+            definition.xid: definition for definition in lake.catalog(job.catalog).definitions
+        }
+        self._successors: dict[str, dict[str, list[int]]] = {}
+
+    def plan(self, folder: str, arrow_schema: bytes, files: list[WrittenFile]) -> tuple[TableCommit, Change | None]:
+        """What a batch adds to the table of a folder; files move when the table's columns no longer fit."""
+        first = files[0]
+        definition = self._definitions.get(first.xid)
+        fields = pa.ipc.read_schema(pa.py_buffer(arrow_schema))
+        partition: dict[str, str] = {}
+        present = self._generations(folder)
+        if definition is not None and self._is_partitioned(present):
+            comment = {"comment": "Day of `_landed_at`, in UTC."}
+            fields = fields.append(pa.field(LANDED_ON, pa.date32(), metadata=comment))
+            partition = {LANDED_ON: self._job.started.date().isoformat()}
+        schema = Schema.from_arrow(fields).to_json()
+        target, change = self._choose(folder, present, schema, first.xid)
+        if target != folder:
+            self._move(files, folder, target)
+        table = TableCommit(
+            target,
+            schema,
+            tuple(AddedFile(file.path, file.size, file.rows) for file in files),
+            first.xid,
+            first.version,
+            definition.description if definition else "",
+            partition=partition,
+            properties=properties_of(definition, self._job) if definition else {},
+        )
+        return table, change
+
+    def _is_partitioned(self, present: list[str]) -> bool:
+        """A table stays as it was made; what is asked for now decides about new tables."""
+        if not present:
+            return self._job.partition_by_date
+        return LANDED_ON in open_table(self._lake.path(present[0])).metadata().partition_columns
+
+    def _choose(self, folder: str, present: list[str], schema: str, definition: str) -> tuple[str, Change | None]:
+        """The newest table of a definition that can take the columns, or the name of a new one."""
+        why = ""
+        for candidate in present:
+            table = open_table(self._lake.path(candidate))
+            _check_owner(table, definition, candidate)
+            try:
+                _, paths = new_columns(table.schema().to_json(), schema)
+            except Incompatible as difference:
+                why = why or str(difference)
+                continue
+            return candidate, Change(candidate, "columns_added", ", ".join(paths)) if paths else None
+        if not present:
+            return folder, Change(folder, "created")
+        newest = present[0].rpartition("@")
+        number = int(newest[2]) + 1 if newest[1] else 2
+        return f"{folder}@{number}", Change(f"{folder}@{number}", "replaced", why)
+
+    def _generations(self, folder: str) -> list[str]:
+        """The tables of a definition, newest first: `m@3`, `m@2`, `m`."""
+        parent, _, name = folder.rpartition("/")
+        if parent not in self._successors:
+            self._successors[parent] = _successors(self._lake, parent)
+        numbers = sorted(self._successors[parent].get(name, ()), reverse=True)
+        names = [f"{folder}@{number}" for number in numbers] + [folder]
+        return [name for name in names if self._lake.has(name)]
+
+    def _move(self, files: list[WrittenFile], folder: str, target: str) -> None:
+        self._lake.path(target).mkdir(exist_ok=True)
+        for file in files:
+            (self._lake.path(folder) / file.path).rename(self._lake.path(target) / file.path)
+
+
+def _successors(lake: Lake, parent: str) -> dict[str, list[int]]:
+    """The numbers `n` of the folders `<message>@<n>` in a group's folder, by message."""
+    found: dict[str, list[int]] = {}
+    for path in lake.path(parent).iterdir():
+        message, mark, number = path.name.rpartition("@")
+        if mark and number.isdigit():
+            found.setdefault(message, []).append(int(number))
+    return found
+
+
+def _check_owner(table: DeltaTable, definition: str, folder: str) -> None:
+    owner = table.metadata().name
+    if owner != definition:
+        whose = f"belongs to {owner}" if owner else "was not made by Postroom"
+        raise LakeRefused(f"the table in this place {whose}.", place=folder, remedy="Move it out of the lake.")

@@ -1,0 +1,175 @@
+"""The ledger: one row per batch that is completely in the lake, with the numbers that must add up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from postroom.errors import LakeRefused
+from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.manifest import Change, Manifest
+from postroom.pipeline.worker.table_layout import LEDGER
+
+log = logging.getLogger(__name__)
+
+_COUNTS = pa.map_(pa.string(), pa.int64())
+_MOMENT = pa.timestamp("us", tz="UTC")
+_CHANGE = pa.struct([("table", pa.string()), ("kind", pa.string()), ("detail", pa.string())])
+
+SCHEMA = pa.schema(
+    [
+        ("run", pa.string()),
+        ("batch", pa.int64()),
+        ("source", pa.string()),
+        ("catalog", pa.string()),
+        ("read", pa.int64()),
+        ("landed", _COUNTS),
+        ("dead", _COUNTS),
+        ("changes", pa.list_(_CHANGE)),
+        ("started", _MOMENT),
+        ("committed", _MOMENT),
+        ("kind", pa.string()),
+        ("replayed", pa.int64()),
+    ]
+)
+
+
+# Opening a hundred small files takes about as long as a commit.
+TIDY_EVERY = 100
+
+
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one batch: messages read, landed per message definition, dead per outcome.
+
+    The entry of a replay counts the letters that it took up again under `replayed`; they were read by another batch.
+    """
+
+    run: str
+    batch: int
+    source: str
+    catalog: str
+    read: int
+    landed: dict[str, int]
+    dead: dict[str, int]
+    changes: tuple[Change, ...]
+    started: datetime
+    committed: datetime
+    kind: str = "sort"
+    replayed: int = 0
+
+
+def record_batch(lake: Lake, manifest: Manifest) -> LedgerEntry:
+    """Enter a batch whose tables are all committed; a batch is entered once, however often this is called."""
+    path = str(lake.path(LEDGER))
+    if is_committed(path, manifest.run, manifest.batch):
+        found = find_entry(lake, manifest.run, manifest.batch)
+        if found:
+            return found
+    entry = LedgerEntry(
+        run=manifest.run,
+        batch=manifest.batch,
+        source=manifest.source,
+        catalog=manifest.catalog,
+        read=manifest.read,
+        landed=manifest.landed,
+        dead=manifest.dead,
+        changes=manifest.changes,
+        started=manifest.started,
+        committed=datetime.now(UTC),
+        kind=manifest.kind,
+        replayed=manifest.replayed,
+    )
+    _check(lake, entry)
+    rows = pa.Table.from_pylist([_row(entry)], schema=SCHEMA)
+    properties = commit_properties(manifest.run, manifest.batch)
+    write_deltalake(path, rows, mode="append", schema_mode="merge", commit_properties=properties)
+    _tidy(path)
+    return entry
+
+
+def _tidy(path: str) -> None:
+    """Make one file of many from time to time: a stream adds a row, and with it a file, every few seconds."""
+    table = DeltaTable(path)
+    if table.version() % TIDY_EVERY == TIDY_EVERY - 1:
+        try:
+            table.optimize.compact()
+        except DeltaError as error:  # the entry is written; the next time will do
+            log.warning("the ledger could not be tidied up: %s", error)
+
+
+def find_entry(lake: Lake, run: str, batch: int) -> LedgerEntry | None:
+    """The entry of a batch, or None when it is not completely in the lake."""
+    found = (entry for entry in _entries(lake, (run, batch)) if entry.run == run and entry.batch == batch)
+    return next(found, None)
+
+
+def read_ledger(lake: Lake) -> list[LedgerEntry]:
+    """All entries, oldest first."""
+    return sorted(_entries(lake), key=lambda entry: (entry.committed, entry.batch))
+
+
+def _entries(lake: Lake, wanted: tuple[str, int] | None = None) -> Iterator[LedgerEntry]:
+    if not lake.has(LEDGER):
+        return
+    # Not through the table itself: Arrow then calls Python from its own threads, and at times one of them is still at
+    # it when the interpreter ends, which aborts the process.
+    for path in _files(DeltaTable(lake.path(LEDGER)), wanted):
+        rows = pq.ParquetFile(lake.path(LEDGER) / path).read(use_threads=False).to_pylist(maps_as_pydicts="strict")
+        for row in rows:
+            # A ledger that an earlier version began has no values in the newer columns.
+            yield msgspec.convert({name: value for name, value in row.items() if value is not None}, LedgerEntry)
+
+
+def _files(table: DeltaTable, wanted: tuple[str, int] | None) -> list[str]:
+    """The files of the ledger, or those that can have a batch by their statistics: a long one is not read through."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    paths: list[str] = actions.column("path").to_pylist()
+    names = ("min.run", "max.run", "min.batch", "max.batch")
+    if wanted is None or not set(names) <= set(actions.column_names):
+        return paths
+    limits = zip(*(actions.column(name).to_pylist() for name in names), strict=True)
+    return [path for path, limit in zip(paths, limits, strict=True) if _may_have(*limit, *wanted)]
+
+
+def _may_have(*values: Any) -> bool:
+    first_run, last_run, first_batch, last_batch, run, batch = values
+    if None in values:
+        return True
+    return bool(first_run <= run <= last_run and first_batch <= batch <= last_batch)
+
+
+def _check(lake: Lake, entry: LedgerEntry) -> None:
+    """The last look before a batch counts as done; its manifest stays, so that nothing is lost by stopping here."""
+    if entry.read != sum(entry.landed.values()) + sum(entry.dead.values()):
+        raise LakeRefused(
+            f"batch {entry.run}-{entry.batch} read {entry.read:,} messages, but {sum(entry.landed.values()):,} landed "
+            f"and {sum(entry.dead.values()):,} are dead; it was not entered in the ledger.",
+            place=str(lake.root),
+            remedy="Its manifest was changed after it was written: keep the folder _manifests and report this.",
+        )
+
+
+def is_committed(table: str, run: str, batch: int) -> bool:
+    """Whether a table has taken in a batch of a run already."""
+    if not DeltaTable.is_deltatable(table):
+        return False
+    version = DeltaTable(table).transaction_version(run)
+    return version is not None and version >= batch
+
+
+def commit_properties(run: str, batch: int) -> CommitProperties:
+    """What marks a commit as that of a batch of a run."""
+    return CommitProperties(app_transactions=[Transaction(app_id=run, version=batch)])
+
+
+def _row(entry: LedgerEntry) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.structs.asdict(entry)
+    return row | {"changes": [msgspec.structs.asdict(change) for change in entry.changes]}

@@ -1,0 +1,122 @@
+"""Manifests: everything one batch will add to the lake, written once before any table is touched."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from postroom.errors import LakeRefused
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.lake.lake import Lake
+
+
+class AddedFile(msgspec.Struct, frozen=True):
+    """A Parquet file, relative to its table; `partition` where it is not that of the whole commit."""
+
+    path: str
+    size: int
+    rows: int
+    partition: dict[str, str] = {}
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What a batch changes in a table's columns: created, columns_added, or replaced by a new table."""
+
+    table: str
+    kind: str
+    detail: str = ""
+
+
+class TableCommit(msgspec.Struct, frozen=True):
+    """What a batch adds to one table, and which files it takes out; `schema` is Delta's own JSON."""
+
+    folder: str
+    schema: str
+    files: tuple[AddedFile, ...]
+    definition: str = ""
+    version: str = ""
+    description: str = ""
+    removed: tuple[AddedFile, ...] = ()
+    partition: dict[str, str] = {}
+    properties: dict[str, str] = {}
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch, ready to be applied any number of times; a replay also says how many letters it took up again."""
+
+    run: str
+    batch: int
+    source: str
+    catalog: str
+    started: datetime
+    read: int
+    landed: dict[str, int]
+    dead: dict[str, int]
+    tables: tuple[TableCommit, ...]
+    changes: tuple[Change, ...]
+    kind: str = "sort"
+    replayed: int = 0
+
+
+def manifest_path(lake: Lake, run: str, batch: int) -> Path:
+    """Where the manifest of a batch lies while it is in flight."""
+    return lake.manifests / f"{run}-{batch}.json"
+
+
+def put_manifest(lake: Lake, manifest: Manifest) -> bool:
+    """Write a manifest unless the batch has one already; says whether it was written."""
+    target = manifest_path(lake, manifest.run, manifest.batch)
+    partial = target.with_name(f".{uuid4().hex}.part")
+    with partial.open("wb") as file:
+        file.write(msgspec.json.encode(manifest))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        # A link fails when the name is taken, so of two commits of one batch only the first counts.
+        os.link(partial, target)
+    except FileExistsError:
+        return False
+    finally:
+        partial.unlink()
+    _sync_folder(target.parent)
+    return True
+
+
+def read_manifest(lake: Lake, run: str, batch: int) -> Manifest | None:
+    """The manifest of a batch in flight, or None."""
+    path = manifest_path(lake, run, batch)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as error:
+        raise LakeRefused(f"this manifest cannot be read: {error}.", place=str(path)) from None
+
+
+def unfinished(lake: Lake) -> list[tuple[str, int]]:
+    """Run and batch of all manifests in flight, oldest batch first."""
+    names = [path.stem.rpartition("-") for path in lake.manifests.glob("[!.]*.json")]
+    return sorted((run, int(batch)) for run, _, batch in names)
+
+
+def check_balance(job: Job, read: int, landed: dict[str, int], dead: dict[str, int]) -> None:
+    """Stop a batch that would lose or invent a record."""
+    there = sum(landed.values()) + sum(dead.values())
+    if read != there:
+        raise LakeRefused(
+            f"batch {job.batch_name} read {read:,} messages but wrote {there:,}; nothing of it was committed.",
+            place=job.lake,
+            remedy="This is a fault of Postroom: please report it with the catalog.",
+        )
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,138 @@
+"""Sort records into a lake, from Python: all at once, batch by batch, or as part of a stream of your own."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from postroom.catalog.catalog import Catalog
+from postroom.errors import LakeRefused
+from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.catalog_reload import CatalogWatch, watch_catalog
+from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_checkpoint
+from postroom.pipeline.lake.lake import create_lake
+from postroom.pipeline.lake.ledger import LedgerEntry
+from postroom.pipeline.lake.orphan_files import sweep
+from postroom.pipeline.local_paths import local_path
+from postroom.pipeline.sorter import Report, Sorter, finish_commits
+from postroom.pipeline.sources.lag import Reached
+from postroom.pipeline.sources.source import Source, frame_of_records, open_source
+from postroom.pipeline.spark.batch_progress import ticking
+from postroom.pipeline.spark.progress import Watcher
+from postroom.pipeline.spark.streaming import run_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+AnyCatalog = str | Path | Catalog | CompiledCatalog | CatalogWatch
+
+
+def sort(
+    spark: SparkSession,
+    records: DataFrame | str | Path,
+    catalog: AnyCatalog,
+    lake: str | Path,
+    *,
+    nulls: str = "",
+    checkpoint: str | Path | None = None,
+    source: str = "",
+    record_id: str = "",
+    partition_by_date: bool = False,
+    every: float | None = None,
+    stop: Event | None = None,
+    watcher: Watcher | None = None,
+) -> LedgerEntry:
+    """Sort records (files, a folder, `kafka://…`, or a DataFrame) into one Delta table per message definition.
+
+    Without a checkpoint every call is a new run and sorts all records again. With one, what earlier calls sorted is
+    passed over, and a call that died is finished first. With `every`, the source is followed: looked at again after so
+    many seconds, until `stop` is set. A watcher hears of every batch, and from time to time of what is still to do. The
+    answer adds up all batches of this call.
+
+    `record_id` names the column of a DataFrame that tells its records apart; without it, and without columns `source`
+    and `position`, ids are good for one batch only.
+    """
+    folder = None if checkpoint is None else local_path(checkpoint, "a checkpoint")
+    target = create_lake(lake)
+    finish_commits(target)
+    catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
+    report = watcher.report if watcher is not None else None
+    made = Sorter(target, catalogs, nulls=nulls, partition_by_date=partition_by_date, report=report)
+    try:
+        if not isinstance(records, str | Path):
+            return _sort_frame(made, records, source, record_id, folder)
+        if record_id:
+            raise LakeRefused("only a DataFrame has a column to know records by.", remedy="Leave `record_id` out.")
+        opened = open_source(records)
+        opened.check(follow=every is not None)
+        made.source = source or opened.name
+        made.cluster = opened.cluster(spark)
+        if folder is None and every is None:
+            return _sort_once(spark, made, opened, watcher)
+        folder = folder or default_checkpoint(target, opened.name)
+        named = catalogs.name if isinstance(catalogs, CatalogWatch) else ""
+        with open_checkpoint(folder, target, opened.name, named) as kept:
+            made.run, made.read = kept.run, opened.batch
+            run_stream(spark, opened, made, kept.stream, every=every, stop=stop, watcher=watcher)
+        return made.total or _nothing(made)
+    finally:
+        sweep(target)
+
+
+def sorter(
+    catalog: AnyCatalog,
+    lake: str | Path,
+    *,
+    source: str = "dataframe",
+    record_id: str = "",
+    nulls: str = "",
+    partition_by_date: bool = False,
+    report: Report | None = None,
+) -> Sorter:
+    """What `stream.writeStream.foreachBatch(…)` takes to sort a stream of records, exactly once over restarts.
+
+    `record_id` names the column that tells records apart, as in `sort`.
+    """
+    target = create_lake(lake)
+    finish_commits(target)
+    catalogs = catalog if isinstance(catalog, CatalogWatch) else watch_catalog(catalog)
+    read = partial(frame_of_records, name=source, record_id=record_id)
+    return Sorter(
+        target, catalogs, source=source, nulls=nulls, partition_by_date=partition_by_date, read=read, report=report
+    )
+
+
+def _sort_frame(made: Sorter, records: DataFrame, source: str, record_id: str, checkpoint: Path | None) -> LedgerEntry:
+    if checkpoint is not None:
+        raise LakeRefused("a DataFrame has no files to keep a checkpoint of.", remedy="Leave the checkpoint out.")
+    if records.isStreaming:
+        raise LakeRefused("this DataFrame is a stream.", remedy="Give it `.writeStream.foreachBatch(sorter(…))`.")
+    made.source = source or "dataframe"
+    return made.sort_once(new_run(), lambda: frame_of_records(records, made.source, record_id))
+
+
+def _sort_once(spark: SparkSession, made: Sorter, opened: Source, watcher: Watcher | None) -> LedgerEntry:
+    def tell(watcher: Watcher) -> None:
+        watcher.behind(opened.lag(Reached(share=made.work.share)))
+
+    with ticking(partial(tell, watcher) if watcher is not None else None):
+        return made.sort_once(new_run(), lambda: opened.records(spark))
+
+
+def _nothing(made: Sorter) -> LedgerEntry:
+    """The answer of a call that found nothing to sort; it is not in the ledger."""
+    job = made.plan(made.run, -1)
+    return LedgerEntry(
+        run=job.run,
+        batch=job.batch,
+        source=made.source,
+        catalog=job.catalog,
+        read=0,
+        landed={},
+        dead={},
+        changes=(),
+        started=job.started,
+        committed=job.started,
+    )

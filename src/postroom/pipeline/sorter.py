@@ -1,0 +1,163 @@
+"""The sorter: takes batches, each into the lake completely or not at all, and each only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from postroom.errors import LakeRefused, PostroomError
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.catalog_reload import Catalogs
+from postroom.pipeline.lake.batch_leases import announce, claim
+from postroom.pipeline.lake.commit import apply_manifest, commit_batch, finish_locked
+from postroom.pipeline.lake.lake import Lake
+from postroom.pipeline.lake.ledger import LedgerEntry, find_entry
+from postroom.pipeline.lake.manifest import read_manifest, unfinished
+from postroom.pipeline.lake.orphan_files import Sweeper, sweep
+from postroom.pipeline.sources.source import frame_of_records
+from postroom.pipeline.spark.batch_progress import Work
+from postroom.pipeline.spark.errors import told_by_spark
+from postroom.pipeline.summary import added_up
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Reader = Callable[["DataFrame"], "DataFrame | None"]
+Report = Callable[[LedgerEntry], None]
+
+
+class Sorter:
+    """Sorts batch after batch; `stream.writeStream.foreachBatch(sorter)` is all that a stream needs.
+
+    A batch is known by its run and number. Without a run given, Spark's name of the query is the run, which its
+    checkpoint keeps over restarts.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        catalogs: Catalogs,
+        *,
+        run: str = "",
+        source: str = "dataframe",
+        nulls: str = "",
+        partition_by_date: bool = False,
+        read: Reader = frame_of_records,
+        report: Report | None = None,
+    ) -> None:
+        self.lake = lake
+        self.run = run
+        self.source = source
+        self.batches = 0
+        self.total: LedgerEntry | None = None
+        self.error: PostroomError | None = None
+        self.work = Work()
+        self.read = read
+        self.cluster = ""
+        self._catalogs = catalogs
+        self._nulls = nulls
+        self._partition_by_date = partition_by_date
+        self._report = report
+        self._sweep = Sweeper(lake)
+
+    def __call__(self, frame: DataFrame, batch: int) -> None:
+        """Sort one batch, unless it is in the lake already."""
+        try:
+            with self.work.at_batch():
+                entry = self._sort(frame, batch)
+        except PostroomError as error:
+            # Spark turns what is raised here into text; the one who waits for the stream wants the error itself.
+            self.error = error
+            raise
+        if entry is not None:
+            self._enter(entry)
+
+    def sort_once(self, run: str, read: Callable[[], DataFrame | None]) -> LedgerEntry:
+        """Sort all records of a run as its only batch."""
+        with self.work.at_batch():
+            records = read()
+            entry = self._run(self.job(run, 0), records)
+        self._enter(entry)
+        return entry
+
+    def _enter(self, entry: LedgerEntry) -> None:
+        self.batches += 1
+        self.total = entry if self.total is None else added_up(self.total, entry)
+        if self._report is not None:
+            self._report(entry)
+
+    def _sort(self, frame: DataFrame, batch: int) -> LedgerEntry | None:
+        run = self.run or _query_of(frame)
+        manifest = read_manifest(self.lake, run, batch)
+        if manifest is not None:
+            return apply_manifest(self.lake, manifest)
+        if find_entry(self.lake, run, batch) is not None:
+            return None
+        records = self.read(frame)
+        entry = self._run(self.job(run, batch), records)
+        self._sweep()
+        return entry
+
+    def _run(self, job: Job, records: DataFrame | None) -> LedgerEntry:
+        """Run a batch over records as the sink takes them; without any it is an entry in the ledger and no more."""
+        if records is None:
+            return commit_batch(self.lake, job, self.source, [])
+        context = records.sparkSession.sparkContext
+        with claim(self.lake, job.run, job.batch), self.work.on_spark(context, job.batch_name):
+            _write(records, job, self.source)
+        entry = find_entry(self.lake, job.run, job.batch)
+        if entry is None:
+            raise LakeRefused(f"batch {job.batch_name} ended without an entry in the ledger.", place=job.lake)
+        return entry
+
+    def job(self, run: str, batch: int) -> Job:
+        """A batch by the catalog of this moment, which the lake keeps, with a claim on the files that it will write."""
+        announce(self.lake, run, batch)
+        return self.plan(run, batch)
+
+    def plan(self, run: str, batch: int) -> Job:
+        """A batch by the catalog of this moment."""
+        catalog = self._catalogs()
+        digest = self.lake.keep_catalog(catalog.compiled)
+        settings = catalog.settings
+        return Job(
+            str(self.lake.root),
+            digest,
+            self._nulls or settings.nulls,
+            run,
+            batch,
+            datetime.now(UTC),
+            settings.max_record_mb,
+            self._partition_by_date,
+            self.cluster,
+            settings.keep_undeclared,
+        )
+
+
+def _query_of(frame: DataFrame) -> str:
+    query = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    if not query:
+        raise LakeRefused("this batch belongs to no stream, so nobody can tell whether it was sorted before.")
+    return query.replace("-", "")
+
+
+def _write(records: DataFrame, job: Job, source: str) -> None:
+    from pyspark.errors import PySparkException
+
+    from postroom.pipeline.spark.data_source import write_to_sink
+
+    try:
+        write_to_sink(records, job, source)
+    except PySparkException as error:
+        raise told_by_spark(str(error), job.lake) from error
+
+
+def finish_commits(lake: Lake) -> list[LedgerEntry]:
+    """Finish batches whose process died after the manifest, and remove what is left of those that died before it."""
+    finished: list[LedgerEntry] = []
+    if unfinished(lake):
+        with lake.lock():
+            finished = finish_locked(lake)
+    sweep(lake)
+    return finished

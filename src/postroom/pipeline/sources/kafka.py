@@ -1,0 +1,238 @@
+"""Kafka as a source, through Spark's own connector: `kafka://host:port[,host:port]/topic[,topic][?option=value&…]`."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+
+from postroom.errors import MissingSystem, ServiceUnreachable, SourceUnknown
+from postroom.pipeline.sources.lag import Lag, Lags, Reached
+from postroom.pipeline.sources.source import frame_of_records
+from postroom.pipeline.spark.jars import Libraries, find_jars
+from postroom.settings import load_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Not every patch release of Spark comes with a connector of its own; that of 4.2.0 serves all of 4.2. Spark has these:
+_OWN = (
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.scala-lang:scala-library",
+)
+_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+_TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"
+CONNECTOR = (
+    Libraries((_CONNECTOR,), _OWN),
+    # Where the connector's own library for delegation tokens is not to be had, the nearest one of others serves.
+    *(Libraries((_CONNECTOR, f"{_TOKENS}:{version}"), (*_OWN, _TOKENS)) for version in ("4.1.0-preview1", "4.0.0")),
+)
+# What the connector needs beside that which Spark has; these releases were tried together.
+NEEDED = (
+    _CONNECTOR,
+    f"{_TOKENS}:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
+)
+
+# Options of the connector; names with a dot are Kafka's own and go to its consumer.
+OPTIONS = frozenset(
+    {
+        "endingOffsets",
+        "endingOffsetsByTimestamp",
+        "endingTimestamp",
+        "failOnDataLoss",
+        "fetchOffset.numRetries",
+        "fetchOffset.retryIntervalMs",
+        "groupIdPrefix",
+        "kafkaConsumer.pollTimeoutMs",
+        "maxOffsetsPerTrigger",
+        "maxRecordsPerPartition",
+        "maxTriggerDelay",
+        "minOffsetsPerTrigger",
+        "minPartitions",
+        "startingOffsets",
+        "startingOffsetsByTimestamp",
+        "startingOffsetsByTimestampStrategy",
+        "startingTimestamp",
+    }
+)
+OF_A_BATCH = frozenset({"endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"})
+OF_A_STREAM = frozenset({"maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"})
+
+# Everything that is there, and not so much in one batch that a restart has to do hours of work again.
+DEFAULTS = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": "1000000"}
+
+# How Kafka's client says that a broker is away; it comes back, or it does not.
+OUTAGES = (
+    "TimeoutException",
+    "DisconnectException",
+    "NetworkException",
+    "BrokerNotAvailable",
+    "LeaderNotAvailable",
+    "NotLeaderOrFollower",
+    "NotCoordinator",
+    "KafkaStorageException",
+    "Connection refused",
+    "No resolvable bootstrap urls",
+)
+
+PATIENCE_S = 5.0
+ANSWER_S = 30
+PORT = 9092
+
+
+class KafkaSource(msgspec.Struct, frozen=True):
+    """Topics of a broker; headers and keys are part of the records."""
+
+    servers: tuple[str, ...]
+    topics: tuple[str, ...]
+    options: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """Brokers and topics; options may hold passwords and stay out."""
+        return f"{self._cluster}/{','.join(self.topics)}"
+
+    @property
+    def _cluster(self) -> str:
+        return f"kafka://{','.join(self.servers)}"
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The connector for Spark 4.2, by coordinates or from a folder of the user's."""
+        found = find_jars(CONNECTOR, NEEDED, load_settings().jars)
+        return {"spark.jars": ",".join(path.as_uri() for path in found)}
+
+    def check(self, *, follow: bool) -> None:
+        """Raise when no broker answers at all."""
+        if not any(answers(server) for server in self.servers):
+            raise ServiceUnreachable(
+                "no broker answers there.", place=self._cluster, remedy="Is it running, and is the port right?"
+            )
+
+    def records(self, spark: SparkSession) -> DataFrame | None:
+        """All records between the first offset and the last one of this moment."""
+        reader = spark.read.format("kafka").options(**self._options(OF_A_STREAM))
+        return self.batch(reader.load())
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        """Records as they come."""
+        return spark.readStream.format("kafka").options(**self._options(OF_A_BATCH)).load()
+
+    def batch(self, frame: DataFrame) -> DataFrame | None:
+        """Records with topic and partition as their source and the offset as their position."""
+        return frame_of_records(frame, self._cluster)
+
+    def is_outage(self, error: str) -> bool:
+        """Whether a broker is away for a while."""
+        return any(sign in error for sign in OUTAGES)
+
+    def cluster(self, spark: SparkSession) -> str:
+        """The cluster as it calls itself, whichever of its brokers is asked; `kafka:/` where it has no name."""
+        return f"kafka://{cluster_id(spark, self._options(frozenset()), self._cluster)}".removesuffix("/")
+
+    def lag(self, reached: Reached) -> Lags:
+        """Records behind the newest ones, by topic."""
+        newest, ours = _offsets(reached.latest), _offsets(reached.end)
+        return {topic: Lag(records=_behind(ours.get(topic, {}), offsets)) for topic, offsets in newest.items()}
+
+    def _options(self, unwanted: frozenset[str]) -> dict[str, str]:
+        fixed = {
+            "kafka.bootstrap.servers": ",".join(self.servers),
+            "subscribe": ",".join(self.topics),
+            "includeHeaders": "true",
+        }
+        return {name: value for name, value in {**DEFAULTS, **self.options, **fixed}.items() if name not in unwanted}
+
+
+def parse_kafka(url: str) -> KafkaSource:
+    """A source from its address."""
+    try:
+        parts = urlsplit(url)  # several hosts, so it is no URL as others are
+    except ValueError:
+        raise SourceUnknown("this is no address.", place=_bare(url), remedy="It is kafka://host:port/topic.") from None
+    topics = tuple(unquote(topic) for topic in parts.path.strip("/").split(",") if topic)
+    servers = tuple(_with_port(server) for server in parts.netloc.split(",") if server)
+    if not topics or not servers or "/" in parts.path.strip("/"):
+        raise SourceUnknown("this names no topic.", place=_bare(url), remedy="It is kafka://host:port/topic.")
+    options = {_option(name, url): value for name, value in parse_qsl(parts.query, keep_blank_values=True)}
+    return KafkaSource(servers, topics, options)
+
+
+def answers(server: str) -> bool:
+    """Whether something listens there."""
+    host, _, port = server.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def cluster_id(spark: SparkSession, options: Mapping[str, str], place: str) -> str:
+    """What a cluster calls itself; empty where its brokers do not tell."""
+    from py4j.protocol import Py4JJavaError
+
+    java: Any = spark.sparkContext._jvm
+    properties = java.java.util.Properties()
+    for name, value in options.items():
+        if name.startswith("kafka."):
+            properties.setProperty(name.removeprefix("kafka."), value)
+    try:
+        client = java.org.apache.kafka.clients.admin.AdminClient.create(properties)
+    except TypeError:  # to Python, a class that Java does not have is a package
+        raise MissingSystem(
+            "this Spark was started without its connector for Kafka.", remedy=f"Start it with --packages {_CONNECTOR}."
+        ) from None
+    except Py4JJavaError:  # of bad options Spark has more to say
+        return ""
+    try:
+        return client.describeCluster().clusterId().get(ANSWER_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
+    except Py4JJavaError as error:
+        told = str(error.java_exception.toString())
+        # Once with it and once without would be two ids for one record.
+        if any(sign in told for sign in OUTAGES):
+            raise ServiceUnreachable(f"the brokers do not answer: {told}", place=place) from None
+        return ""
+    finally:
+        client.close(java.java.time.Duration.ZERO)
+
+
+def _offsets(text: str) -> dict[str, dict[str, int]]:
+    """Offsets by topic and partition, as the connector writes them."""
+    try:
+        return msgspec.json.decode(text or "{}", type=dict[str, dict[str, int]])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _behind(ours: dict[str, int], newest: dict[str, int]) -> int:
+    return sum(max(offset - ours.get(partition, 0), 0) for partition, offset in newest.items())
+
+
+def _with_port(server: str) -> str:
+    return server if server.rpartition(":")[2].isdigit() else f"{server}:{PORT}"
+
+
+def _option(name: str, url: str) -> str:
+    if name in OPTIONS or name.startswith("kafka."):
+        return name
+    if "." in name:
+        return f"kafka.{name}"
+    known = {option.lower(): option for option in OPTIONS}
+    if name.lower() in known:
+        return known[name.lower()]
+    raise SourceUnknown(
+        f"there is no option {name!r}.",
+        place=_bare(url),
+        remedy=f"Options are Kafka's own, with dots, and {', '.join(sorted(OPTIONS))}.",
+    )
+
+
+def _bare(url: str) -> str:
+    return url.partition("?")[0]

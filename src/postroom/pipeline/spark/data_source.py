@@ -1,0 +1,99 @@
+"""The sink as Spark sees it: a data source whose tasks write files and whose commit brings them into the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+from postroom.errors import BadFlag
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.sources.dataframe import KEY
+from postroom.pipeline.spark.dataframe_writer import Naming, job_of, with_places
+from postroom.pipeline.worker.sort_task import Written, write_batch
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+NAME = "postroom"
+
+
+class TaskDone(WriterCommitMessage):
+    """What a task hands to the commit, as bytes: cheap to pickle and the same in every process."""
+
+    def __init__(self, written: bytes) -> None:
+        self.written = written
+
+
+class SortWriter(DataSourceArrowWriter):
+    """Writes one batch."""
+
+    def __init__(self, job: Job, source: str, key: str = "") -> None:
+        self.job = job
+        self.source = source
+        self.naming = Naming(source or "dataframe", job.batch_name, key)
+
+    def write(self, iterator: Iterator[RecordBatch]) -> WriterCommitMessage:
+        """Sort the records of one task; runs on a worker."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        placed = with_places(iterator, self.naming, context.partitionId() if context else 0)
+        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, placed)))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Bring the files of all tasks into the tables; runs on the driver."""
+        from postroom.pipeline.lake.commit import commit_batch
+
+        commit_batch(self._lake(), self.job, self.source, _written(messages))
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Remove the files of the tasks that did end well; runs on the driver."""
+        from postroom.pipeline.lake.commit import discard
+        from postroom.pipeline.lake.manifest import read_manifest
+
+        # Once there is a manifest the files are promised: a restart will finish the batch with them.
+        if read_manifest(self._lake(), self.job.run, self.job.batch) is None:
+            discard(self._lake(), _written(messages))
+
+    def _lake(self) -> Any:
+        from postroom.pipeline.lake.lake import open_lake
+
+        return open_lake(self.job.lake)
+
+
+class SortSink(DataSource):
+    """`df.write.format("postroom")`: the options are those of `writing.OPTIONS`, or, for our own use, a whole Job."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return NAME
+
+    def writer(self, schema: StructType, overwrite: bool) -> SortWriter:
+        """The writer of a batch."""
+        if overwrite:
+            raise BadFlag(
+                "a lake keeps what it has; nothing can be overwritten.", remedy="Say `.mode('append')` to add to it."
+            )
+        source = self.options.get("source", "")
+        if "job" in self.options:
+            return SortWriter(msgspec.json.decode(self.options["job"], type=Job), source, KEY)
+        job = job_of(self.options, {field.name: field.dataType.simpleString() for field in schema.fields})
+        return SortWriter(job, source, self.options.get("recordId", ""))
+
+
+def write_to_sink(frame: DataFrame, job: Job, source: str) -> None:
+    """Run one batch; returns when it is committed."""
+    frame.sparkSession.dataSource.register(SortSink)
+    options = {"job": msgspec.json.encode(job).decode(), "source": source}
+    frame.write.format(NAME).options(**options).mode("append").save()
+
+
+def _written(messages: Sequence[WriterCommitMessage | None]) -> list[Written]:
+    done = [message for message in messages if isinstance(message, TaskDone)]
+    return [msgspec.msgpack.decode(message.written, type=Written) for message in done]

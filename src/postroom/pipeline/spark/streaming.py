@@ -1,0 +1,137 @@
+"""Running a stream: Spark hands out batches, the sorter takes them, until all is read or somebody says stop."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from postroom.errors import ServiceUnreachable
+from postroom.pipeline.sorter import Sorter
+from postroom.pipeline.sources.lag import Reached
+from postroom.pipeline.sources.source import Source
+from postroom.pipeline.spark.batch_progress import ticking
+from postroom.pipeline.spark.errors import told_by_spark
+from postroom.pipeline.spark.progress import Watcher
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.2
+# A batch that is on its way when somebody says stop has so long to end well; a restart would do it again.
+GRACE_S = 30.0
+# How long a source that went away is waited for when nobody follows it, and between two tries.
+PATIENCE_S = 60.0
+PAUSE_S = 3.0
+
+
+def run_stream(
+    spark: SparkSession,
+    source: Source,
+    sorter: Sorter,
+    checkpoint: Path,
+    *,
+    every: float | None = None,
+    stop: Event | None = None,
+    watcher: Watcher | None = None,
+) -> None:
+    """Sort what is there and return; with `every`, go on and look again after so many seconds, until `stop` is set."""
+    stopping = stop or Event()
+    stream = _Stream(spark, source, sorter, checkpoint, every, stopping, watcher)
+    tries = int(PATIENCE_S / PAUSE_S)
+    while not stopping.is_set():
+        sorted_before = sorter.batches
+        try:
+            stream.run()
+        except _Outage as outage:
+            tries = tries - 1 if sorter.batches == sorted_before else int(PATIENCE_S / PAUSE_S)
+            if every is None and tries <= 0:
+                raise ServiceUnreachable(f"the source is away: {outage}", place=source.name) from None
+            log.warning("%s is away; trying again in %.0f s", source.name, PAUSE_S)
+            stopping.wait(PAUSE_S)
+        else:
+            return
+
+
+class _Outage(Exception):
+    """The source is away."""
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """What is sorted, by whom, how long, and who watches."""
+
+    spark: SparkSession
+    source: Source
+    sorter: Sorter
+    checkpoint: Path
+    every: float | None
+    stop: Event
+    watcher: Watcher | None
+
+    def run(self) -> None:
+        """Run until all is sorted, somebody says stop, or the source goes away."""
+        from pyspark.errors import PySparkException
+
+        every = self.every
+        trigger: dict[str, Any] = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
+        self.sorter.error = None
+        try:
+            writer = self.source.stream(self.spark).writeStream.foreachBatch(self.sorter).trigger(**trigger)
+            query = writer.option("checkpointLocation", str(self.checkpoint)).start()
+            with ticking(partial(self._tell, self.watcher, query) if self.watcher is not None else None):
+                self._wait(query)
+        except PySparkException as error:
+            if self.sorter.error is not None:
+                raise self.sorter.error from error
+            told = str(error)
+            if self.source.is_outage(told):
+                raise _Outage(told_by_spark(told).sentence) from error
+            raise told_by_spark(told, self.source.name) from error
+
+    def _wait(self, query: StreamingQuery) -> None:
+        while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second
+            if self.stop.is_set():
+                left = GRACE_S
+                while self.sorter.work.busy and left > 0 and query.isActive:
+                    Event().wait(LOOK_S)
+                    left -= LOOK_S
+                query.stop()
+                return
+
+    def _tell(self, watcher: Watcher, query: StreamingQuery) -> None:
+        """Tell a watcher what is still to do."""
+        end = latest = ""
+        if progress := query.lastProgress:
+            (reached,) = progress["sources"]
+            end, latest = reached["endOffset"] or "", reached["latestOffset"] or ""
+        watcher.behind(self.source.lag(Reached(end, latest, self.checkpoint, self.sorter.work.share)))
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[Event]:
+    """An event that Ctrl-C or SIGTERM sets; a second one ends the process at once."""
+    stop = Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,287 @@
+"""Rows of Kafka's columns: events whose attributes are headers, put together by shape and type."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from postroom.messages.engine import Engine
+from postroom.messages.matching.columnar import Pile, joined
+from postroom.messages.matching.event_groups import RecordColumns
+from postroom.messages.matching.outcome import Sorted
+from postroom.messages.matching.undeclared_metadata import Carried
+from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
+from postroom.pipeline.worker.batch_slices import AT_ONCE, Parts, shifted
+from postroom.pipeline.worker.kafka_headers import Headers, Shape, by_value, flat, members, shape_of
+from postroom.protocols.kafka import KAFKA as WIRE
+from postroom.protocols.records import Record
+
+# Rows with headers that hardly any others have are cheaper one by one.
+_MOST_SHAPES = 256
+
+
+def is_kafka(schema: pa.Schema) -> bool:
+    """Whether columns are those of Kafka's connector, with headers."""
+    if not set(schema.names) >= KAFKA or "headers" not in schema.names:
+        return False
+    kind = schema.field("headers").type
+    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return False
+    return {field.name for field in kind.value_type} >= {"key", "value"} and schema.field("value").type == pa.binary()
+
+
+class KafkaRows:
+    """A haul of Kafka's rows. They stay in the batches that they came in: new memory is dear."""
+
+    def __init__(self, batches: list[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._starts = list(accumulate((batch.num_rows for batch in batches), initial=0))
+
+    @functools.cached_property
+    def sources(self) -> list[str]:
+        """Where each record came from."""
+        return [source for batch in self._batches for source in _listed(batch.column("source").dictionary_encode())]
+
+    @functools.cached_property
+    def positions(self) -> list[int]:
+        """At which place there."""
+        return [position for batch in self._batches for position in batch.column("position").to_pylist()]
+
+    @functools.cached_property
+    def ids(self) -> list[str] | None:
+        """The ids of the records, where they came with some."""
+        if "record_id" not in self._batches[0].schema.names:
+            return None
+        return [record for batch in self._batches for record in batch.column("record_id").to_pylist()]
+
+    @functools.cached_property
+    def carried(self) -> dict[str, pa.Array]:
+        """What came with all rows, but for their headers, by column of a table."""
+        found = [_carried_columns(batch) for batch in self._batches]
+        return {name: pa.concat_arrays([columns[name] for columns in found]) for name in found[0]}
+
+    def piles(self, engine: Engine) -> Parts:
+        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
+        for first, batches in self._parts():
+            start = self._starts[first]
+            # One batch, or several where their bytes are more than an array can hold.
+            for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
+                yield from shifted(Part(batch).piles(engine), start)
+                start += batch.num_rows
+
+    def _parts(self) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
+        """Batches that are looked at together, all with the same columns, and the number of the first of them."""
+        first = 0
+        for number in range(1, len(self._batches) + 1):
+            if (
+                number == len(self._batches)
+                or self._starts[number] - self._starts[first] >= AT_ONCE
+                or self._batches[number].schema != self._batches[first].schema
+            ):
+                yield first, self._batches[first:number]
+                first = number
+
+    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
+        """Sort records without the express lane, in their order, each with the line of JSON that says the same."""
+        for batch, (start, end) in zip(self._batches, pairwise(self._starts), strict=True):
+            some = rows[bisect_left(rows, start) : bisect_left(rows, end)]
+            chosen = _Listed(batch.take(pa.array([row - start for row in some], pa.int64())))
+            for place, body in enumerate(chosen.bodies):
+                metadata = chosen.metadata(place)
+                line = kafka_line(metadata, body)
+                yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
+
+
+class Part:
+    """Some rows, few enough for a processor to have them near at hand."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+
+    def piles(self, engine: Engine) -> Parts:
+        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
+        headers = Headers(self._batch.column("headers"))
+        parts: dict[str | None, list[Alike]] = {}
+        left: list[int] = []
+        alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
+        for number, (names, all_rows) in enumerate(alike):
+            shape = shape_of(names) if number < _MOST_SHAPES else None
+            if shape is None or not engine.express.knows(shape.attributes):
+                left += all_rows.to_pylist()
+                continue
+            # An attribute without a value, or one that is no text, is for the exact engine.
+            rows = headers.with_texts(all_rows, shape.numbers)
+            if len(rows) < len(all_rows):
+                left += set(all_rows.to_pylist()).difference(rows.to_pylist())
+            if not len(rows):
+                continue
+            for kind, some in Alike(self, headers, names or [], shape, rows).by_type():
+                parts.setdefault(kind, []).append(some)
+        for kind, several in parts.items():
+            if kind is not None and engine.express.planned(WIRE.name, kind) is None:
+                left += itertools.chain.from_iterable(some.rows.to_pylist() for some in several)
+                continue
+            found = [some.piles(engine) for some in several]
+            yield joined(itertools.chain.from_iterable(piles for piles, _ in found)), [r for _, o in found for r in o]
+        yield [], left
+
+    def bodies(self, rows: pa.Array) -> list[bytes]:
+        """The bodies of records."""
+        values = self._batch.column("value").take(rows)
+        return [body or b"" for body in values.to_pylist()] if values.null_count else values.to_pylist()
+
+    def metadata(self, row: int) -> dict[str, Any]:
+        """The metadata of a record."""
+        return self._listed.metadata(row)
+
+    @functools.cached_property
+    def carried(self) -> list[Carried] | None:
+        """What came with all rows, without their headers; None where rows have to be looked at one by one to tell."""
+        if not self.has_moments:
+            return None
+        columns = _carried_columns(self._batch)
+        channels, extra = (_listed(columns[name].dictionary_encode("encode")) for name in ("_channel", "_extra"))
+        sent = columns["_sent_at"].cast(pa.int64()).to_pylist()
+        return list(zip(channels, columns["_key"].to_pylist(), sent, extra, strict=True))
+
+    @functools.cached_property
+    def has_moments(self) -> bool:
+        """Whether a column can hold the times of all rows."""
+        return "timestamp" not in self._batch.schema.names or are_moments(microseconds(self._batch.column("timestamp")))
+
+    @functools.cached_property
+    def _listed(self) -> _Listed:
+        return _Listed(self._batch)
+
+
+class Alike:
+    """Rows whose headers have the same names and one shape; `known` are those that are the same in all of them."""
+
+    def __init__(
+        self,
+        whole: Part,
+        headers: Headers,
+        names: list[str],
+        shape: Shape,
+        rows: pa.Array,
+        known: dict[int, str] | None = None,
+    ) -> None:
+        self.rows = rows
+        self._names = names
+        self._whole = whole
+        self._headers = headers
+        self._shape = shape
+        self._known = headers.constants(rows, shape.numbers) if known is None else known
+
+    def by_type(self) -> Iterator[tuple[str | None, Alike]]:
+        """Those of one type each; all together where headers tell none."""
+        number = self._shape.attributes.get("type")
+        if number is None or number in self._known:
+            yield None if number is None else self._known[number], self
+            return
+        kinds = self._headers.values(self.rows, number).dictionary_encode()
+        for place, rows in by_value(kinds.indices, self.rows):  # numbers sort far quicker than texts
+            kind = kinds.dictionary[place].as_py()
+            known = self._known | {number: kind}
+            yield kind, Alike(self._whole, self._headers, self._names, self._shape, rows, known)
+
+    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
+        """The records that the express lane may take, by definition, and the rows of the others."""
+        rows: list[int] = self.rows.to_pylist()
+        attributes: dict[str, list[Any]] = {name: self._texts(n) for name, n in self._shape.attributes.items()}
+        stated = [""] * len(rows) if self._shape.contenttype is None else self._texts(self._shape.contenttype)
+        bodies = self._whole.bodies(self.rows)
+        records = RecordColumns(
+            attributes,
+            stated,
+            bodies,
+            lambda place: self._whole.metadata(rows[place]),
+            carried=lambda binary: self._carried(rows, stated, binary=binary),
+            in_columns=lambda binary: self._is_plain(stated, binary=binary) and not self._left(binary=binary),
+        )
+        piles, left = engine.piles_of_columns(WIRE.name, records)
+        for pile in piles:
+            pile.rows = rows if len(pile.rows) == len(rows) else [rows[place] for place in pile.rows]
+        return piles, [rows[place] for place in left]
+
+    def _carried(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Carried] | None:
+        """What came with the events; None where rows have to be looked at one by one to tell."""
+        known = self._whole.carried
+        if known is None or not self._is_plain(stated, binary=binary):
+            return None
+        left = self._left(binary=binary)
+        pairs = [self._headers.pairs(self.rows, number, self._names[number]) for number in left]
+        headers = (",".join(some) for some in zip(*pairs, strict=True))
+        return [
+            (channel, key, sent, f'{{"headers":[{some}],{(extra or "{")[1:]}')
+            for (channel, key, sent, extra), some in zip(map(known.__getitem__, rows), headers, strict=True)
+        ]
+
+    def _is_plain(self, stated: list[str], *, binary: bool) -> bool:
+        """Whether the names of headers alone say which of them the envelope shows, and times are such."""
+        told = self._shape.contenttype is not None
+        is_doubtful = binary and told and ("datacontenttype" in self._shape.attributes or "" in stated)
+        return self._whole.has_moments and not is_doubtful
+
+    def _left(self, *, binary: bool) -> list[int]:
+        """The headers that are not part of the envelope."""
+        shown = self._shape.numbers if binary else []
+        return [number for number in range(len(self._names)) if number not in shown]
+
+    def _texts(self, number: int) -> list[str]:
+        if number in self._known:
+            return [self._known[number]] * len(self.rows)
+        found: list[str] = self._headers.values(self.rows, number).to_pylist()
+        return found
+
+
+class _Listed:
+    """Rows of Kafka's columns as lists, for those that are looked at one by one."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        headers = batch.column("headers")
+        self.bodies: list[bytes | None] = batch.column("value").to_pylist()
+        self._topics = batch.column("topic").to_pylist()
+        self._partitions = batch.column("partition").to_pylist()
+        self._keys = batch.column("key").to_pylist() if "key" in batch.schema.names else [None] * batch.num_rows
+        sent = microseconds(batch.column("timestamp")).to_pylist() if "timestamp" in batch.schema.names else None
+        self._sent: list[int | None] = [None] * batch.num_rows if sent is None else sent
+        starts, lengths, pairs = flat(headers)
+        self._starts: list[int] = starts.to_pylist()
+        self._lengths: list[int] = lengths.to_pylist()
+        names, values = members(pairs)
+        self._names, self._values = names.to_pylist(), values.to_pylist()
+
+    def metadata(self, row: int) -> dict[str, Any]:
+        """The metadata of a record."""
+        start = self._starts[row]
+        end = start + self._lengths[row]
+        headers = zip(self._names[start:end], self._values[start:end], strict=True)
+        return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers, self._sent[row])
+
+
+def _carried_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """What came with rows, but for their headers, by column of a table."""
+    nothing = pa.nulls(batch.num_rows)
+    key = batch.column("key") if "key" in batch.schema.names else nothing
+    sent = microseconds(batch.column("timestamp")) if "timestamp" in batch.schema.names else nothing
+    partition = pc.fill_null(batch.column("partition").cast(pa.string()), "null")
+    return {
+        "_channel": batch.column("topic").cast(pa.string()),
+        "_key": key.cast(pa.binary()),
+        "_sent_at": sent.cast(pa.timestamp("us", tz="UTC")),
+        "_extra": pc.binary_join_element_wise('{"partition":', partition, "}", ""),
+    }
+
+
+def _listed(texts: pa.DictionaryArray) -> list[str]:
+    """Texts that are few different ones: no new object for each."""
+    known = texts.dictionary.to_pylist()
+    return [known[number] for number in texts.indices.to_pylist()]

@@ -1,0 +1,185 @@
+"""What a Spark task does: records in, one Parquet file per table out.
+
+This runs in Spark's Python workers and therefore loads nothing of the server; an import contract holds it to that.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import pyarrow as pa
+
+from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.messages.engine import Engine
+from postroom.messages.gc_pause import no_garbage_collection
+from postroom.messages.matching.columnar import Pile, bundle_of
+from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.worker.arrow import MISFITS
+from postroom.pipeline.worker.jsonl import Line
+from postroom.pipeline.worker.parquet_writer import write_parquet
+from postroom.pipeline.worker.table_builder import Places, bundle_table
+from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of
+from postroom.pipeline.worker.table_rows import Row, dead_letters_table, landed_table
+from postroom.pipeline.worker.worker_batches import Haul, hauls_of
+
+# Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input. The bytes are a bit
+# more than the most that a task gets (`ranges`), or its last few lines would be files of their own in all tables.
+FLUSH_ROWS = 600_000
+FLUSH_BYTES = 192 * 1024 * 1024
+
+
+class WrittenFile(msgspec.Struct, frozen=True):
+    """One Parquet file of one table; `path` is relative to the table."""
+
+    folder: str
+    xid: str
+    version: str
+    path: str
+    size: int
+    rows: int
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What a task hands to the driver: its files, their schemas by folder, and the numbers for the balance."""
+
+    read: int
+    dead: dict[str, int]
+    files: list[WrittenFile]
+    schemas: dict[str, bytes]
+
+
+def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
+    """Sort the records of a task and write what became of them; `hauls` says which columns the batches may have."""
+    engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
+    tables = Tables(job, engine, layouts)
+    try:
+        with no_garbage_collection():
+            for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
+                tables.add(haul)
+                del haul  # before the next one is read
+    except BaseException:
+        tables.remove()
+        raise
+    return Written(tables.read, tables.dead, tables.files, tables.schemas)
+
+
+def _without_empty(table: pa.Table) -> pa.Table:
+    """A table without columns that are seldom used and have nothing in it: what a file does not have is null."""
+    names, count = table.schema.names, table.num_rows
+    empty = {name for name in SELDOM.intersection(names) if table.column(name).null_count == count}
+    return table.select([place for place, name in enumerate(names) if name not in empty]) if empty else table
+
+
+@functools.lru_cache(maxsize=2)
+def open_engine(
+    lake: str, catalog: str, nulls: str, max_record_mb: int, keep_undeclared: bool = False
+) -> tuple[Engine, dict[str, Layout]]:
+    """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
+    compiled = CompiledCatalog.decode((Path(lake) / "_catalogs" / catalog).read_bytes())
+    engine = Engine(
+        compiled, nulls=nulls, max_record_mb=max_record_mb, keep_carried=True, keep_undeclared=keep_undeclared
+    )
+    return engine, {}
+
+
+class Tables:
+    """What becomes of records: files of tables, one per table and haul."""
+
+    def __init__(self, job: Job, engine: Engine, layouts: dict[str, Layout]) -> None:
+        self.read = 0
+        self.dead: dict[str, int] = {}
+        self.files: list[WrittenFile] = []
+        self.schemas: dict[str, bytes] = {}
+        self._job = job
+        self._engine = engine
+        self._layouts = layouts
+        self._versions = {d.xid: d.version for d in engine.definitions}
+        self._definitions = {d.xid: d for d in engine.definitions}
+
+    def add(self, haul: Haul) -> None:
+        """Sort a haul and write it, one file per table."""
+        places = Places(haul, self._job.cluster)
+        landed: dict[str, list[pa.Table]] = {}
+        left: list[int] = []
+        for piles, others in haul.piles(self._engine):
+            left += others
+            for pile in piles:
+                left += self._land(pile, places, landed)
+        self._finish(landed, self._sort_exactly(haul, places, sorted(left), landed))
+
+    def remove(self) -> None:
+        """Take back what was written: nobody will ever commit the files of a task that failed."""
+        for file in self.files:
+            (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
+
+    def _land(self, pile: Pile, places: Places, landed: dict[str, list[pa.Table]]) -> list[int]:
+        """Land a pile of events; the rows that are left are to be sorted exactly."""
+        try:
+            bundle, left = bundle_of(pile)
+        except Exception:  # noqa: BLE001 - one payload that a library breaks on: sorting one by one finds which
+            return list(pile.rows)
+        if not bundle.rows:
+            return left
+        xid = bundle.definition.xid
+        try:
+            table = bundle_table(self._job, self._layout(xid), places, bundle)
+        except MISFITS:
+            return left + bundle.rows
+        landed.setdefault(xid, []).append(table)
+        self.read += len(bundle.rows)
+        return left
+
+    def _sort_exactly(
+        self, haul: Haul, places: Places, rows: list[int], landed: dict[str, list[pa.Table]]
+    ) -> list[Row]:
+        """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
+        found: dict[str, list[Row]] = {}
+        letters: list[Row] = []
+        for row, (record, messages) in zip(rows, haul.sort_exactly(self._engine, rows), strict=True):
+            line = Line(haul.sources[row], haul.positions[row], record, places.record_id(row))
+            self.read += len(messages)
+            for number, message in enumerate(messages):
+                sorted_row = Row(line, number, len(messages) > 1, message)
+                if message.match.outcome == "landed" and message.definition is not None:
+                    found.setdefault(message.definition.xid, []).append(sorted_row)
+                else:
+                    letters.append(sorted_row)
+        for xid, some in found.items():
+            table, misfits = landed_table(self._job, self._layout(xid), some)
+            letters += misfits
+            landed.setdefault(xid, []).append(table)
+        return letters
+
+    def _finish(self, landed: dict[str, list[pa.Table]], letters: list[Row]) -> None:
+        for xid, tables in landed.items():
+            table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+            if table.num_rows:
+                self._write(self._layout(xid).folder, xid, self._versions[xid], table)
+        if letters:
+            self._write(DEAD_LETTERS, DEAD_LETTERS, "1", dead_letters_table(self._job, self._versions, letters))
+            for letter in letters:
+                outcome = letter.sorted.match.outcome
+                self.dead[outcome] = self.dead.get(outcome, 0) + 1
+
+    def _layout(self, xid: str) -> Layout:
+        if xid not in self._layouts:
+            definition = self._definitions[xid]
+            self._layouts[xid] = layout_of(definition, self._engine.data_column(definition))
+        return self._layouts[xid]
+
+    def _write(self, folder: str, xid: str, version: str, table: pa.Table) -> None:
+        target = Path(self._job.lake) / folder
+        if folder not in self.schemas:
+            target.mkdir(parents=True, exist_ok=True)
+            self.schemas[folder] = table.schema.serialize().to_pybytes()
+        name = f"part-{self._job.batch_name}-{uuid4().hex}.parquet"
+        try:
+            size, rows = write_parquet(_without_empty(table), target / name)
+        except BaseException:
+            (target / name).unlink(missing_ok=True)
+            raise
+        self.files.append(WrittenFile(folder, xid, version, name, size, rows))

@@ -1,0 +1,167 @@
+"""What a protocol is to us: a table of its options and of where it carries a CloudEvent. One value per protocol."""
+
+from __future__ import annotations
+
+import functools
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from postroom.protocols.header_values import decoded
+
+Shape = Literal["value", "named", "section"]
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST_KNOWN = 64
+
+
+class HeaderBroken(ValueError):
+    """A header that carries an attribute and cannot be read."""
+
+    def __init__(self, name: str, value: str) -> None:
+        super().__init__(name, value)
+        self.name = name
+        self.value = value
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One member of `protocoloptions`.
+
+    `shape` is value (one value), named (repeatable name and value pairs) or section (an object of further members).
+    An option that does not decide is never compared: brokers rewrite it. A channel option says where a message goes.
+    """
+
+    name: str
+    type: str = "string"
+    shape: Shape = "value"
+    decides: bool = True
+    channel: bool = False
+    members: dict[str, str] = {}
+    aliases: tuple[str, ...] = ()
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True):
+    """A protocol: its names, its options, and how a CloudEvent travels on it.
+
+    `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
+    there (the first one is written), `contenttype` the path of the content type; `channel`, `key` and `sent` the paths
+    of where a message went, of its key, and of the time at which it was sent. The others say how headers look;
+    `native_values` that they keep numbers and booleans, `contenttype_attribute` that the content type is one of them.
+    """
+
+    name: str
+    spellings: tuple[str, ...]
+    options: tuple[Option, ...]
+    headers: str = ""
+    prefixes: tuple[str, ...] = ("",)
+    contenttype: tuple[str, ...] = ()
+    channel: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
+    headers_ignore_case: bool = False
+    headers_as_map: bool = False
+    percent_encoded: bool = False
+    native_values: bool = False
+    contenttype_attribute: bool = False
+
+    def option(self, name: str) -> Option | None:
+        """The option of that name, any accepted spelling."""
+        for option in self.options:
+            if name == option.name or name in option.aliases:
+                return option
+        return None
+
+    def lookup(self, metadata: dict[str, Any], path: tuple[str, ...]) -> Any:
+        """The value at a path of the record's metadata, or None. Named pairs are found by name."""
+        option = self.option(path[0])
+        found = _member(metadata, option) if option else metadata.get(path[0])
+        if len(path) == 1 or found is None:
+            return found
+        if option is not None and option.shape == "named":
+            return self._named(found, path[1])
+        return found.get(path[1]) if isinstance(found, dict) else None
+
+    def _named(self, container: Any, name: str) -> Any:
+        if isinstance(container, dict) and name in container:
+            return container[name]
+        wanted = name.lower()
+        for found, value in pairs(container):
+            if found == name or (self.headers_ignore_case and found.lower() == wanted):
+                return value
+        return None
+
+    def content_type(self, metadata: dict[str, Any]) -> str:
+        """The content type of the body as the protocol states it; empty when it does not."""
+        found = self.lookup(metadata, self.contenttype) if self.contenttype else None
+        return found if isinstance(found, str) else ""
+
+    def event_headers(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """The headers that carry CloudEvents attributes in binary mode, by attribute name; or HeaderBroken."""
+        option = self.option(self.headers) if self.headers else None
+        if option is None:
+            return {}
+        attributes: dict[str, Any] = {}
+        as_it_is = not (self.percent_encoded or self.native_values)
+        for name, value in pairs(_member(metadata, option)):
+            attribute = attribute_name(name, self.prefixes)
+            if attribute and value is not None:
+                attributes[attribute] = value if as_it_is else self._attribute_value(name, attribute, value)
+        return attributes
+
+    def _attribute_value(self, header: str, attribute: str, value: Any) -> Any:
+        if self.percent_encoded and isinstance(value, str):
+            try:
+                return decoded(value)
+            except UnicodeDecodeError:
+                raise HeaderBroken(header, value) from None
+        if self.native_values and attribute == "time" and type(value) is int:
+            return timestamp_text(value)
+        return value
+
+
+def pairs(container: Any) -> list[tuple[str, Any]]:
+    """The name and value pairs of headers, whether they came as a map or as an array of `{name, value}`."""
+    if isinstance(container, dict):
+        return [(str(name), value) for name, value in container.items()]
+    if isinstance(container, list):
+        return [
+            (str(item["name"]), item.get("value")) for item in container if isinstance(item, dict) and "name" in item
+        ]
+    return []
+
+
+def _member(metadata: dict[str, Any], option: Option) -> Any:
+    if option.name in metadata:
+        return metadata[option.name]
+    for alias in option.aliases:
+        if alias in metadata:
+            return metadata[alias]
+    return None
+
+
+def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
+    """The CloudEvents attribute that a header carries; empty for any other header."""
+    return _known_name(header, prefixes) if len(header) <= _LONGEST_KNOWN else _attribute_name(header, prefixes)
+
+
+def _attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
+    name = header.lower()
+    for prefix in prefixes:
+        if prefix and name.startswith(prefix.lower()):
+            return name[len(prefix) :]
+    return name if "" in prefixes else ""
+
+
+# A stream names the same few headers over and over.
+_known_name = functools.lru_cache(maxsize=2048)(_attribute_name)
+
+
+def timestamp_text(milliseconds: int) -> Any:
+    """The text of an AMQP timestamp; the number itself where no calendar reaches it."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return milliseconds
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""The model and the capabilities of a registry, and how they change."""

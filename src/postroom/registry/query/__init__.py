@@ -1,0 +1,1 @@
+"""The flags of a request: filter, sort, inline, pages, ignore."""

@@ -1,0 +1,135 @@
+"""How values compare with the texts of a request, and with each other: type by type, case ignored (FLAG-034 to 038)."""
+
+from __future__ import annotations
+
+import operator
+import re
+import unicodedata
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from postroom.model.scalar_types import normal_timestamp
+
+Key = tuple[Any, ...]
+
+_NUMBER = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
+_LONGEST_KEPT = 200
+_STAR = re.compile(r"\\\*|\*")
+RELATIVE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def order_key(value: Any) -> Key:
+    """The place of a value among others: nothing, booleans, numbers, texts (FLAG-063)."""
+    match value:
+        case bool():
+            return (1, value)
+        case int() | float():
+            return (2, Decimal(str(value)))
+        case str():
+            return (3, *text_key(value))
+        case _:
+            return (0,)
+
+
+def text_key(text: str) -> Key:
+    """The place of a text: signs, then digits, then letters, as in en-US; accents decide late, case never."""
+    folded = _folded(text)
+    plain = [char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char)]
+    return ([(_rank(char), char) for char in plain], folded)
+
+
+def _folded(text: str) -> str:
+    """A text without its case; a timestamp as its instant."""
+    return _folded_once(text) if len(text) <= _LONGEST_KEPT else _fold(text)
+
+
+def _fold(text: str) -> str:
+    instant = normal_timestamp(text)
+    return (text if instant is None else instant.removesuffix("Z")).casefold()
+
+
+_folded_once = lru_cache(maxsize=1024)(_fold)  # the filters of a request compare the same few texts all the time
+
+
+def _rank(char: str) -> int:
+    return 2 if char.isalpha() else 1 if char.isnumeric() else 0
+
+
+def compares(value: Any, sign: str, text: str) -> bool:
+    """Whether `value sign text` holds for `<`, `<=`, `>`, `>=`; never for values of another type than the text."""
+    wanted = _typed(value, text)
+    return wanted is not None and RELATIVE[sign](order_key(value), order_key(wanted))
+
+
+def equals(value: Any, text: str) -> bool:
+    """Whether a value is the one that the text says; `*` in it stands for any characters of a string."""
+    if text == "*":
+        return True
+    if isinstance(value, str) and has_wildcard(text):
+        return fits(value.casefold(), text.casefold())
+    plain = text.replace("\\*", "*")
+    wanted = _typed(value, plain)
+    if isinstance(wanted, str):
+        return _folded(value) == _folded(wanted)
+    return wanted is not None and order_key(value) == order_key(wanted)
+
+
+@lru_cache(maxsize=1024)
+def has_wildcard(text: str) -> bool:
+    """Whether a text holds a `*` that is not escaped."""
+    return any(found.group() == "*" for found in _STAR.finditer(text))
+
+
+def _typed(value: Any, text: str) -> Any:
+    """The text as a value of the same type; None when it is none, or when the value is no scalar (FLAG-031)."""
+    match value:
+        case bool():
+            return {"true": True, "false": False}.get(text)
+        case int() | float():
+            return _number(text)
+        case str():
+            return text
+        case _:
+            return None
+
+
+def _number(text: str) -> int | float | None:
+    if not _NUMBER.match(text):
+        return None
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def fits(value: str, pattern: str) -> bool:
+    """Whether a value has the form of a pattern, in one pass over it."""
+    first, *rest = _literals(pattern)
+    if not rest or not value.startswith(first):
+        return value == first
+    *middle, last = rest
+    position = len(first)
+    for literal in middle:
+        found = value.find(literal, position)
+        if found < 0:
+            return False
+        position = found + len(literal)
+    return len(value) - len(last) >= position and value.endswith(last)
+
+
+def _literals(pattern: str) -> list[str]:
+    """What stands between the wildcards."""
+    parts, start = [""], 0
+    for found in _STAR.finditer(pattern):
+        parts[-1] += pattern[start : found.start()]
+        if found.group() == "*":
+            parts.append("")
+        else:
+            parts[-1] += "*"
+        start = found.end()
+    parts[-1] += pattern[start:]
+    return parts

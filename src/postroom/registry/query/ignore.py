@@ -1,0 +1,116 @@
+"""The `ignore` flag: parts of a request that are taken out before the rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from postroom.model.types import GroupType, Model
+from postroom.registry.paths import Kind, Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+
+Body = dict[str, Any]
+DEFAULTS = ("defaultversionid", "defaultversionsticky")
+CONFIGURATION = ("capabilities", "modelsource")
+INSIDE_RESOURCE: tuple[Kind, ...] = ("resource", "meta", "versions", "version")
+
+
+class Ignoring:
+    """What one request wants ignored, at the place it is for."""
+
+    def __init__(self, tx: Transaction, place: Place, ignores: frozenset[str]) -> None:
+        self._tx = tx
+        self._place = place
+        self._ignores = ignores
+
+    def check(self, subject: str) -> None:
+        """Refuse to ignore the only Resource a request is about (FLAG-046)."""
+        is_single = self._place.kind in INSIDE_RESOURCE
+        if "readonly" in self._ignores and is_single and self._is_readonly(self._place.resource_xid):
+            raise RegistryProblem("bad_flag", subject, flag="ignore", detail="The Resource itself is read-only.")
+
+    def cut(self, written: Any, is_post: bool = False) -> Any:
+        """The body without what is to be ignored; anything that is no object is left to the rules."""
+        if not self._ignores or not isinstance(written, dict):
+            return written
+        body = {name: value for name, value in written.items() if name not in self._root_names(is_post)}
+        if self._place.kind == "meta":
+            return self._without_defaults(body)
+        return _each_resource(self._tx.model(), self._place, body, self._resources)
+
+    def deletions(self, members: Any) -> Any:
+        """The members to delete, without read-only Resources."""
+        if "readonly" not in self._ignores or self._place.kind != "resources":
+            return members
+        given = {entity.id: {} for entity in self._tx.entities(self._place.xid)} if members is None else members
+        return self._writable(self._place.xid, given) if isinstance(given, dict) else given
+
+    def _root_names(self, is_post: bool) -> set[str]:
+        place, names = self._place, set(self._ignores & {*CONFIGURATION} if self._place.kind == "registry" else ())
+        if "id" not in self._ignores or place.is_collection or (is_post and place.kind != "resource"):
+            return names
+        if place.kind == "registry":
+            return names | {"registryid"}
+        if place.kind == "group":
+            return names | {place.group.singular + "id"}
+        return names | {place.resource.singular + "id", *(["versionid"] if place.kind == "version" else [])}
+
+    def _resources(self, collection: str, members: Body) -> Body:
+        kept = self._writable(collection, members) if "readonly" in self._ignores else members
+        return {one: self._with_cut_meta(body) for one, body in kept.items()}
+
+    def _writable(self, collection: str, members: Body) -> Body:
+        return {one: body for one, body in members.items() if not self._is_readonly(f"{collection}/{one}")}
+
+    def _is_readonly(self, xid: str) -> bool:
+        entity = self._tx.entity(xid)
+        return entity is not None and bool(entity.attributes.get("readonly"))
+
+    def _with_cut_meta(self, body: Any) -> Any:
+        if isinstance(body, dict) and isinstance(body.get("meta"), dict):
+            return {**body, "meta": self._without_defaults(body["meta"])}
+        return body
+
+    def _without_defaults(self, meta: Body) -> Body:
+        return {name: value for name, value in meta.items() if name not in DEFAULTS or name not in self._ignores}
+
+
+Change = Callable[[str, Body], Body]
+
+
+def _each_resource(model: Model, place: Place, body: Body, change: Change) -> Body:
+    """A body in which each map of Resources was changed."""
+    match place.kind:
+        case "registry":
+            return _in_members(body, model.groups, lambda plural, groups: _in_groups(model, plural, groups, change))
+        case "groups":
+            return _in_groups(model, place.group.plural, body, change)
+        case "group":
+            return _in_group(place.group, place.xid, body, change)
+        case "resources":
+            return change(place.xid, body)
+        case "resource":
+            changed: Body = change(place.xid.rpartition("/")[0], {place.ids[3]: body}).get(place.ids[3], body)
+            return changed
+        case _:
+            return body
+
+
+def _in_groups(model: Model, plural: str, groups: Body, change: Change) -> Body:
+    kind = model.groups[plural]
+    return {
+        one: _in_group(kind, f"/{plural}/{one}", group, change) if isinstance(group, dict) else group
+        for one, group in groups.items()
+    }
+
+
+def _in_group(kind: GroupType, xid: str, group: Body, change: Change) -> Body:
+    return _in_members(group, kind.resources, lambda plural, members: change(f"{xid}/{plural}", members))
+
+
+def _in_members(body: Body, plurals: Mapping[str, Any], change: Change) -> Body:
+    return {
+        name: change(name, value) if name in plurals and isinstance(value, dict) else value
+        for name, value in body.items()
+    }

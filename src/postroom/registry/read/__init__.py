@@ -1,0 +1,1 @@
+"""Read entities as trees and render them."""

@@ -1,0 +1,311 @@
+"""Reading: an entity with as much below it as an answer will show, taken from a transaction once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import msgspec
+
+from postroom.deadlines import check_deadline
+from postroom.model.types import GroupType, Model, ResourceType
+from postroom.registry.entities import Entity
+from postroom.registry.paths import Place
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.query.filter_scope import OPEN, Sieve
+from postroom.registry.query.inline import NOTHING, Inline
+from postroom.registry.transaction import Transaction
+
+
+class VersionTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A Version under the xid it is shown at (which for an xref is not where it is stored)."""
+
+    xid: str
+    resource_id: str
+    kind: ResourceType
+    entity: Entity
+    isdefault: bool
+
+
+class ResourceTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A Resource: its meta, its default Version, and its Versions when they are shown."""
+
+    xid: str
+    kind: ResourceType
+    meta: Entity
+    xref: str = ""
+    default: VersionTree | None = None
+    count: int = 0
+    versions: dict[str, VersionTree] | None = None
+    query: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the Resource."""
+        return self.xid.rpartition("/")[2]
+
+
+class GroupTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A Group with the sizes of its collections and those that are shown."""
+
+    kind: GroupType
+    entity: Entity
+    counts: dict[str, int]
+    collections: dict[str, dict[str, ResourceTree]]
+    queries: dict[str, str] = {}
+
+
+class RegistryTree(msgspec.Struct, frozen=True, kw_only=True):
+    """The Registry with the sizes of its collections and those that are shown."""
+
+    model: Model
+    entity: Entity
+    counts: dict[str, int]
+    collections: dict[str, dict[str, GroupTree]]
+    modelsource: dict[str, Any]
+    queries: dict[str, str] = {}
+
+
+class MetaTree(msgspec.Struct, frozen=True, kw_only=True):
+    """The meta of a Resource on its own."""
+
+    resource: ResourceTree
+
+
+Tree = RegistryTree | GroupTree | ResourceTree | MetaTree | VersionTree
+Collection = dict[str, GroupTree] | dict[str, ResourceTree] | dict[str, VersionTree]
+
+
+class Nested(msgspec.Struct, frozen=True):
+    """What is read below an entity: sizes, the members that are shown, and what the collections' URLs end in."""
+
+    counts: dict[str, int]
+    shown: dict[str, Any]
+    queries: dict[str, str]
+
+
+def read_entity(tx: Transaction, place: Place, inline: Inline, sieve: Sieve = OPEN) -> Tree:
+    """The entity at a place; `not_found` when it is not there, or does not pass the sieve."""
+    found = _entity(tx, place, inline, sieve)
+    if found is None:
+        raise RegistryProblem("not_found", place.xid)
+    return found
+
+
+def _entity(tx: Transaction, place: Place, inline: Inline, sieve: Sieve) -> Tree | None:
+    match place.kind:
+        case "registry":
+            return _registry(tx, inline, sieve)
+        case "group":
+            return _group(tx, place.group, required(tx, place.xid), inline, sieve)
+        case "resource":
+            return _resource(tx, place.resource, required(tx, place.xid), inline, sieve)
+        case "meta":
+            return _meta(tx, place, inline, sieve)
+        case _:
+            return _version(tx, place, sieve)
+
+
+def read_collection(
+    tx: Transaction, place: Place, inline: Inline, only: Iterable[str] | None = None, sieve: Sieve = OPEN
+) -> Collection:
+    """The members of a collection, or some of them."""
+    match place.kind:
+        case "groups":
+            return _groups(tx, place.group, inline, sieve, only)
+        case "resources":
+            required(tx, place.group_xid)
+            return _resources(tx, place.group_xid, place.resource, inline, sieve, only)
+        case _:
+            meta = required(tx, place.resource_xid)
+            return _versions(tx, place.resource, meta, _source(tx, meta), sieve, only)
+
+
+def stored_collection(tx: Transaction, place: Place) -> str:
+    """Where the members of a collection are stored: elsewhere for a reference, nowhere (empty) for a dangling one."""
+    if place.kind == "groups":
+        return place.xid
+    if place.kind == "resources":
+        required(tx, place.group_xid)
+        return place.xid
+    source = _source(tx, required(tx, place.resource_xid))
+    return f"{source.xid}/versions" if source else ""
+
+
+def required(tx: Transaction, xid: str, subject: str = "") -> Entity:
+    """The entity, or `not_found`."""
+    entity = tx.entity(xid)
+    if entity is None:
+        raise RegistryProblem("not_found", subject or xid)
+    return entity
+
+
+def read_registry(tx: Transaction, inline: Inline) -> RegistryTree:
+    """The Registry with the Groups that are shown."""
+    return _registry(tx, inline, OPEN) or _absent("/")
+
+
+def _absent(xid: str) -> NoReturn:
+    raise RegistryProblem("not_found", xid)
+
+
+def _registry(tx: Transaction, inline: Inline, sieve: Sieve) -> RegistryTree | None:
+    model = tx.model()
+    counts = {plural: tx.count(f"/{plural}") for plural in model.groups}
+    tree = RegistryTree(
+        model=model, entity=required(tx, "/"), counts=counts, collections={}, modelsource=tx.modelsource()
+    )
+
+    def read(plural: str, below: Inline, finer: Sieve) -> dict[str, Any]:
+        return _groups(tx, model.groups[plural], below, finer)
+
+    nested = _nested(tree, counts, inline, sieve, read)
+    if nested is None:
+        return None
+    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
+
+
+def _group(tx: Transaction, kind: GroupType, entity: Entity, inline: Inline, sieve: Sieve) -> GroupTree | None:
+    counts = {plural: tx.count(f"{entity.xid}/{plural}") for plural in kind.resources}
+    tree = GroupTree(kind=kind, entity=entity, counts=counts, collections={})
+
+    def read(plural: str, below: Inline, finer: Sieve) -> dict[str, Any]:
+        return _resources(tx, entity.xid, kind.resources[plural], below, finer)
+
+    nested = _nested(tree, counts, inline, sieve, read)
+    if nested is None:
+        return None
+    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
+
+
+def _resource(tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline, sieve: Sieve) -> ResourceTree | None:
+    """A Resource; a reference shows its target's data under its own ids (RES-051), one level deep (RES-057)."""
+    xref, source = meta.attributes.get("xref", ""), _source(tx, meta)
+    if source is None:
+        dangling = ResourceTree(xid=meta.xid, kind=kind, meta=meta, xref=xref)
+        return dangling if sieve.judge(dangling).everything else None
+    default = required(tx, f"{source.xid}/versions/{source.attributes['defaultversionid']}")
+    counts = {"versions": tx.count(f"{source.xid}/versions")}
+    tree = ResourceTree(
+        xid=meta.xid,
+        kind=kind,
+        meta=source,
+        xref=xref,
+        default=_version_tree(kind, meta, source, default),
+        count=counts["versions"],
+    )
+
+    def read(_: str, __: Inline, finer: Sieve) -> dict[str, Any]:
+        return _versions(tx, kind, meta, source, finer)
+
+    nested = _nested(tree, counts, inline, sieve, read)
+    if nested is None:
+        return None
+    return msgspec.structs.replace(
+        tree,
+        count=nested.counts["versions"],
+        versions=nested.shown.get("versions"),
+        query=nested.queries["versions"],
+    )
+
+
+def _nested(
+    tree: Tree,
+    counts: dict[str, int],
+    inline: Inline,
+    sieve: Sieve,
+    read: Callable[[str, Inline, Sieve], dict[str, Any]],
+) -> Nested | None:
+    """Read what is shown or has to be counted below an entity; None when the sieve holds the entity back."""
+    check_deadline()
+    judgement = sieve.judge(tree)
+    finer = {name: sieve.below(judgement, name) for name in counts}
+    members = {
+        name: {} if finer[name].takes_nothing else read(name, inline.below(name) or NOTHING, finer[name])
+        for name in counts
+        if inline.shows(name) or finer[name].filter is not None
+    }
+    if not judgement.everything and not any(members.values()):
+        return None
+    counts = {name: len(members[name]) if name in members else count for name, count in counts.items()}
+    return Nested(
+        counts=counts,
+        shown={name: found for name, found in members.items() if inline.shows(name)},
+        queries={name: finer[name].query(count) for name, count in counts.items()},
+    )
+
+
+def _groups(
+    tx: Transaction, kind: GroupType, inline: Inline, sieve: Sieve, only: Iterable[str] | None = None
+) -> dict[str, GroupTree]:
+    found = ((e.id, _group(tx, kind, e, inline, sieve)) for e in _entities(tx, f"/{kind.plural}", only))
+    return {entity_id: tree for entity_id, tree in found if tree is not None}
+
+
+def _resources(
+    tx: Transaction,
+    group_xid: str,
+    kind: ResourceType,
+    inline: Inline,
+    sieve: Sieve,
+    only: Iterable[str] | None = None,
+) -> dict[str, ResourceTree]:
+    entities = _entities(tx, f"{group_xid}/{kind.plural}", only)
+    found = ((e.id, _resource(tx, kind, e, inline, sieve)) for e in entities)
+    return {entity_id: tree for entity_id, tree in found if tree is not None}
+
+
+def _versions(
+    tx: Transaction,
+    kind: ResourceType,
+    meta: Entity,
+    source: Entity | None,
+    sieve: Sieve,
+    only: Iterable[str] | None = None,
+) -> dict[str, VersionTree]:
+    if source is None:
+        return {}
+    entities = _entities(tx, f"{source.xid}/versions", only)
+    trees = (_version_tree(kind, meta, source, entity) for entity in entities)
+    return {tree.entity.id: tree for tree in trees if sieve.judge(tree).everything}
+
+
+def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> Iterable[Entity]:
+    if only is None:
+        return tx.entities(collection)
+    return [entity for one in only if (entity := tx.entity(f"{collection}/{one}")) is not None]
+
+
+def _source(tx: Transaction, meta: Entity) -> Entity | None:
+    """Where a Resource's data is: with itself, or with the target of its reference."""
+    if "xref" not in meta.attributes:
+        return meta
+    target = tx.entity(meta.attributes["xref"])
+    return None if target is None or "xref" in target.attributes else target
+
+
+def _version_tree(kind: ResourceType, meta: Entity, source: Entity, entity: Entity) -> VersionTree:
+    check_deadline()
+    return VersionTree(
+        xid=f"{meta.xid}/versions/{entity.id}",
+        resource_id=meta.id,
+        kind=kind,
+        entity=entity,
+        isdefault=entity.id == source.attributes["defaultversionid"],
+    )
+
+
+def _meta(tx: Transaction, place: Place, inline: Inline, sieve: Sieve) -> MetaTree | None:
+    resource = _resource(tx, place.resource, required(tx, place.resource_xid, place.xid), inline, OPEN)
+    tree = MetaTree(resource=resource) if resource is not None else None
+    return tree if tree is not None and sieve.judge(tree).everything else None
+
+
+def _version(tx: Transaction, place: Place, sieve: Sieve) -> VersionTree | None:
+    meta = required(tx, place.resource_xid, place.xid)
+    source = _source(tx, meta)
+    entity = tx.entity(f"{source.xid}/versions/{place.ids[5]}") if source else None
+    if source is None or entity is None:
+        return None
+    tree = _version_tree(place.resource, meta, source, entity)
+    return tree if sieve.judge(tree).everything else None

@@ -1,0 +1,1 @@
+"""Create, update and delete entities."""

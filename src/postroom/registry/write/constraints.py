@@ -1,0 +1,154 @@
+"""What a Group demands of the Versions of its Resources: defaults, allowed values, values equal to its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from postroom.model.constraints import constraint_error, narrowed
+from postroom.model.scalar_types import is_among, same_value
+from postroom.model.types import Attributes as Definitions
+from postroom.model.types import Constraint, GroupType, ResourceType
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.rules import Rules
+from postroom.registry.write.unit_of_work import Interaction
+
+Attributes = dict[str, Any]
+
+
+def check_own_constraints(kind: GroupType, group: Attributes, subject: str) -> None:
+    """Refuse constraints of one Group that name nothing, or widen those of its type (MOD-067)."""
+    for key, own in _own(group).items():
+        if error := constraint_error(kind, key, own, kind.constraints.get(key, Constraint())):
+            raise RegistryProblem("bad_request", subject, error_detail=error, pointer=f"/constraints/{key}")
+
+
+def effective_constraints(group_type: GroupType, plural: str, group: Attributes) -> dict[str, Constraint]:
+    """The constraints on one Resource type of one Group, by attribute path; a Group may narrow those of its type."""
+    merged: dict[str, Constraint] = dict(group_type.constraints)
+    for key, own in _own(group).items():
+        merged[key] = narrowed(merged.get(key, Constraint()), own)
+    prefix = plural + "."
+    return {key.removeprefix(prefix): value for key, value in merged.items() if key.startswith(prefix)}
+
+
+def _own(group: Attributes) -> dict[str, Constraint]:
+    return {
+        key: Constraint(
+            default=aspects.get("default"), enum=tuple(aspects.get("enum") or ()), equals=aspects.get("equals") or ""
+        )
+        for key, aspects in (group.get("constraints") or {}).items()
+    }
+
+
+def watch_resource(interaction: Interaction, xid: str) -> None:
+    """At the end of the request: the groups that show this Resource through an xref still allow it (C-65)."""
+    interaction.at_end(f"constraints of {xid}", partial(_check_shown_everywhere, interaction, xid))
+
+
+def watch_group(interaction: Interaction, xid: str) -> None:
+    """At the end of the request: a Group that changed still allows what is in it (GRP-005)."""
+    interaction.at_end(f"constraints of {xid}", partial(_check_group, interaction, xid))
+
+
+def _check_group(interaction: Interaction, xid: str) -> None:
+    group = interaction.tx.entity(xid)
+    kind = interaction.model.groups[xid.split("/")[1]]
+    for plural in kind.resources if group else ():
+        ruled = interaction.rules.of(kind).check_version is not None
+        if ruled or effective_constraints(kind, plural, group.attributes if group else {}):
+            for resource in interaction.tx.entities(f"{xid}/{plural}"):
+                _check_shown(interaction, resource.xid)
+
+
+def _check_shown_everywhere(interaction: Interaction, xid: str) -> None:
+    resource = interaction.tx.entity(xid)
+    if resource is not None and "xref" in resource.attributes:
+        _check_shown(interaction, xid)
+    for referrer in interaction.tx.referrers(xid):
+        _check_shown(interaction, referrer.xid)
+
+
+def _check_shown(interaction: Interaction, xid: str) -> None:
+    """What a Resource shows, its own or its xref's, against the Group it is in."""
+    _, group_plural, group_id, plural, _ = xid.split("/")
+    group, resource = interaction.tx.entity(f"/{group_plural}/{group_id}"), interaction.tx.entity(xid)
+    if group is None or resource is None:
+        return
+    kind = interaction.model.groups[group_plural]
+    wanted = effective_constraints(kind, plural, group.attributes)
+    source = resource.attributes.get("xref", xid)
+    ruled = interaction.rules.of(kind).check_version is not None
+    for version in interaction.tx.entities(f"{source}/versions") if wanted or ruled else ():
+        enforce(interaction.rules, wanted, kind, group.attributes, version.attributes, xid)
+
+
+def fill(constraints: dict[str, Constraint], inherited: Iterable[str], group: Attributes, version: Attributes) -> None:
+    """Give a Version what its Group provides: constraint defaults, and values it inherits (C-07, C-26)."""
+    for path, constraint in constraints.items():
+        if read(version, path) is not None:
+            continue
+        value = constraint.default
+        if value is None and path in inherited:
+            value = read(group, constraint.equals)
+        if value is not None:
+            _write(version, path, value)
+
+
+def enforce(
+    rules: Rules,
+    constraints: dict[str, Constraint],
+    kind: GroupType,
+    group: Attributes,
+    version: Attributes,
+    subject: str,
+) -> None:
+    """Refuse a Version that its Group does not allow."""
+    for path, constraint in constraints.items():
+        value = read(version, path)
+        if constraint.enum and value is not None and not is_among(value, constraint.enum):
+            raise RegistryProblem("constraint_failure", subject, path=path, kind="enum")
+        expected = read(group, constraint.equals) if constraint.equals else None
+        if expected is not None and not same_value(value, expected):
+            raise RegistryProblem("constraint_failure", subject, path=path, kind="equals")
+    check = rules.of(kind).check_version
+    for found in check(group, version) if check else ():
+        raise RegistryProblem(
+            "constraint_failure", subject, detail=found.detail, pointer=found.pointer, path=found.dotted, kind="equals"
+        )
+
+
+def match_versions(kind: ResourceType, versions: list[Attributes], subject: str) -> None:
+    """Refuse Versions that differ in an attribute which all have to share (MOD-031)."""
+    for path in _shared_paths(kind.attributes, ""):
+        first = read(versions[0], path)
+        if any(not same_value(read(version, path), first) for version in versions[1:]):
+            raise RegistryProblem("mismatched_version_attribute", subject, name=path)
+
+
+def _shared_paths(attributes: Definitions, prefix: str) -> Iterator[str]:
+    for name, attribute in attributes.items():
+        if attribute.matchversions:
+            yield prefix + name
+        yield from _shared_paths(attribute.attributes, f"{prefix}{name}.")
+
+
+def read(attributes: Attributes, path: str) -> Any:
+    """The value at a dotted path, or None."""
+    value: Any = attributes
+    for name in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _write(attributes: Attributes, path: str, value: Any) -> None:
+    *parents, name = path.split(".")
+    for parent in parents:
+        below = attributes.get(parent)
+        if not isinstance(below, dict):
+            return  # MOD-040: a default creates no object
+        attributes = below
+    attributes[name] = value

@@ -1,0 +1,180 @@
+"""Checks of documents that wait until the write lock is free.
+
+A write that meets a document nobody has checked goes on as if it were right, is rolled back, and is repeated when the
+answers are known. Whether they still hold is seen by what they were given for: the documents themselves, and all that
+was read on the way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import msgspec
+
+from postroom.registry.entities import Entity
+from postroom.registry.read.referenced_documents import DocumentSource, surroundings
+from postroom.registry.rules import DocumentRules, Judgement, NoDocumentRules, Surroundings
+
+MOST_SECONDS = 60.0
+"""How long the comparisons of one request may take together; those that are left are not decided."""
+
+
+class Unanswered(Exception):
+    """An attempt that rests on answers nobody has."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """Whether a document is of its format, or, with a rule, goes with its ancestors."""
+
+    xid: str
+    form: str
+    document: bytes
+    rule: str = ""
+    older: tuple[bytes, ...] = ()
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """A judgement, and what was read of other documents to find it."""
+
+    judgement: Judgement
+    read: tuple[tuple[str, tuple[str, bytes] | None], ...]
+    named: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def holds(self, around: Surroundings) -> bool:
+        """Whether the other documents are still the same."""
+        return all(around.read(path) == found for path, found in self.read) and all(
+            tuple(around.names(xid)) == names for xid, names in self.named
+        )
+
+
+class DeferredChecks:
+    """The rules on documents during one request, over all its attempts."""
+
+    def __init__(self) -> None:
+        self.waits = True
+        """Whether a question that has no answer yet may wait; otherwise it is asked at once."""
+        self.written: list[tuple[str, Entity | None]] = []
+        """What the present attempt wrote (None: removed), in order."""
+        self._rules: DocumentRules = NoDocumentRules()
+        self._known: dict[Question, list[_Answer]] = {}
+        self._open: dict[Question, int] = {}
+        self._left = MOST_SECONDS
+
+    def begin(self, rules: DocumentRules) -> None:
+        """Start an attempt."""
+        self._rules = rules
+        self._open.clear()
+        self.written.clear()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the attempt rests on answers that are not known."""
+        return bool(self._open)
+
+    def require_answers(self) -> None:
+        """Refuse to end an attempt that rests on answers that are not known."""
+        if self._open:
+            raise Unanswered
+
+    @property
+    def offered(self) -> Mapping[str, tuple[str, ...]]:
+        """The formats that can be checked."""
+        return self._rules.offered
+
+    def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
+        """Whether a document is what its format says."""
+        return self._judge(Question(around.xid, name, content), around)
+
+    def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
+        """Whether a document may follow its ancestors."""
+        return self._judge(Question(around.xid, name, newer, rule, tuple(older)), around)
+
+    def _judge(self, question: Question, around: Surroundings) -> Judgement:
+        for answer in self._known.get(question, ()):
+            if answer.holds(around):
+                return answer.judgement
+        if not self.waits:
+            return self._ask(question, around)
+        self._open.setdefault(question, len(self.written))
+        return Judgement("yes")
+
+    def answer(self, read: Callable[[], AbstractContextManager[DocumentSource]]) -> None:
+        """Find the answers, on the state that is committed and what the attempt had written when it asked."""
+        written = _Written(read)
+        for question, position in self._open.items():
+            written.advance(self.written, position)
+            watch = _Watch(surroundings(written, question.xid))
+            judgement = self._ask(question, watch.around)
+            answer = _Answer(judgement, tuple(watch.read.items()), tuple(watch.named.items()))
+            self._known.setdefault(question, []).append(answer)
+        self._open.clear()
+
+    def _ask(self, question: Question, around: Surroundings) -> Judgement:
+        if not question.rule:
+            return self._rules.check(question.form, question.document, around)
+        if self._left <= 0:
+            return Judgement("unknown", f"The comparisons of one request were given up after {MOST_SECONDS:g} seconds.")
+        start = time.monotonic()
+        older = list(question.older)
+        judgement = self._rules.compare(question.form, older, question.document, question.rule, around)
+        self._left -= time.monotonic() - start
+        return judgement
+
+
+class _Watch:
+    """Surroundings that note what is read of them."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self.read: dict[str, tuple[str, bytes] | None] = {}
+        self.named: dict[str, tuple[str, ...]] = {}
+        self.around = Surroundings(around.xid, self._read, self._names)
+
+    def _read(self, path: str) -> tuple[str, bytes] | None:
+        if path not in self.read:
+            self.read[path] = self._around.read(path)
+        return self.read[path]
+
+    def _names(self, xid: str) -> Iterable[str]:
+        if xid not in self.named:
+            self.named[xid] = tuple(self._around.names(xid))
+        return self.named[xid]
+
+
+class _Written:
+    """The committed state with what an attempt had written over it, up to some point."""
+
+    def __init__(self, read: Callable[[], AbstractContextManager[DocumentSource]]) -> None:
+        self._read = read
+        self._entities: dict[str, Entity | None] = {}
+        self._position = 0
+
+    def advance(self, written: list[tuple[str, Entity | None]], position: int) -> None:
+        """Go on to a later point."""
+        self._entities.update(written[self._position : position])
+        self._position = max(position, self._position)
+
+    def entity(self, xid: str) -> Entity | None:
+        """The entity with exactly this xid."""
+        if xid in self._entities:
+            return self._entities[xid]
+        # One short read each: a snapshot over all checks would keep the store from tidying up.
+        with self._read() as tx:
+            return tx.entity(xid)
+
+    def entities(self, collection: str) -> list[Entity]:
+        """The members of a collection."""
+        with self._read() as tx:
+            found: dict[str, Entity | None] = {entity.xid: entity for entity in tx.entities(collection)}
+        found.update(self._members(collection))
+        return sorted((entity for entity in found.values() if entity is not None), key=_folded)
+
+    def _members(self, collection: str) -> Iterator[tuple[str, Entity | None]]:
+        return ((xid, one) for xid, one in self._entities.items() if xid.rpartition("/")[0] == collection)
+
+
+def _folded(entity: Entity) -> Any:
+    return entity.xid.rpartition("/")[2].casefold()

@@ -1,0 +1,151 @@
+"""Writing Groups and the Registry itself, with everything nested in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.model.types import GroupType
+from postroom.registry.entities import Entity
+from postroom.registry.paths import Place, check_id
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.write import constraints
+from postroom.registry.write.merge_attributes import (
+    Body,
+    as_body,
+    as_map,
+    check_epoch,
+    check_identity,
+    compose,
+    raise_violations,
+    stamps,
+)
+from postroom.registry.write.resource import write_resource
+from postroom.registry.write.unit_of_work import Interaction
+
+REGISTRY_MANAGED = ("specversion", "registryid", "capabilities", "model", "modelsource")
+
+
+def write_registry(interaction: Interaction, written: Any, patch: bool) -> None:
+    """Update the Registry's own attributes and everything nested in it."""
+    body = as_body(written, "/")
+    existing = interaction.tx.entity("/")
+    if existing is None:
+        raise LookupError("the registry has no root entity")
+    check_identity(body, "registryid", existing.attributes["registryid"], "/", "registry")
+    check_epoch(interaction, body, existing, "/")
+    collections = take_collections(body, interaction.model.groups)
+    created, modified = stamps(interaction, body, existing, "/")
+    before = {n: v for n, v in existing.attributes.items() if n not in REGISTRY_MANAGED}
+    attributes = compose(
+        interaction, interaction.model.attributes, body, before if patch else None, "/", REGISTRY_MANAGED
+    )
+    kept = {name: existing.attributes[name] for name in REGISTRY_MANAGED if name in existing.attributes}
+    interaction.save(
+        Entity(
+            xid="/",
+            epoch=interaction.epoch_after("/", existing),
+            createdat=created,
+            modifiedat=modified,
+            attributes={**attributes, **kept},
+        )
+    )
+    write_group_collections(interaction, collections, patch)
+
+
+def take_collections(body: Body, plurals: Any) -> dict[str, Any]:
+    """Take the nested collections out of a body; their url and count attributes are ignored (REG-079)."""
+    collections = {}
+    for plural in plurals:
+        body.pop(plural + "url", None)
+        body.pop(plural + "count", None)
+        if plural in body:
+            collections[plural] = body.pop(plural)
+    return collections
+
+
+def write_group_collections(interaction: Interaction, collections: dict[str, Any], patch: bool) -> dict[str, list[str]]:
+    """Write Groups of several types; the ids that were written, by type."""
+    return {
+        plural: write_groups(interaction, interaction.model.groups[plural], members, patch)
+        for plural, members in collections.items()
+        if members is not None
+    }
+
+
+def write_groups(interaction: Interaction, kind: GroupType, members: Any, patch: bool) -> list[str]:
+    """Write the Groups of a map; their ids."""
+    for group_id, body in as_map(members, f"/{kind.plural}", kind.plural).items():
+        write_group(interaction, kind, group_id, body, patch)
+    return list(members)
+
+
+def write_group(interaction: Interaction, kind: GroupType, group_id: str, written: Any, patch: bool) -> bool:
+    """Create or update a Group and everything nested in it; whether it is new."""
+    xid = f"/{kind.plural}/{group_id}"
+    check_id(group_id, xid)
+    body = as_body(written, xid)
+    check_identity(body, kind.singular + "id", group_id, xid, kind.singular)
+    existing = interaction.tx.entity(xid)
+    if existing is None:
+        _refuse_other_case(interaction, f"/{kind.plural}", group_id, xid)
+    check_epoch(interaction, body, existing, xid)
+    collections = take_collections(body, kind.resources)
+    rules = interaction.rules.of(kind)
+    body, violations = rules.read(kind, body)
+    raise_violations(violations, xid)
+    created, modified = stamps(interaction, body, existing, xid)
+    before = existing.attributes if existing and patch else None
+    attributes = compose(interaction, kind.attributes, body, before, xid, (kind.singular + "id",))
+    constraints.check_own_constraints(kind, attributes, xid)
+    raise_violations(list(rules.check(kind, attributes)), xid)
+    if existing is None:
+        interaction.touch("/")
+    interaction.save(
+        Entity(
+            xid=xid,
+            epoch=interaction.epoch_after(xid, existing),
+            createdat=created,
+            modifiedat=modified,
+            attributes=attributes,
+        )
+    )
+    if existing is not None and existing.attributes != attributes:
+        constraints.watch_group(interaction, xid)
+    for plural, members in collections.items():
+        if members is not None:
+            write_resources(interaction, kind, group_id, plural, members, patch)
+    return existing is None
+
+
+def write_resources(
+    interaction: Interaction, kind: GroupType, group_id: str, plural: str, members: Any, patch: bool
+) -> list[str]:
+    """Write the Resources of a map; their ids."""
+    collection = f"/{kind.plural}/{group_id}/{plural}"
+    for resource_id, body in as_map(members, collection, plural).items():
+        check_id(resource_id, f"{collection}/{resource_id}")
+        place = Place(
+            kind="resource",
+            xid=f"{collection}/{resource_id}",
+            group_type=kind,
+            resource_type=kind.resources[plural],
+        )
+        write_resource(interaction, place, body, patch)
+    return list(members)
+
+
+def ensure_group(interaction: Interaction, place: Place) -> None:
+    """Create the Group a place is in, when it is not there (REG-085)."""
+    if interaction.tx.entity(place.group_xid) is None:
+        write_group(interaction, place.group, place.ids[1], {}, patch=False)
+
+
+def _refuse_other_case(interaction: Interaction, collection: str, entity_id: str, xid: str) -> None:
+    taken = interaction.tx.sibling(collection, entity_id)
+    if taken is not None:
+        raise RegistryProblem("bad_request", xid, error_detail=f"{taken} exists already in another case")
+
+
+def new_registry(registry_id: str, now: str) -> Entity:
+    """The root entity of a new registry."""
+    return Entity(xid="/", epoch=1, createdat=now, modifiedat=now, attributes={"registryid": registry_id})

@@ -1,0 +1,144 @@
+"""What an entity's attributes are after a write: replaced or merged, ids and epoch checked, fit for the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from postroom.model.conform import Violation, conform
+from postroom.model.scalar_types import normal_timestamp
+from postroom.model.types import Attributes
+from postroom.registry.entities import Entity
+from postroom.registry.paths import check_id
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.write.unit_of_work import Interaction
+
+Body = dict[str, Any]
+
+SERVER_NAMES = frozenset({"epoch", "createdat", "modifiedat", "self", "shortself", "xid"})
+
+
+def as_body(value: Any, subject: str) -> Body:
+    """An entity in a request, or a problem when it is something else."""
+    if not isinstance(value, dict):
+        raise RegistryProblem("bad_request", subject, error_detail="an entity must be a JSON object")
+    return {name: member for name, member in value.items() if name != "$schema"}
+
+
+def as_map(value: Any, subject: str, name: str) -> dict[str, Any]:
+    """A collection in a request, or a problem when it is something else."""
+    if not isinstance(value, dict):
+        raise RegistryProblem("bad_request", subject, error_detail=f"{name} must be a map of entities")
+    return {key: member for key, member in value.items() if key != "$schema"}
+
+
+def check_identity(body: Body, name: str, expected: str, subject: str, singular: str) -> None:
+    """An id repeated in a body has to be a legal one (REG-034), and the one the entity has (REG-037)."""
+    given = body.get(name)
+    if given is not None and given != expected:
+        if isinstance(given, str):
+            check_id(given, subject)
+        raise RegistryProblem("mismatched_id", subject, singular=singular, invalid_id=given, expected_id=expected)
+
+
+def check_epoch(interaction: Interaction, body: Body, existing: Entity | None, subject: str) -> None:
+    """A given epoch has to be the stored one (REG-047 to REG-050)."""
+    given = body.get("epoch")
+    if given is None or existing is None or not interaction.checks_epochs:
+        return
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise RegistryProblem(
+            "invalid_attribute", subject, name="epoch", error_detail="must be a whole number", pointer="/epoch"
+        )
+    if given != existing.epoch and not interaction.is_changed(subject):
+        raise RegistryProblem("mismatched_epoch", subject, bad_epoch=given, epoch=existing.epoch)
+
+
+def stamps(interaction: Interaction, body: Body, existing: Entity | None, subject: str) -> tuple[str, str]:
+    """`createdat` and `modifiedat` after the write (REG-052, REG-053)."""
+    created = _given_time(body, "createdat", subject)
+    if created is None:
+        created = existing.createdat if existing and "createdat" not in body else interaction.now
+    modified = _given_time(body, "modifiedat", subject)
+    if modified is None or (existing is not None and modified == existing.modifiedat):
+        modified = interaction.now
+    return created, modified
+
+
+def _given_time(body: Body, name: str, subject: str) -> str | None:
+    given = body.get(name)
+    if given is None:
+        return None
+    normal = normal_timestamp(given) if isinstance(given, str) else None
+    if normal is None:
+        raise RegistryProblem(
+            "invalid_attribute",
+            subject,
+            name=name,
+            error_detail="must be an RFC 3339 timestamp",
+            pointer=f"/{name}",
+        )
+    return normal
+
+
+def compose(
+    interaction: Interaction,
+    attributes: Attributes,
+    body: Body,
+    before: Body | None,
+    subject: str,
+    managed: Iterable[str],
+) -> Body:
+    """The attributes that are to be stored; `before` is what a PATCH merges into, None for a PUT."""
+    kept_out = SERVER_NAMES | set(managed)
+    known = {n: a for n, a in attributes.items() if n not in kept_out and not a.readonly}
+    before = before or {}
+    # What a PATCH deletes need not be known any more: its model may have gone with a value it hung on (ifvalues).
+    merged = {n: v for n, v in {**before, **body}.items() if v is not None or n not in before}
+    for name in list(merged):
+        if name in kept_out or (name in attributes and attributes[name].readonly):
+            del merged[name]  # REG-026: writes to read-only attributes are ignored
+    normal, violations = conform(interaction.model, known, merged)
+    raise_violations(violations, subject)
+    _check_texts(normal, subject)
+    return normal
+
+
+def raise_violations(violations: list[Violation], subject: str) -> None:
+    """The first violation as a problem, unless all of them are missing attributes: then all of those."""
+    wrong = next((v for v in violations if v.kind != "missing"), None)
+    if wrong is not None and wrong.kind == "unknown":
+        raise RegistryProblem("unknown_attribute", subject, name=wrong.dotted, pointer=wrong.pointer)
+    if wrong is not None:
+        raise RegistryProblem(
+            "invalid_attribute", subject, name=wrong.dotted, error_detail=wrong.detail, pointer=wrong.pointer
+        )
+    if violations:
+        names = ", ".join(sorted(violation.dotted for violation in violations))
+        raise RegistryProblem("required_attribute_missing", subject, list=names, pointer=violations[0].pointer)
+
+
+def _check_texts(attributes: Body, subject: str) -> None:
+    # An empty `name` is taken: its section forbids it, but that on all attributes calls it a valid value.
+    for name in ("documentation", "icon", "format"):
+        if attributes.get(name) == "":
+            raise RegistryProblem(
+                "invalid_attribute", subject, name=name, error_detail="must not be empty", pointer=f"/{name}"
+            )
+    contenttype = attributes.get("contenttype")
+    if isinstance(contenttype, str) and not (contenttype.isascii() and contenttype.isprintable()):
+        detail = "must be a media type"
+        name = "contenttype"
+        raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
+    deprecated = attributes.get("deprecated")
+    if not isinstance(deprecated, dict):
+        return
+    effective, removal = deprecated.get("effective"), deprecated.get("removal")
+    if effective and removal and removal < effective:
+        raise RegistryProblem(
+            "invalid_attribute",
+            subject,
+            name="deprecated.removal",
+            error_detail="must not be before effective",
+            pointer="/deprecated/removal",
+        )

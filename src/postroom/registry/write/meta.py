@@ -1,0 +1,152 @@
+"""The meta entity of a Resource: its attributes, and which Version is the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from postroom.model.types import ResourceType
+from postroom.registry.entities import Entity
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.write.merge_attributes import Body, check_epoch, compose, stamps
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.versions import Drafts, newest
+
+META_MANAGED = ("defaultversionid", "defaultversionsticky", "xref")
+
+
+@dataclass
+class MetaDraft:
+    """A Resource's meta as it will be."""
+
+    createdat: str
+    modifiedat: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+    sticky: bool = False
+    wanted: str | None = None
+    """The default Version that was asked for; None: the newest."""
+    touched: bool = False
+    epoch: int = 0
+    """The epoch it gets; 0: the next."""
+    previous: str | None = None
+
+
+def apply_meta(
+    interaction: Interaction, kind: ResourceType, xid: str, existing: Entity | None, body: Body | None, patch: bool
+) -> MetaDraft:
+    """The meta after a write; without a body it stays as it is."""
+    before = existing.attributes if existing else {}
+    draft = MetaDraft(
+        createdat=existing.createdat if existing else interaction.now,
+        modifiedat=interaction.now,
+        attributes={name: value for name, value in before.items() if name != "xref"},
+        sticky=before.get("defaultversionsticky", sticky_default(kind)),
+        previous=before.get("defaultversionid"),
+    )
+    draft.attributes.setdefault("readonly", False)
+    draft.wanted = draft.previous if draft.sticky else None
+    if before.get("xref"):
+        draft.touched, draft.epoch = True, _epoch_after_reference(interaction, before["xref"], existing)
+    if body is None:
+        return draft
+    subject = f"{xid}/meta"
+    _check_meta_epoch(interaction, body, existing, subject, xid)
+    draft.createdat, draft.modifiedat = stamps(interaction, body, existing, subject)
+    base = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
+    rule = body.get("compatibility")
+    if isinstance(rule, str):  # META-007: case does not matter; C-51: `none` is an older word for no rule
+        body = {**body, "compatibility": None if rule.lower() == "none" else rule.lower()}
+    managed = (kind.singular + "id", *META_MANAGED)
+    draft.attributes = compose(interaction, kind.metaattributes, body, base if patch else {}, subject, managed)
+    draft.attributes["readonly"] = before.get("readonly", False)
+    draft.touched = True
+    _read_default(draft, kind, body, patch, subject)
+    return draft
+
+
+def refit_meta(interaction: Interaction, kind: ResourceType, xid: str, existing: Entity | None) -> MetaDraft:
+    """The stored meta under a new model: defaults filled in, or a problem when it cannot fit."""
+    draft = apply_meta(interaction, kind, xid, existing, None, patch=True)
+    managed = (kind.singular + "id", *META_MANAGED)
+    before = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
+    fitted = compose(interaction, kind.metaattributes, before, None, f"{xid}/meta", managed)
+    fitted["readonly"] = before.get("readonly", False)
+    if fitted != before:
+        draft.attributes, draft.touched = fitted, True
+    return draft
+
+
+def always_sticky(kind: ResourceType) -> bool:
+    """Whether the model of a type leaves no choice but a sticky default (META-017)."""
+    allowed = kind.metaattributes["defaultversionsticky"].enum
+    return bool(allowed) and False not in allowed
+
+
+def sticky_default(kind: ResourceType) -> bool:
+    """Whether defaults are sticky when nobody says so; a model may fix it (META-017)."""
+    return bool(kind.metaattributes["defaultversionsticky"].default)
+
+
+def _check_meta_epoch(interaction: Interaction, body: Body, existing: Entity | None, subject: str, xid: str) -> None:
+    check_epoch(interaction, {"epoch": None} if interaction.is_changed(xid) else body, existing, subject)
+
+
+def _epoch_after_reference(interaction: Interaction, xref: str, existing: Entity | None) -> int:
+    """RES-056: more than it had, and more than was seen through the reference, be it as meta or as default Version."""
+    target = interaction.tx.entity(xref)
+    default = target.attributes.get("defaultversionid") if target else None
+    seen = [existing, target, interaction.tx.entity(f"{xref}/versions/{default}") if default else None]
+    return max(entity.epoch for entity in seen if entity is not None) + 1
+
+
+def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool, subject: str) -> None:
+    given, sticky = body.get("defaultversionid"), body.get("defaultversionsticky")
+    for name, value, kinds in (("defaultversionid", given, str), ("defaultversionsticky", sticky, bool)):
+        if value is not None and not isinstance(value, kinds):
+            detail = "must be true or false" if kinds is bool else "must be the id of a Version"
+            raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
+    was_sticky, is_reset = draft.sticky, sticky is None
+    if sticky is None:
+        sticky = sticky_default(kind)
+    if not patch:
+        draft.sticky, draft.wanted = bool(sticky), given
+    elif "defaultversionsticky" in body:
+        draft.sticky = bool(sticky)
+        draft.wanted = given if given is not None else draft.wanted if was_sticky and not is_reset else None
+    elif "defaultversionid" in body:
+        draft.sticky, draft.wanted = given is not None or always_sticky(kind), given  # META-011
+
+
+def choose_default(
+    draft: MetaDraft, kind: ResourceType, drafts: Drafts, flag: str | None, added: list[str], xid: str
+) -> None:
+    """Settle the default Version; `flag` is setdefaultversionid: empty when absent, None for `null`."""
+    if flag is None:
+        draft.sticky, draft.wanted, draft.touched = False, None, True
+    elif flag:
+        draft.sticky, draft.wanted, draft.touched = True, _flagged(flag, added, xid), True
+    if draft.sticky and draft.wanted is not None and draft.wanted not in drafts:
+        raise RegistryProblem("unknown_id", xid, singular="version", id=draft.wanted)
+    allowed = kind.metaattributes["defaultversionsticky"].enum
+    if allowed and draft.sticky not in allowed:
+        detail = f"must be {str(not draft.sticky).lower()}"
+        name = "defaultversionsticky"
+        raise RegistryProblem("invalid_attribute", f"{xid}/meta", name=name, error_detail=detail, pointer=f"/{name}")
+    if draft.sticky and kind.maxversions == 1:
+        raise RegistryProblem("setdefaultversionsticky_false", xid)
+    kept = draft.wanted if draft.sticky else None
+    chosen = newest(drafts.values(), kind.versionmode).id if kept is None else kept
+    if chosen != draft.previous:
+        draft.touched = True
+    draft.attributes["defaultversionid"] = chosen
+    draft.attributes["defaultversionsticky"] = draft.sticky
+
+
+def _flagged(flag: str, added: list[str], xid: str) -> str:
+    if flag != "request":
+        return flag
+    if not added:
+        raise RegistryProblem("defaultversionid_request", xid)
+    if len(added) > 1:
+        raise RegistryProblem("too_many_versions", xid)
+    return added[0]

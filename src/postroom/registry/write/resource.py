@@ -1,0 +1,261 @@
+"""Writing a Resource: Versions, default Version's attributes, meta, in the order of core §Resource Processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.registry.entities import Entity
+from postroom.registry.paths import Place, check_id
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.write import constraints
+from postroom.registry.write.document_checks import VersionChecks
+from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_identity
+from postroom.registry.write.meta import MetaDraft, apply_meta, choose_default, refit_meta
+from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.version_drafts import Drafting
+from postroom.registry.write.versions import VersionDraft, drop, link_ancestors, oldest, refuse_circles
+from postroom.registry.write.xref import check_plain_reference, check_target, is_reference, reference_of
+
+RESOURCE_LEVEL = ("metaurl", "versionsurl", "versionscount")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write did to a Resource."""
+
+    created: bool
+    versions: tuple[str, ...]
+    """The Versions the request named, or that were made for it."""
+    new_versions: tuple[str, ...]
+    default: str
+
+
+class ResourceWrite:
+    """One write to one Resource; `apply` runs the steps and saves what came of them."""
+
+    def __init__(self, interaction: Interaction, place: Place, patch: bool) -> None:
+        self.interaction = interaction
+        self.kind = place.resource
+        self.group_kind = place.group
+        self.group_xid = place.group_xid
+        self.xid = place.resource_xid
+        self.patch = patch
+        self.existing = interaction.tx.entity(self.xid)
+        self.drafting = Drafting(interaction, place, self.existing, patch)
+        self.drafts = self.drafting.drafts
+
+    @property
+    def id(self) -> str:
+        """The id of the Resource."""
+        return self.xid.rpartition("/")[2]
+
+    def apply(
+        self, own: Body | None = None, versions: Body | None = None, meta: Body | None = None, default: str | None = ""
+    ) -> Written:
+        """Write the Resource's own attributes, a map of Versions and its meta; `default` is setdefaultversionid."""
+        self._check_ids(own, meta)
+        self.refuse_readonly()
+        reference = reference_of(self.existing, meta, self.patch, self.xid)
+        if reference:
+            return self._refer(reference, own, versions, meta, default)
+        for version_id, body in (versions or {}).items():
+            self.drafting.write(version_id, as_body(body, f"{self.xid}/versions/{version_id}"))
+        was_reference = is_reference(self.existing)
+        self._write_own({} if own is None and was_reference else own, meta, versions or {})
+        if self.existing is not None and was_reference:
+            self.drafting.counter = self.existing.counter  # what takes the place of a reference is not counted
+        if not self.drafts:
+            raise RegistryProblem("missing_versions", self.xid)
+        link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
+        draft = apply_meta(self.interaction, self.kind, self.xid, self.existing, meta, self.patch)
+        # The rule for `request` asks for a Version that is created, the text of its error for one that is processed.
+        candidates = self.drafting.added() or (list(versions or ()) if own is None else [])
+        choose_default(draft, self.kind, self.drafts, default, candidates, self.xid)
+        return self.finish(draft)
+
+    def finish(self, meta: MetaDraft) -> Written:
+        """Check the Versions together, drop those beyond the limit, save."""
+        self._check_versions(meta)
+        self._prune(meta)
+        refuse_circles(self.drafts, self.xid)
+        self._check_roots()
+        return self._save(meta)
+
+    def write_version(self, version_id: str | None, body: Body, default: str | None = "") -> Written:
+        """Write one Version; without an id the body's counts, and without that the server gives one."""
+        self.refuse_reference()
+        body = {name: value for name, value in body.items() if name not in RESOURCE_LEVEL}
+        if version_id is None:
+            given = body.get("versionid")
+            version_id = check_id(given, self.xid) if given is not None else self.drafting.next_id()
+        written = self.apply(versions={version_id: body}, default=default)
+        if version_id not in self.drafts:
+            detail = f"older than the {self.kind.maxversions} versions that are kept, it would be dropped at once"
+            raise RegistryProblem("bad_request", f"{self.xid}/versions/{version_id}", error_detail=detail)
+        return written
+
+    def write_versions(self, versions: Body, default: str | None = "") -> Written:
+        """Write a map of Versions; an empty one asks for nothing, but cannot make a Resource."""
+        if versions or not is_reference(self.existing):
+            self.refuse_reference()
+            return self.apply(versions=versions, default=default)
+        return Written(created=False, versions=(), new_versions=(), default="")
+
+    def refit(self) -> None:
+        """Bring a stored Resource in line with a new model."""
+        if is_reference(self.existing):
+            check_target(self.interaction.model, self.xid, reference_of(self.existing, None, True, self.xid))
+            return
+        self.drafting.refit()
+        link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
+        meta = refit_meta(self.interaction, self.kind, self.xid, self.existing)
+        choose_default(meta, self.kind, self.drafts, "", [], self.xid)
+        self.finish(meta)
+
+    def refuse_reference(self) -> None:
+        """Versions of a Resource that stands for another are written where they are."""
+        if is_reference(self.existing):
+            raise RegistryProblem("bad_request", self.xid, error_detail="its Versions are those of its xref")
+
+    def refuse_readonly(self) -> None:
+        """Refuse to change a Resource that is read-only (META-005)."""
+        if self.existing is not None and self.existing.attributes.get("readonly"):
+            raise RegistryProblem("readonly", self.xid)
+
+    def _check_ids(self, own: Body | None, meta: Body | None) -> None:
+        check_id(self.id, self.xid)
+        for body in (own, meta):
+            if body is not None:
+                self._check_own_id(body.get(self.kind.singular + "id"))
+        if self.existing is None:
+            taken = self.interaction.tx.sibling(self.xid.rpartition("/")[0], self.id)
+            if taken is not None:
+                raise RegistryProblem("bad_request", self.xid, error_detail=f"{taken} exists already in another case")
+
+    def _check_own_id(self, given: Any) -> None:
+        # Other servers compare the id of a Resource before they look whether it is a legal one.
+        if given is not None and given != self.id:
+            args = {"singular": self.kind.singular, "invalid_id": given, "expected_id": self.id}
+            raise RegistryProblem("mismatched_id", self.xid, **args)
+
+    def _refer(
+        self, reference: str, own: Body | None, versions: Body | None, meta: Body | None, default: str | None
+    ) -> Written:
+        flagged = {"defaultversionid": default or "null"} if default != "" else {}
+        check_plain_reference(
+            self.interaction.model, self.kind, self.xid, reference, own, versions, {**(meta or {}), **flagged}
+        )
+        draft = apply_meta(self.interaction, self.kind, self.xid, self.existing, meta, self.patch)
+        draft.attributes = {"xref": reference}
+        draft.touched = True
+        draft.createdat = self.existing.createdat if self.existing else self.interaction.now
+        # RES-056: what a Resource had counts when it comes back; a reference that is written again counts on.
+        draft.epoch = self.existing.epoch if self.existing and not is_reference(self.existing) else 0
+        self.drafts.clear()
+        return self._save(draft)
+
+    def _write_own(self, own: Body | None, meta: Body | None, versions: Body) -> None:
+        if own is None:
+            return
+        own = {name: value for name, value in own.items() if name not in (*RESOURCE_LEVEL, "meta", "versions")}
+        target = self._default_target(own, meta, versions)
+        if target is not None and target not in versions:
+            self.drafting.write(target, own)
+
+    def _default_target(self, own: Body, meta: Body | None, versions: Body) -> str | None:
+        if self.existing is not None and self.drafting.stored:
+            current: str = self.existing.attributes["defaultversionid"]
+            check_identity(own, "versionid", current, self.xid, "version")
+            return current
+        given = own.get("versionid")
+        if given is None and meta is not None:
+            given = meta.get("defaultversionid")
+        if given is not None:
+            return check_id(given, self.xid)
+        return None if versions else self.drafting.next_id()
+
+    def _check_versions(self, meta: MetaDraft) -> None:
+        """RES-042: formats, what all Versions share, what the Group demands, compatibility."""
+        group = self.drafting.group()
+        rules = self.interaction.rules
+        checks = VersionChecks(self.interaction, self.kind, self.xid, self.drafts)
+        checks.check_formats()
+        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
+        wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
+        for draft in self.drafts.values():
+            constraints.enforce(rules, wanted, self.group_kind, group, draft.attributes, self.xid)
+        checks.check_compatibility(meta.attributes, self.existing.attributes if self.existing else None)
+
+    def _check_roots(self) -> None:
+        roots = [draft for draft in self.drafts.values() if draft.ancestor == draft.id]
+        if self.kind.singleversionroot and len(roots) > 1:
+            raise RegistryProblem("multiple_roots", self.xid, plural=self.kind.plural)
+
+    def _prune(self, meta: MetaDraft) -> None:
+        limit = self.kind.maxversions
+        while limit and len(self.drafts) > limit:
+            candidates = [d for d in self.drafts.values() if d.id != meta.attributes["defaultversionid"]]
+            drop(self.drafts, oldest(candidates, self.kind.versionmode).id)
+            link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
+
+    def _save(self, meta: MetaDraft) -> Written:
+        added, removed = self.drafting.added(), self.drafting.removed()
+        if self.existing is None:
+            self.interaction.touch(self.group_xid)
+        counted = self.existing is not None and self.drafting.counter != self.existing.counter
+        if self.existing is None or meta.touched or added or removed or counted:
+            self._save_meta(meta)
+        for version_id in removed:
+            self.interaction.remove(f"{self.xid}/versions/{version_id}")
+        for draft in self.drafts.values():
+            self._save_version(draft)
+        constraints.watch_resource(self.interaction, self.xid)
+        handled = tuple(dict.fromkeys(one for one in self.drafting.handled if one in self.drafts))
+        default = meta.attributes.get("defaultversionid", "")
+        return Written(self.existing is None, handled, tuple(one for one in added if one in self.drafts), default)
+
+    def _save_meta(self, meta: MetaDraft) -> None:
+        self.interaction.save(
+            Entity(
+                xid=self.xid,
+                epoch=meta.epoch or self.interaction.epoch_after(self.xid, self.existing),
+                createdat=meta.createdat,
+                modifiedat=meta.modifiedat,
+                attributes=meta.attributes,
+                counter=self.drafting.counter,
+            )
+        )
+
+    def _save_version(self, draft: VersionDraft) -> None:
+        xid = f"{self.xid}/versions/{draft.id}"
+        stored = draft.original
+        if not draft.touched and (stored is None or stored.attributes == draft.attributes):
+            return
+        # REG-027: what the server notes by itself (validation marks) is no update.
+        quiet = stored is not None and not draft.touched
+        self.interaction.save(
+            Entity(
+                xid=xid,
+                epoch=stored.epoch if stored and quiet else self.interaction.epoch_after(xid, stored),
+                createdat=draft.createdat,
+                modifiedat=draft.modifiedat,
+                attributes=draft.attributes,
+                document=draft.document,
+            )
+        )
+
+
+def write_resource(
+    interaction: Interaction, place: Place, written: Any, patch: bool, default: str | None = ""
+) -> Written:
+    """Create or update a Resource from its JSON form."""
+    body = as_body(written, place.resource_xid)
+    versions = body.pop("versions", None)
+    meta = body.pop("meta", None)
+    return ResourceWrite(interaction, place, patch).apply(
+        own=body,
+        versions=as_map(versions, place.resource_xid, "versions") if versions is not None else None,
+        meta=as_body(meta, f"{place.resource_xid}/meta") if meta is not None else None,
+        default=default,
+    )

@@ -1,0 +1,140 @@
+"""One request: one "now", one actor, every change noted once, however often an entity is touched on the way."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from postroom.model.includes import Fetch, refuse_all
+from postroom.model.types import Model
+from postroom.registry.changes.attachments import detach_all
+from postroom.registry.changes.changelog import Changelog, Note, Row
+from postroom.registry.changes.provenance import index
+from postroom.registry.entities import Change, Entity
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+
+
+def timestamp() -> str:
+    """Now, in UTC with microseconds, in the form that times in requests are brought to: equal texts, equal times."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00").rstrip("0").rstrip(".") + "Z"
+
+
+def _no_earlier_than(last: Change | None) -> str:
+    """Now; or the time of the newest change, where the clock was set back since."""
+    # Without the Z, the texts are in the order of the times.
+    return max(timestamp(), last.time if last is not None else "", key=lambda time: time.removesuffix("Z"))
+
+
+class Interaction:
+    """The frame of one write; `finish` puts the change log and the history into the same transaction."""
+
+    replicates = False
+    """Whether it brings what other registries wrote, instead of being a write of somebody here."""
+
+    def __init__(self, tx: Transaction, *, now: str = "", actor: str = "", correlation: str = "") -> None:
+        self.tx = tx
+        self.rules = tx.rules
+        self.now = now or _no_earlier_than(tx.last_change())
+        self.actor = actor
+        self.correlation = correlation or str(uuid.uuid4())
+        self.checks_epochs = True
+        self.fetch: Fetch = refuse_all
+        self._before: dict[str, Entity | None] = {}
+        self._removed: set[str] = set()
+        self._notes: dict[str, Note] = {}
+        self._pending: dict[str, Callable[[], None]] = {}
+
+    @property
+    def model(self) -> Model:
+        """The model in force, also right after this request changed it."""
+        return self.tx.model()
+
+    def save(self, entity: Entity) -> None:
+        """Create or replace an entity."""
+        self._remember(entity.xid)
+        self.tx.put(entity)
+        index(self.tx, entity)
+
+    def remove(self, xid: str) -> None:
+        """Remove an entity and everything below it."""
+        for entity in self.tx.below(xid):
+            self._before.setdefault(entity.xid, entity)
+            self._delete(entity.xid)
+        self._remember(xid)
+        self._delete(xid)
+        detach_all(self.tx, xid)
+
+    def touch(self, xid: str) -> None:
+        """Raise an entity's epoch because a member came or went; once per request is enough."""
+        entity = self.tx.entity(xid)
+        if entity is None or self.is_changed(xid):
+            return
+        self.save(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
+
+    def note(self, path: str, changed: Iterable[str] = (), before: dict[str, object] | None = None) -> None:
+        """Log a change of configuration, which is no entity but belongs to the Registry, with what was there before."""
+        self._notes.setdefault(path, Note(set(), before)).changed.update(changed)
+
+    def at_end(self, name: str, check: Callable[[], None]) -> None:
+        """Put off a check until everything the request asks for is written; once per name."""
+        self._pending.setdefault(name, check)
+
+    def settle(self) -> None:
+        """Run the checks that were put off; they may put off more."""
+        while self._pending:
+            self._pending.pop(next(iter(self._pending)))()
+
+    def is_changed(self, xid: str) -> bool:
+        """Whether this request has written the entity already."""
+        return xid in self._before
+
+    def epoch_after(self, xid: str, existing: Entity | None) -> int:
+        """The epoch an entity has after this request: one more than before it, however often it is written."""
+        if xid in self._before:
+            before = self._before[xid]
+            return before.epoch + 1 if before else 1
+        return existing.epoch + 1 if existing else 1
+
+    def finish(self) -> list[Change]:
+        """Write the change log and the history; the rows in the order in which entities were first touched."""
+        self.settle()
+        if not self.replicates and "/model" not in self._notes:
+            self.rules.guard(self.tx, self._before)
+        changes = []
+        for row in Changelog(self.tx, self._before, self._removed, self._notes).rows():
+            change = self._change(row)
+            sequence = self.tx.append_change(change)
+            changes.append(msgspec.structs.replace(change, sequence=sequence))
+            if row.superseded is not None:
+                self.tx.append_history(row.superseded, sequence)
+        self._before.clear()
+        self._removed.clear()
+        self._notes.clear()
+        return changes
+
+    def _remember(self, xid: str) -> None:
+        if xid not in self._before:
+            self._before[xid] = self.tx.entity(xid)
+            most = self.rules.most_entities
+            if most and len(self._before) > most:
+                sentence = f"one request may write at most {most:,} entities; send them in several"
+                raise RegistryProblem("bad_request", "/", error_detail=sentence, status=413)
+
+    def _delete(self, xid: str) -> None:
+        self._removed.add(xid)
+        self.tx.delete(xid)
+
+    def _change(self, row: Row) -> Change:
+        return Change(
+            xid=row.xid,
+            action=row.action,
+            epoch=row.epoch,
+            changed=row.changed,
+            actor=self.actor,
+            correlation=self.correlation,
+            time=self.now,
+        )

@@ -1,0 +1,191 @@
+"""Taking units into a store: decisions, writes, origins and the link's state in one transaction, or nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from postroom.registry import operations
+from postroom.registry.changes.provenance import Provenance, has_room, keep_beside
+from postroom.registry.paths import resolve
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.transaction import Transaction
+from postroom.replication.replicas.conflict_policy import Policy, Verdict, decide, decide_gone, stamp_after
+from postroom.replication.replicas.export_units import Reader, registry_id
+from postroom.replication.replicas.import_unit import Arrival, check_body, check_place, uri_of, write_unit
+from postroom.replication.replicas.origins import Origin, forget_origin, origin_of, put_origin
+from postroom.replication.replicas.replica_unit import PROVENANCE, Unit, is_group
+from postroom.store.checked_write import write_checked
+from postroom.store.interface import Store
+
+LINKS = "link"
+STATES = "linkstate"
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of what a link brings: units as they are called at the target, and units that are gone."""
+
+    link: str
+    units: tuple[Unit, ...] = ()
+    gone: tuple[str, ...] = ()
+    claims: dict[str, bool] = {}
+    """Units that came by other links, but are the same here and there, with whether the source is their home."""
+    policy: Policy = Policy()
+    state: str = ""
+    """The link's state after this batch; empty: as it was."""
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What became of a batch."""
+
+    taken: list[str] = []
+    deleted: list[str] = []
+    kept: dict[str, Verdict] = {}
+    """Units that stayed as they were although the source has something else."""
+    refused: dict[str, str] = {}
+    """Units that the target's rules do not allow, with the reason."""
+
+    def add(self, other: Outcome) -> None:
+        """Take in what became of another batch."""
+        self.taken += other.taken
+        self.deleted += other.deleted
+        self.kept |= other.kept
+        self.refused |= other.refused
+
+
+def apply_batch(store: Store, batch: Batch) -> Outcome:
+    """Apply a batch; when something in it is refused, the rest of it is applied without that."""
+    try:
+        return _apply(store, batch)
+    except RegistryProblem as problem:
+        if problem.status >= 500:
+            raise
+        return _apply_parts(store, batch, problem)
+
+
+def _apply_parts(store: Store, batch: Batch, problem: RegistryProblem) -> Outcome:
+    left, right = _halves(batch)
+    if left is None or right is None:
+        xid = batch.units[0].xid if batch.units else batch.gone[0]
+        outcome = Outcome(refused={xid: problem.sentence})
+    else:
+        outcome = apply_batch(store, left)
+        outcome.add(apply_batch(store, right))
+    if batch.state:
+        with store.write() as tx:
+            tx.put_record(STATES, batch.link, batch.state.encode())
+    return outcome
+
+
+def _halves(batch: Batch) -> tuple[Batch | None, Batch | None]:
+    plain = msgspec.structs.replace(batch, state="", claims={})
+    if batch.gone and batch.units:
+        return msgspec.structs.replace(plain, units=()), msgspec.structs.replace(plain, gone=())
+    parts: Sequence[Any] = batch.units or batch.gone
+    if len(parts) < 2:
+        return None, None
+    name, middle = "units" if batch.units else "gone", len(parts) // 2
+    return tuple(msgspec.structs.replace(plain, **{name: part}) for part in (parts[:middle], parts[middle:]))  # type: ignore[return-value]
+
+
+def _apply(store: Store, batch: Batch) -> Outcome:
+    def write(tx: Transaction) -> Outcome:
+        applying = _Applying(tx, batch)
+        applying.run()
+        if batch.state:
+            tx.put_record(STATES, batch.link, batch.state.encode())
+        return applying.outcome
+
+    return write_checked(store, write)
+
+
+class _Applying:
+    """One batch in one transaction."""
+
+    def __init__(self, tx: Transaction, batch: Batch) -> None:
+        self.tx = tx
+        self.batch = batch
+        self.here = registry_id(tx)
+        self.model = tx.model()
+        self.interaction = Arrival(tx, actor=f"link:{batch.link}")
+        self.reader = Reader(tx)
+        self.outcome = Outcome()
+        self.arrived: list[tuple[Unit, Origin | None]] = []
+
+    def run(self) -> None:
+        """Deletions go first: what comes may differ from what goes only by case."""
+        for xid in sorted(self.batch.gone, key=lambda one: -one.count("/")):
+            self._remove(xid)
+        for unit in sorted(self.batch.units, key=lambda one: one.xid.count("/")):
+            self._take(unit)
+        for xid, is_home in self.batch.claims.items():
+            self._claim(xid, is_home)
+        self.interaction.finish()
+        for unit, before in self.arrived:
+            put_origin(self.tx, unit.xid, self._origin(unit, before))
+            self._keep_beside(unit)
+
+    def _take(self, unit: Unit) -> None:
+        check_body(unit, check_place(self.model, unit.xid))
+        local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
+        verdict = decide(unit.entry, local, origin, self.here, self.batch.policy)
+        if verdict == "take":
+            write_unit(self.interaction, self.model, unit)
+            self.arrived.append((unit, origin))
+            self.outcome.taken.append(unit.xid)
+        elif verdict != "same":
+            self.outcome.kept[unit.xid] = verdict
+        elif origin is not None and origin.home == unit.entry.home and origin.link != self.batch.link:
+            self._claim(unit.xid, not unit.entry.imported)
+
+    def _claim(self, xid: str, is_home: bool) -> None:
+        """Let a unit belong to this link from now on: it comes straight from home, or the other link is no more."""
+        origin = origin_of(self.tx, xid)
+        if origin is not None and not origin.deleted and (is_home or self.tx.record(STATES, origin.link) is None):
+            put_origin(self.tx, xid, msgspec.structs.replace(origin, link=self.batch.link))
+
+    def _remove(self, xid: str) -> None:
+        check_place(self.model, xid)
+        local, origin = self._digest(xid), origin_of(self.tx, xid)
+        if not local:
+            return
+        verdict = decide_gone(origin, local, self.batch.link, self.batch.policy)
+        if verdict != "take" or origin is None:
+            self.outcome.kept[xid] = verdict
+            return
+        if is_group(xid) and self.tx.size(xid):
+            self.outcome.kept[xid] = "ours"  # somebody else's definitions are in it, and they need it
+            forget_origin(self.tx, xid)
+            return
+        operations.delete(self.interaction, resolve(self.model, xid), None, None, "")
+        put_origin(self.tx, xid, msgspec.structs.replace(origin, deleted=True))
+        self.outcome.deleted.append(xid)
+
+    def _keep_beside(self, unit: Unit) -> None:
+        """Keep the provenance of Versions whose model has no attributes for it."""
+        if unit.is_group or has_room(resolve(self.model, unit.xid).resource):
+            return
+        for version_id in unit.versions:
+            entity = self.tx.entity(f"{unit.xid}/versions/{version_id}")
+            if entity is not None:
+                keep_beside(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
+
+    def _digest(self, xid: str) -> str:
+        unit = self.reader.unit(xid)
+        return unit.entry.digest if unit else ""
+
+    def _origin(self, unit: Unit, before: Origin | None) -> Origin:
+        entry = unit.entry
+        origin = Origin(
+            home=entry.home,
+            authority=entry.authority,
+            path=entry.path or unit.xid,
+            link=self.batch.link,
+            stamp=stamp_after(entry, before),
+            digest=entry.digest,
+            implied=tuple(name for name in PROVENANCE if any(name not in one for one in unit.versions.values())),
+        )
+        put_origin(self.tx, unit.xid, origin)  # the digest depends on what is implied
+        return msgspec.structs.replace(origin, local=self._digest(unit.xid))

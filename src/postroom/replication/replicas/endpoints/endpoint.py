@@ -1,0 +1,76 @@
+"""What both ends of a link offer, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.digests import GroupDigest
+from postroom.replication.replicas.replica_unit import Entry, Unit
+from postroom.replication.replicas.scope import Scope
+
+UNKNOWN = GroupDigest("", -1)
+"""Stands for a Group of a side that has no digests: it has to be read to be compared."""
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a side has, in short."""
+
+    home: str
+    """The id of its registry."""
+    authority: str
+    """Who is responsible for what was written there and says nothing else."""
+    digest: str = ""
+    """Of everything in the scope; empty when the side has no digests."""
+    cursor: str = ""
+    """The place in its change log; empty when it has none to offer."""
+    rules: str = ""
+    """Another value means that it may take what it refused before."""
+    groups: dict[str, GroupDigest] = {}
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed after a cursor."""
+
+    xids: tuple[str, ...]
+    cursor: str
+    count: int = 0
+
+
+class Source(Protocol):
+    """Where units come from."""
+
+    name: str
+    """Its address without secrets."""
+
+    @property
+    def requests(self) -> int:
+        """How many requests it took so far."""
+
+    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+        """What it has; None when that is what has the known digest."""
+
+    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+        """The entries of some Groups and of what is in them."""
+
+    def units(self, xids: Sequence[str]) -> Iterator[Unit]:
+        """Some units; those that are gone are left out."""
+
+    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+        """The units that changed after a cursor, waiting a while for some; None when it cannot tell."""
+
+    def close(self) -> None:
+        """Give back what is open."""
+
+
+class Target(Source, Protocol):
+    """Where units go."""
+
+    def state(self, link: str) -> bytes:
+        """What was kept for a link; empty when nothing was."""
+
+    def apply(self, batch: Batch) -> Outcome:
+        """Take a batch in; its state is kept with it."""

@@ -1,0 +1,115 @@
+"""Listening to the change events of a Postroom: one request that goes on, told apart into pieces as they arrive."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from urllib.parse import urlencode
+
+import httpx
+import msgspec
+
+from postroom.errors import ServiceRefused, ServiceUnreachable
+from postroom.replication.replicas.endpoints.client import Client
+from postroom.replication.replicas.endpoints.endpoint import Changes
+from postroom.replication.replicas.replica_unit import unit_xid
+
+CHANGES = "/-/changes"
+SILENCE_SECONDS = 60.0
+"""The other side gives a sign of life every quarter of a minute."""
+_MOST_BYTES = 16_000_000
+_CANNOT_TELL = (409, 410)
+
+
+class _Event(msgspec.Struct):
+    """What counts of a change event."""
+
+    subject: str = ""
+
+
+class _Page(msgspec.Struct):
+    """A page of the change log."""
+
+    events: list[_Event]
+    cursor: str
+    more: bool = False
+
+
+def read_page(client: Client, after: str, xid: str) -> Changes | None:
+    """What changed after a cursor so far; None when the other side cannot tell."""
+    path = f"{CHANGES}?{urlencode({'after': after or 'last', 'xid': xid, 'limit': 10_000})}"
+    reply = client.ask("GET", path)
+    if reply.status in _CANNOT_TELL or reply.status == 404:
+        return None
+    client.json(reply, CHANGES)
+    try:
+        page = msgspec.json.decode(reply.body, type=_Page)
+    except msgspec.DecodeError as error:
+        raise ServiceRefused(f"{CHANGES} answers something else: {error}.", place=client.name) from None
+    return _changes([event.subject for event in page.events], page.cursor)
+
+
+class Listening:
+    """An open stream of events from a cursor on; `cursor` is how far it was read."""
+
+    def __init__(self, client: Client, after: str, xid: str) -> None:
+        self.cursor = after
+        self.xid = xid
+        self.name = client.name
+        self._rest = b""
+        self._stack = ExitStack()
+        self._socket: socket.socket | None = None
+        self._chunks = self._open(client)
+
+    def next(self) -> Changes | None:
+        """What came next, which may be nothing but a sign of life; None when the other side cannot tell any more."""
+        try:
+            chunk = next(self._chunks)
+        except StopIteration:
+            raise ServiceUnreachable("the service ended the stream of changes.", place=self.name) from None
+        except httpx.HTTPError as error:
+            sentence = f"the stream of changes broke off ({type(error).__name__})."
+            raise ServiceUnreachable(sentence, place=self.name) from None
+        *frames, self._rest = (self._rest + chunk).split(b"\n\n")
+        if len(self._rest) > _MOST_BYTES:
+            raise ServiceRefused("an event of the stream has no end.", place=self.name)
+        subjects = []
+        for frame in frames:
+            fields = dict(line.partition(b": ")[::2] for line in frame.split(b"\n"))
+            if fields.get(b"event") == b"error":
+                return None
+            self.cursor = fields.get(b"id", b"").decode() or self.cursor
+            subjects += [_subject(fields[b"data"])] if b"data" in fields else []
+        return _changes(subjects, self.cursor)
+
+    def close(self) -> None:
+        """End the request, also for a thread that waits for its next piece: closing alone would not wake it."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        self._stack.close()
+
+    def _open(self, client: Client) -> Iterator[bytes]:
+        path = f"{CHANGES}?{urlencode({'after': self.cursor, 'xid': self.xid})}"
+        answer = self._stack.enter_context(client.streamed(path, SILENCE_SECONDS))
+        if answer.status_code in _CANNOT_TELL:
+            return iter([b"event: error\n\n"])
+        if answer.status_code != 200 or "text/event-stream" not in answer.headers.get("content-type", ""):
+            self.close()
+            raise ServiceRefused(f"{CHANGES} answers {answer.status_code}, no stream.", place=client.name)
+        self._socket = answer.extensions["network_stream"].get_extra_info("socket")
+        return answer.iter_bytes()
+
+
+def _subject(data: bytes) -> str:
+    try:
+        return msgspec.json.decode(data, type=_Event).subject
+    except msgspec.DecodeError:
+        return ""
+
+
+def _changes(subjects: list[str], cursor: str) -> Changes:
+    xids = dict.fromkeys(map(unit_xid, subjects))
+    xids.pop("", None)
+    return Changes(xids=tuple(xids), cursor=cursor, count=len(subjects))

@@ -1,0 +1,132 @@
+"""Another Postroom as an end of a link: it has digests and a change log, and decides by itself what it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from postroom.errors import ServiceRefused
+from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.endpoints.client import Client, Reply
+from postroom.replication.replicas.endpoints.endpoint import Changes, Overview
+from postroom.replication.replicas.endpoints.event_listener import Listening, read_page
+from postroom.replication.replicas.replica_unit import Entry, Unit
+from postroom.replication.replicas.scope import Scope
+
+Kind = TypeVar("Kind")
+
+MOUNT = "/-/replication"
+_ASK_SECONDS = 1.0
+MOST_UNITS = 500
+"""So many units are asked for at once; the other side may answer with fewer, and is asked for the rest."""
+
+
+class UnitPage(msgspec.Struct, frozen=True):
+    """Some of the units that were asked for, and those that did not fit into the answer."""
+
+    units: list[Unit]
+    rest: list[str] = []
+
+
+class PostroomSide:
+    """A Postroom that answers below a URL."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.name = client.name
+        self._listening: Listening | None = None
+
+    @property
+    def requests(self) -> int:
+        """How many requests it took so far."""
+        return self._client.requests
+
+    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+        """What it has; None when that is what has the known digest. One request either way."""
+        return self.read_overview(self._client.ask("GET", overview_path(scope, known)), known)
+
+    def read_overview(self, reply: Reply, known: str) -> Overview | None:
+        """The answer to such a request."""
+        found = self._read(Overview, reply, "/overview")
+        return None if known and found.digest == known else found
+
+    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+        """The entries of some Groups and of what is in them."""
+        return self._send(dict[str, Entry], "/entries", list(groups)) if groups else {}
+
+    def units(self, xids: Sequence[str]) -> Iterator[Unit]:
+        """Some units."""
+        left = list(xids)
+        while left:
+            asked, left = left[:MOST_UNITS], left[MOST_UNITS:]
+            page = self._send(UnitPage, "/units", asked)
+            for unit in page.units:
+                if not unit.is_whole:
+                    raise ServiceRefused(f"{unit.xid} has no meta with versions or an xref.", place=self.name)
+                yield unit
+            if len(page.rest) >= len(asked):
+                raise ServiceRefused("it answers none of the units it was asked for.", place=self.name)
+            left = page.rest + left
+
+    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+        """The units that changed after a cursor."""
+        if not wait:
+            return read_page(self._client, after, scope.xid)
+        if self._listening is None or (self._listening.cursor, self._listening.xid) != (after, scope.xid):
+            self._hush()
+            try:
+                self._listening = Listening(self._client, after, scope.xid)
+            except ServiceRefused:  # it has enough listeners already, so it is asked again and again
+                time.sleep(min(wait, _ASK_SECONDS))
+                return read_page(self._client, after, scope.xid)
+        try:
+            found = self._listening.next()
+        except BaseException:
+            self._hush()
+            raise
+        if found is None:
+            self._hush()
+        return found
+
+    def state(self, link: str) -> bytes:
+        """What was kept for a link."""
+        reply = self._client.ask("GET", f"{MOUNT}/states/{quote(link, safe='')}")
+        return reply.body if reply.is_fine else b""
+
+    def apply(self, batch: Batch) -> Outcome:
+        """Let it take a batch in."""
+        return self._send(Outcome, "/batches", batch)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._hush()
+        self._client.close()
+
+    def _hush(self) -> None:
+        if self._listening is not None:
+            self._listening.close()
+            self._listening = None
+
+    def _send(self, kind: type[Kind], path: str, body: object) -> Kind:
+        return self._read(kind, self._client.ask("POST", MOUNT + path, json=body), path)
+
+    def _read(self, kind: type[Kind], reply: Reply, path: str) -> Kind:
+        self._client.json(reply, MOUNT + path)
+        try:
+            return msgspec.json.decode(reply.body, type=kind)
+        except msgspec.DecodeError as error:
+            raise ServiceRefused(f"{MOUNT}{path} answers something else: {error}.", place=self.name) from None
+
+
+def overview_path(scope: Scope, known: str = "") -> str:
+    """Where the overview of a part is."""
+    return f"{MOUNT}/overview?" + urlencode({"scope": scope.xid, "known": known})
+
+
+def is_postroom(client: Client) -> bool:
+    """Whether the service has our replication API."""
+    return client.ask("GET", f"{MOUNT}/").is_fine

@@ -1,0 +1,152 @@
+"""Writing to any xRegistry service: decided here, by what it shows and by what is in the notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import msgspec
+
+from postroom.catalog.service_entities import path_of
+from postroom.errors import ServiceRefused
+from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.conflict_policy import decide, decide_gone, stamp_after
+from postroom.replication.replicas.endpoints.client import Client, problem_in
+from postroom.replication.replicas.endpoints.state_file import Notebook
+from postroom.replication.replicas.endpoints.xregistry_source import PlainSide
+from postroom.replication.replicas.import_unit import with_versions_named
+from postroom.replication.replicas.origins import Origin
+from postroom.replication.replicas.replica_unit import Entry, Tree, Unit, group_xid, is_group
+
+_DELETED = (200, 202, 204, 404)
+
+
+class PlainTarget(PlainSide):
+    """A service that is written to with PUT, POST and DELETE of entities."""
+
+    def __init__(self, client: Client, notebook: Notebook) -> None:
+        super().__init__(client)
+        self._notebook = notebook
+
+    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+        """The entries of some Groups, with what the notebook knows of them."""
+        return {xid: self._noted(xid, entry) for xid, entry in super().entries(groups).items()}
+
+    def state(self, link: str) -> bytes:
+        """What was kept for a link."""
+        return bytes(self._notebook.states.get(link, b""))
+
+    def apply(self, batch: Batch) -> Outcome:
+        """Write what is wanted. A process that dies in between leaves what the next pull finds and completes."""
+        outcome = Outcome()
+        for xid in sorted(batch.gone, key=lambda one: -one.count("/")):
+            self._remove(xid, batch, outcome)
+        for xid, is_home in batch.claims.items():
+            self._claim(xid, is_home, batch.link)
+        wanted = [unit for unit in batch.units if self._is_wanted(unit, batch, outcome)]
+        for unit in wanted:
+            self._clear(unit)
+        self._write(wanted, outcome)
+        arrived = {unit.xid: unit for unit in wanted if unit.xid not in outcome.refused}
+        self._held = {}
+        for unit in self.units(list(arrived)):
+            self._note(arrived[unit.xid], unit.entry.digest, batch)
+        outcome.taken += arrived
+        if batch.state:
+            self._notebook.states[batch.link] = msgspec.Raw(batch.state.encode())
+        if batch.state or arrived or outcome.deleted or batch.claims:
+            self._notebook.save()
+        return outcome
+
+    def _noted(self, xid: str, entry: Entry) -> Entry:
+        origin = self._notebook.origins.get(xid)
+        if origin is None or origin.deleted:
+            return entry
+        taken = origin.digest if origin.local == entry.digest else ""
+        return msgspec.structs.replace(entry, imported=True, home=origin.home, link=origin.link, taken=taken)
+
+    def _is_wanted(self, unit: Unit, batch: Batch, outcome: Outcome) -> bool:
+        present = next(self.units([unit.xid]), None)
+        local = present.entry.digest if present else ""
+        verdict = decide(unit.entry, local, self._notebook.origins.get(unit.xid), self.home, batch.policy)
+        if verdict not in ("take", "same"):
+            outcome.kept[unit.xid] = verdict
+        return verdict == "take"
+
+    def _claim(self, xid: str, is_home: bool, link: str) -> None:
+        origin = self._notebook.origins.get(xid)
+        if origin is not None and not origin.deleted and (is_home or origin.link not in self._notebook.states):
+            self._notebook.origins[xid] = msgspec.structs.replace(origin, link=link)
+
+    def _remove(self, xid: str, batch: Batch, outcome: Outcome) -> None:
+        origin, present = self._notebook.origins.get(xid), next(self.units([xid]), None)
+        if present is None:
+            return
+        verdict = decide_gone(origin, present.entry.digest, batch.link, batch.policy)
+        if verdict == "take" and is_group(xid) and any(not is_group(one.xid) for one in self._read_group(xid)):
+            verdict = "ours"
+            del self._notebook.origins[xid]
+        if verdict != "take" or origin is None:
+            outcome.kept[xid] = verdict
+            return
+        self._delete(xid)
+        self._notebook.origins[xid] = msgspec.structs.replace(origin, deleted=True)
+        outcome.deleted.append(xid)
+
+    def _delete(self, xid: str) -> None:
+        reply = self.client.ask("DELETE", path_of(xid))
+        if reply.status not in _DELETED:
+            raise ServiceRefused(f"{xid} cannot be deleted: {problem_in(reply)}", place=self.name)
+        self._held.pop(xid, None)
+
+    def _clear(self, unit: Unit) -> None:
+        """A write never takes Versions away, so a Resource that has too many is written anew."""
+        present = self._held.get(unit.xid) or next(self.units([unit.xid]), None)
+        if present is None or not unit.versions:
+            return
+        if any(one not in unit.versions for one in present.versions):
+            self._delete(unit.xid)
+
+    def _write(self, units: list[Unit], outcome: Outcome) -> None:
+        """One request for each Group; when it is refused, one for each half of it."""
+        for group, some in groupby(sorted(units, key=lambda one: (group_xid(one.xid), one.xid)), _group_of):
+            self._write_group(group, list(some), outcome)
+
+    def _write_group(self, group: str, units: list[Unit], outcome: Outcome) -> None:
+        own = next((unit for unit in units if unit.is_group), None)
+        body = {**(own.body if own else {}), **self._nested(unit for unit in units if not unit.is_group)}
+        reply = self.client.ask("PUT" if own else "POST", path_of(group), json=body)
+        if reply.is_fine:
+            return
+        if reply.status >= 500:
+            raise ServiceRefused(f"{group} answers {reply.status}: {problem_in(reply)}", place=self.name)
+        if len(units) == 1:
+            outcome.refused[units[0].xid] = problem_in(reply)
+            return
+        middle = len(units) // 2
+        self._write_group(group, units[:middle], outcome)
+        self._write_group(group, units[middle:], outcome)
+
+    def _nested(self, units: Iterable[Unit]) -> Tree:
+        nested: Tree = {}
+        for unit in units:
+            kind, _, plural, resource_id = unit.xid.split("/")[1:]
+            shape = self.shapes()[kind].resources.get(plural) if kind in self.shapes() else None
+            body = with_versions_named(unit) if shape is None or shape.has_room else unit.body
+            nested.setdefault(plural, {})[resource_id] = body
+        return nested
+
+    def _note(self, unit: Unit, local: str, batch: Batch) -> None:
+        self._notebook.origins[unit.xid] = Origin(
+            home=unit.entry.home,
+            authority=unit.entry.authority,
+            path=unit.entry.path or unit.xid,
+            link=batch.link,
+            stamp=stamp_after(unit.entry, self._notebook.origins.get(unit.xid)),
+            digest=unit.entry.digest,
+            local=local,
+        )
+
+
+def _group_of(unit: Unit) -> str:
+    return group_xid(unit.xid)

@@ -1,0 +1,148 @@
+"""The thread that runs a service's links: one more thread for each, in one process of all that share the store."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+
+from postroom.errors import PostroomError
+from postroom.registry.write.unit_of_work import timestamp
+from postroom.replication.replicas.endpoints.endpoint import Source, Target
+from postroom.replication.replicas.endpoints.open import open_source, open_target
+from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.export_units import registry_id
+from postroom.replication.replicas.follow import Following
+from postroom.replication.replicas.service_links import LinkConfig, Run, Status, check_host, configured, put_run
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+LOG = logging.getLogger("postroom.links")
+CLAIM = "links"
+LOOK_SECONDS = 0.25
+CLAIM_SECONDS = 1.0
+STOP_SECONDS = 5.0
+
+
+class LinkRunner:
+    """Runs the links of a store, from `start` to `stop`."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="postroom-links", daemon=True)
+        self._running: dict[str, _Running] = {}
+
+    def start(self) -> None:
+        """Begin to run links."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Run links no more; nobody touches the store after this."""
+        self._stopping.set()
+        self._thread.join(STOP_SECONDS)
+        for running in self._running.values():
+            running.stop()
+        for running in self._running.values():
+            running.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            claim = self._store.claim(CLAIM)
+            if claim is not None:
+                with claim:
+                    self._watch()
+                return
+            self._stopping.wait(CLAIM_SECONDS)
+
+    def _watch(self) -> None:
+        version = -1
+        while not self._stopping.is_set():
+            present = self._store.version()
+            if present != version:
+                version = present
+                try:
+                    self._take_over()
+                except Exception:
+                    LOG.exception("links are held up")
+            self._stopping.wait(LOOK_SECONDS)
+
+    def _take_over(self) -> None:
+        """Start what is new, stop what is gone, and both for what was changed."""
+        with self._store.read() as tx:
+            wanted = {link_id: one for link_id, one in configured(tx).items() if not one.off}
+        for link_id in [one for one, running in self._running.items() if wanted.get(one) != running.config]:
+            self._running.pop(link_id).stop()
+        for link_id in wanted.keys() - self._running.keys():
+            self._running[link_id] = _Running(self._store, self._settings, link_id, wanted[link_id])
+
+
+class _Running:
+    """One link in its thread."""
+
+    def __init__(self, store: Store, settings: Settings, link_id: str, config: LinkConfig) -> None:
+        self.config = config
+        self._store = store
+        self._settings = settings
+        self._id = link_id
+        self._stopping = threading.Event()
+        self._remote: Source | Target | None = None
+        self._noted: Run | None = None
+        self._thread = threading.Thread(target=self._run, name=f"postroom-link-{link_id}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Say that it has to end; a request that waits for an answer is given up."""
+        self._stopping.set()
+        if self._remote is not None and self.config.remote.startswith("http"):
+            with suppress(Exception):
+                self._remote.close()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            self._follow()
+        except PostroomError as error:
+            if not self._stopping.is_set():
+                LOG.error("link %s failed: %s", self._id, error)  # noqa: TRY400  # a sentence, not a traceback
+                self._note("failed", str(error))
+        except Exception:
+            if not self._stopping.is_set():
+                LOG.exception("link %s failed", self._id)
+                self._note("failed", "the log of the service tells why")
+
+    def _follow(self) -> None:
+        config = self.config
+        if "://" in config.remote:
+            check_host(config.remote, self._settings, files=True)
+        here = StoreSide(self._store, "here", config.authority)
+        source: Source
+        target: Target
+        if config.mode == "push":
+            source, target = here, open_target(config.remote, self._settings)
+            self._remote = target
+        else:
+            source, target = open_source(config.remote, self._settings), here
+            self._remote = source
+        with self._store.read() as tx:
+            link = config.link(self._id, registry_id(tx), self._settings)
+        following = Following(source, target, link, self._stopping, self._heard)
+        reports = following.by_difference(config.every) if config.mode == "pull" else following.by_changes(config.every)
+        for _ in reports:
+            if self._stopping.is_set():
+                return
+
+    def _heard(self, error: str) -> None:
+        self._note("waiting" if error else "running", error)
+
+    def _note(self, status: Status, error: str) -> None:
+        before = self._noted
+        if self._stopping.is_set() or (before is not None and (before.status, before.error) == (status, error)):
+            return
+        self._noted = Run(status=status, error=error, at=timestamp())
+        with self._store.write() as tx:
+            put_run(tx, self._id, self._noted)

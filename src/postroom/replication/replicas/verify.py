@@ -1,0 +1,118 @@
+"""Whether the target of a link has what its source has: by digests of Groups, and of units only where those differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from postroom.replication.replicas.endpoints.endpoint import Overview, Source, Target
+from postroom.replication.replicas.link import Link, LinkState, read_state
+from postroom.replication.replicas.pull import portions
+from postroom.replication.replicas.replica_unit import Entry, group_xid
+from postroom.replication.replicas.scope import Scope
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A unit that is not the same on both sides."""
+
+    xid: str
+    why: str
+    """`missing`, `different`, `edited` (at the target, by somebody else than its home), or `surplus`."""
+
+
+class GroupStatus(msgspec.Struct, frozen=True):
+    """A Group whose content differs in any way, also where it may."""
+
+    xid: str
+    source: int
+    target: int
+
+
+class Status(msgspec.Struct, kw_only=True):
+    """How far a link is."""
+
+    link: str
+    source: str
+    target: str
+    state: LinkState
+    pending: int | None = None
+    """How many changes the source has that the target has not seen; None when nobody can tell."""
+    units: int = 0
+    differing: list[GroupStatus] = []
+
+    def document(self) -> dict[str, Any]:
+        """The status as JSON."""
+        return {
+            "link": self.link,
+            "source": self.source,
+            "target": self.target,
+            "at": self.state.at or None,
+            "cursor": self.state.cursor or None,
+            "pending": self.pending,
+            "units": self.units,
+            "resyncs": self.state.resyncs,
+            "refused": self.state.refused,
+            "kept": self.state.kept,
+            "differing": [msgspec.to_builtins(one) for one in self.differing],
+        }
+
+
+def differences(source: Source, target: Target, link: Link) -> Iterator[Difference]:
+    """What differs, Group by Group; nothing is read of Groups that have the same digest on both sides."""
+    there, here = _overview(source, link.scope), _overview(target, Scope())
+    scope, state = link.scope, read_state(target.state(link.id))
+    groups = [xid for xid in _groups(there, here, scope) if not _is_in_step(xid, there, here, scope, state)]
+    for some in portions(groups, there.groups):
+        theirs = {xid: one for xid, one in source.entries(some).items() if scope.covers(xid)}
+        places = dict.fromkeys([*map(scope.there, some), *(group_xid(scope.there(xid)) for xid in theirs)])
+        ours = target.entries(list(places))
+        yield from _differing(theirs, ours, link, set(some))
+
+
+def status_of(source: Source, target: Target, link: Link) -> Status:
+    """How far a link is."""
+    there, here = _overview(source, link.scope), _overview(target, Scope())
+    state = read_state(target.state(link.id))
+    status = Status(link=link.id, source=source.name, target=target.name, state=state)
+    pending = source.changes(state.cursor, link.scope, 0) if state.cursor else None
+    status.pending = pending.count if pending is not None else None
+    for xid in _groups(there, here, link.scope):
+        theirs, ours = there.groups.get(xid), here.groups.get(link.scope.there(xid))
+        status.units += max(theirs.count, 0) if theirs else 0
+        if theirs is None or ours is None or theirs.digest != ours.digest:
+            status.differing.append(GroupStatus(xid, theirs.count if theirs else 0, ours.count if ours else 0))
+    return status
+
+
+def _differing(theirs: dict[str, Entry], ours: dict[str, Entry], link: Link, groups: set[str]) -> Iterator[Difference]:
+    for xid, entry in theirs.items():
+        local = ours.get(link.scope.there(xid))
+        if local is None:
+            yield Difference(xid, "missing")
+        elif not link.scope.is_bracket(xid) and entry.digest not in (local.digest, local.taken):
+            is_edited = local.imported and not local.taken and local.home == entry.home
+            yield Difference(xid, "edited" if is_edited else "different")
+    for xid, entry in ours.items():
+        source = link.scope.back(xid)
+        is_gone = source not in theirs and group_xid(source) in groups and not link.scope.is_bracket(source)
+        if is_gone and entry.link == link.id:
+            yield Difference(xid, "surplus")
+
+
+def _overview(side: Source, scope: Scope) -> Overview:
+    found = side.overview(scope)
+    return found if found is not None else Overview(home="", authority="")
+
+
+def _groups(there: Overview, here: Overview, scope: Scope) -> list[str]:
+    back = (scope.back(xid) for xid in here.groups)
+    return list(dict.fromkeys((*there.groups, *(xid for xid in back if scope.covers(xid)))))
+
+
+def _is_in_step(xid: str, there: Overview, here: Overview, scope: Scope, state: LinkState) -> bool:
+    theirs, ours = there.groups.get(xid), here.groups.get(scope.there(xid))
+    if theirs is not None and ours is not None and theirs.digest and theirs.digest == ours.digest:
+        return True
+    return state.groups.get(xid) == (theirs.digest if theirs else "", ours.digest if ours else "")

@@ -1,0 +1,117 @@
+"""Message catalogs: three forms, literals and templates, versions (CAT-001 to CAT-014)."""
+
+from typing import Any
+
+import pytest
+
+from postroom.documents.dialects.convert import read_tree, write_tree
+
+CREATED = {
+    "id": "com.example.storage.object.created",
+    "description": "Raised when an object has been created",
+    "format": "CloudEvents",
+    "version": 1,
+    "attributes": {
+        "type": "com.example.storage.object.created",
+        "subject": "/{container}/{filepath}",
+        "time": "",
+        "source": None,
+        "dataschema": "http://schemas.example.com/objectcreated/1",
+    },
+}
+
+
+def tree_of(document: dict[str, Any]) -> dict[str, Any]:
+    reading = read_tree(document)
+    assert reading is not None
+    assert reading.dialect == "catalog"
+    return reading.tree
+
+
+def test_one_version_alone() -> None:
+    (group,) = tree_of(CREATED)["messagegroups"].values()
+    message = group["messages"]["com.example.storage.object.created"]
+    assert message["versionid"] == "1"
+    assert message["dataschemauri"] == "http://schemas.example.com/objectcreated/1"
+    assert message["envelopemetadata"] == {
+        "type": {"value": "com.example.storage.object.created"},
+        "subject": {"type": "uritemplate", "value": "/{container}/{filepath}"},
+        "time": {},
+    }
+
+
+@pytest.mark.parametrize("definitions", [[CREATED], {CREATED["id"]: CREATED}])
+def test_a_group(definitions: Any) -> None:
+    tree = tree_of({"id": "storage", "format": "CloudEvents", "messagedefinitions": definitions})
+    assert tree["messagegroups"]["storage"]["envelope"] == "CloudEvents/1.0"
+    assert set(tree["messagegroups"]["storage"]["messages"]) == {CREATED["id"]}
+
+
+def test_mqtt_amqp_and_the_newest_version() -> None:
+    definitions = {
+        "hot": {
+            "authority": "urn:ovens",
+            "versions": {
+                "9": {"publish": {"mqttversion": "3.1.1", "topicname": "a"}},
+                "10": {"publish": {"mqttversion": "3.1.1", "topicname": "ovens/{oven}", "expiryinterval": 5}},
+            },
+        }
+    }
+    properties = {"messageid": "", "replyto": "q"}
+    amqp = {"job": {"version": 1, "properties": properties, "applicationdata": {"amqpencoding": "Value"}}}
+    document = {
+        "messagecatalog": {
+            "ovens": {"format": "MQTT", "messagedefinitions": definitions},
+            "jobs": {"format": "AMQP", "messagedefinitions": amqp},
+        }
+    }
+    tree = tree_of(document)
+    hot = tree["messagegroups"]["ovens"]["messages"]["hot"]
+    assert (hot["versionid"], hot["protocol"], hot["authority"]) == ("10", "MQTT/3.1.1", "urn:ovens")
+    assert hot["protocoloptions"] == {"topic_name": "ovens/{oven}", "message_expiry_interval": 5}
+    job = tree["messagegroups"]["jobs"]["messages"]["job"]
+    assert job["protocoloptions"] == {"properties": {"message-id": {}, "reply-to": {"value": "q"}}}
+    written = write_tree(tree, "catalog").document["messagecatalog"]
+    assert written["ovens"] == document["messagecatalog"]["ovens"]
+    assert written["jobs"]["messagedefinitions"]["job"]["versions"]["1"] == amqp["job"]
+
+
+def test_messages_without_a_metaschema_are_reported() -> None:
+    tree = {"messagegroups": {"g": {"messages": {"k": {"protocol": "KAFKA"}, "n": {"protocol": "NATS"}}}}}
+    written = write_tree(tree, "catalog")
+    assert [loss.place for loss in written.losses] == ["/messagegroups/g/messages/k"]
+    assert written.document["messagecatalog"]["g"]["format"] == "NATS"
+
+
+def test_a_template_where_1_0_has_no_templates_is_a_value_without_a_type() -> None:
+    properties = {"creationtime": "{now}", "groupsequence": "{n}", "subject": "{n}"}
+    event = {"attributes": {"type": "oven.hot", "time": "{now}"}, "format": "CloudEvents"}
+    (group,) = tree_of(event)["messagegroups"].values()
+    (message,) = group["messages"].values()
+    assert message["envelopemetadata"]["time"] == {"value": "{now}"}
+    definitions = {"job": {"versions": {"1": {"properties": properties}}}}
+    tree = tree_of({"messagecatalog": {"jobs": {"format": "AMQP", "messagedefinitions": definitions}}})
+    assert tree["messagegroups"]["jobs"]["messages"]["job"]["protocoloptions"]["properties"] == {
+        "creation-time": {"value": "{now}"},
+        "group-sequence": {"value": "{n}"},
+        "subject": {"type": "uritemplate", "value": "{n}"},
+    }
+
+
+def test_nats_headers_are_a_list_in_1_0() -> None:
+    document = {"subject": "ovens.{oven}", "headers": {"Hall": "3", "Any": "", "No": None}}
+    definitions = {"hot": {"versions": {"1": document}}}
+    tree = tree_of({"messagecatalog": {"ovens": {"format": "NATS", "messagedefinitions": definitions}}})
+    options = tree["messagegroups"]["ovens"]["messages"]["hot"]["protocoloptions"]
+    assert options["headers"] == [{"name": "Hall", "value": "3"}, {"name": "Any"}]
+    written = write_tree(tree, "catalog", extras=False).document["messagecatalog"]["ovens"]["messagedefinitions"]
+    assert written["hot"]["versions"]["1"]["headers"] == {"Hall": "3", "Any": ""}
+
+
+def test_the_header_of_amqp_has_bare_values_in_1_0() -> None:
+    header = {"durable": True, "ttl": "", "priority": None}
+    definitions = {"job": {"versions": {"1": {"header": header}}}}
+    tree = tree_of({"messagecatalog": {"jobs": {"format": "AMQP", "messagedefinitions": definitions}}})
+    assert tree["messagegroups"]["jobs"]["messages"]["job"]["protocoloptions"]["header"] == {"durable": True, "ttl": {}}
+    written = write_tree(tree, "catalog", extras=False).document["messagecatalog"]["jobs"]["messagedefinitions"]
+    assert written["job"]["versions"]["1"]["header"] == {"durable": True, "ttl": ""}

@@ -1,0 +1,55 @@
+"""Services under a name of their own, and who has the name when a model has it too (CONTRACT: root paths)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.catalog.open_store import open_store
+from postroom.http.server.request import Answer, Call
+from postroom.http.services.mounts import MOUNTS
+from postroom.http.xregistry.dispatch import answer
+from postroom.settings import Settings
+from postroom.store.interface import Store
+
+OWN_MODEL = b'{"groups": {"parrots": {"singular": "parrot"}}}'
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setitem(MOUNTS, "parrots", lambda call, *_: Answer(json=[call.method, call.base, call.path]))
+    return open_store(f"sqlite:///{tmp_path}/registry.db", "none")
+
+
+def read(answered: Answer) -> Any:
+    return json.loads(answered.content)
+
+
+def ask(store: Store, path: str, method: str = "GET", body: bytes = b"") -> Answer:
+    return answer(Call(method=method, path=path, base="http://here", body=body), store, Settings())
+
+
+@pytest.mark.parametrize(
+    ("path", "base", "below"),
+    [
+        ("/parrots", "http://here/parrots", "/"),
+        ("/parrots/a/b", "http://here/parrots", "/a/b"),
+        ("/-/parrots/a", "http://here/-/parrots", "/a"),
+    ],
+)
+def test_a_mount_sees_what_is_below_its_name(store: Store, path: str, base: str, below: str) -> None:
+    assert read(ask(store, path, "TRACE")) == ["TRACE", base, below]
+
+
+def test_a_group_type_of_the_same_name_goes_first(store: Store) -> None:
+    assert ask(store, "/modelsource", "PUT", OWN_MODEL).status == 200
+    assert read(ask(store, "/parrots")) == {}
+    assert read(ask(store, "/-/parrots")) == ["GET", "http://here/-/parrots", "/"]
+
+
+def test_no_other_name_is_taken(store: Store) -> None:
+    assert ask(store, "/parrot").status == 404
+    assert ask(store, "/-/parrot").status == 404

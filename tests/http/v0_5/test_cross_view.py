@@ -1,0 +1,257 @@
+"""One registry, two views: what is written through one is seen through the other, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.documents.dialects.convert import read_tree
+from postroom.registry.operations import import_document
+from postroom.store.interface import Store
+from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, HalfDesk
+
+HOT = "/definitionGroups/ovens/definitions/oven.hot"
+NATIVE_HOT = "/messagegroups/ovens/messages/oven.hot"
+
+
+def put(half: HalfDesk, path: str, change: dict[str, Any]) -> dict[str, Any]:
+    """Change something that 0.5 shows: read, change, write."""
+    reply = half.put(path, {**half.get(path), **change})
+    assert reply.status == 200, reply.body
+    return dict(reply.json)
+
+
+def plain(entity: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entity.items() if name not in ("epoch", "modifiedat", "name")}
+
+
+def test_a_catalog_of_0_5_is_seen_in_1_0(half: HalfDesk) -> None:
+    half.post("/schemaGroups", {"id": "payloads", "docs": "https://x.example", "tags": {"team": "bake"}})
+    half.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
+    half.post("/definitionGroups", {"id": "ovens", "format": "CloudEvents/1.0"})
+    pointer = "#/schemaGroups/payloads/schemas/note"
+    definition = {"id": "oven.hot", **EVENT, "schemaformat": "JsonSchema/draft-07", "schemaurl": pointer}
+    half.post("/definitionGroups/ovens/definitions", definition)
+    half.post(
+        "/endpoints",
+        {
+            "id": "bakery",
+            "usage": "consumer",
+            "definitionGroups": ["#/definitionGroups/ovens"],
+            "config": {"protocol": "AMQP", "endpoints": ["amqp://bakery.example"], "options": {"node": "ovens"}},
+        },
+    )
+    whole = half.native("/export")
+    group, schema = whole["schemagroups"]["payloads"], whole["schemagroups"]["payloads"]["schemas"]["note"]
+    assert (group["documentation"], group["labels"]) == ("https://x.example", {"team": "bake"})
+    assert (schema["versions"]["1"]["format"], schema["versions"]["1"]["schema"]) == (
+        "JsonSchema/draft-07",
+        TEXT_SCHEMA,
+    )
+    message = whole["messagegroups"]["ovens"]["messages"]["oven.hot"]["versions"]["1"]
+    assert message["dataschemauri"] == "/schemagroups/payloads/schemas/note"
+    assert message["envelopemetadata"] == {"type": {"value": "oven.hot"}}
+    endpoint = whole["endpoints"]["bakery"]
+    assert (endpoint["usage"], endpoint["messagegroups"]) == (["consumer"], ["/messagegroups/ovens"])
+    assert (endpoint["protocol"], endpoint["protocoloptions"]["node"]) == ("AMQP", "ovens")
+
+
+def test_a_catalog_of_1_0_is_seen_in_0_5(half: HalfDesk) -> None:
+    half.native("/schemagroups/payloads/schemas/note$details", "PUT", {"format": "JsonSchema/draft-07", "schema": {}})
+    message = {
+        "protocol": "MQTT/5.0",
+        "protocoloptions": {"topic_name": "ovens/{oven}", "user_properties": [{"name": "unit", "value": "celsius"}]},
+        "dataschemaformat": "JsonSchema/draft-07",
+        "dataschemauri": "/schemagroups/payloads/schemas/note",
+        "documentation": "https://x.example",
+    }
+    half.native("/messagegroups/ovens", "PUT", {"protocol": "MQTT/5.0", "messages": {"hot": message}})
+    options = {"endpoints": [{"uri": "mqtt://h.example"}], "deployed": True, "topic": "t"}
+    endpoint = {"usage": ["producer"], "protocol": "MQTT/5.0", "protocoloptions": options}
+    half.native("/endpoints/bakery", "PUT", {**endpoint, "messagegroups": ["/messagegroups/ovens"]})
+    found = half.get("/definitionGroups/ovens/definitions/hot")
+    assert (found["format"], found["docs"]) == ("MQTT/5.0", "https://x.example")
+    assert found["metadata"] == {
+        "topic-name": {"value": "ovens/{oven}"},
+        "user-properties": [{"unit": {"value": "celsius"}}],
+    }
+    assert found["schemaurl"] == "#/schemaGroups/payloads/schemas/note"
+    shown = half.get("/endpoints/bakery")
+    assert (shown["usage"], shown["definitionGroups"]) == ("producer", ["#/definitionGroups/ovens"])
+    assert (shown["config"]["strict"], shown["config"]["endpoints"]) == (True, ["mqtt://h.example"])
+
+
+def test_a_change_in_1_0_is_a_change_in_0_5(ovens: HalfDesk) -> None:
+    ovens.put(HOT, {**EVENT, "metadata": {"attributes": {"subject": {"type": "urireference"}}}}, createdBy="me")
+    ovens.native(NATIVE_HOT, "PATCH", {"envelopemetadata": {"subject": {"type": "string"}}, "description": "new"})
+    found = ovens.get(HOT)
+    assert found["metadata"]["attributes"] == {"subject": {"type": "string"}}
+    assert (found["createdBy"], found["description"]) == ("me", "new")
+    assert ovens.get(f"{HOT}?meta")["epoch"] == 3
+
+
+def test_what_0_5_cannot_see_stays_when_it_writes(ovens: HalfDesk) -> None:
+    hidden = {
+        "protocol": "AMQP/1.0",
+        "protocoloptions": {"properties": {"subject": {"value": "hot"}}},
+        "envelopeoptions": {"mode": "binary"},
+        "datacontenttype": "application/json",
+        "dataschemaxid": "/schemagroups/payloads/schemas/note",
+    }
+    ovens.native(NATIVE_HOT, "PATCH", hidden)
+    assert ovens.get(HOT)["metadata"] == EVENT["metadata"]
+    changed = put(ovens, HOT, {"metadata": {"attributes": {"type": {"value": "oven.very.hot"}}}, "priority": 3})
+    assert (changed["priority"], list(ovens.get("/definitionGroups/ovens/definitions"))) == (3, ["oven.hot"])
+    native = ovens.native(NATIVE_HOT)
+    assert {name: native[name] for name in hidden} == hidden
+    assert native["envelopemetadata"] == {"type": {"value": "oven.very.hot"}}
+    assert ovens.post(HOT, ovens.get(HOT)).status == 201
+    native = ovens.native(NATIVE_HOT)
+    assert (native["versionid"], {name: native[name] for name in hidden}) == ("2", hidden)
+
+
+def test_what_0_5_cannot_see_of_an_endpoint_stays(half: HalfDesk) -> None:
+    endpoint = {
+        "usage": ["subscriber", "consumer"],
+        "protocol": "MQTT/5.0",
+        "envelope": "CloudEvents/1.0",
+        "envelopeoptions": {"mode": "structured", "format": "application/json"},
+        "protocoloptions": {
+            "endpoints": [{"uri": "mqtt://a.example"}],
+            "authorization": [{"type": "OAuth2"}],
+            "topicfilter": "ovens/#",
+        },
+    }
+    half.native("/endpoints/e", "PUT", endpoint)
+    before = half.native("/endpoints/e")
+    shown = half.get("/endpoints/e")
+    changed = half.put("/endpoints/e", {**shown, "channel": "c", "config": {**shown["config"], "strict": False}})
+    assert (changed.status, changed.json["channel"]) == (200, "c")
+    after = half.native("/endpoints/e")
+    assert after["protocoloptions"] == {**before["protocoloptions"], "deployed": False}
+    for name in ("usage", "envelopeoptions"):
+        assert after[name] == before[name]
+
+
+def test_what_is_written_as_it_was_read_changes_nothing(ovens: HalfDesk, notes: HalfDesk) -> None:
+    kilns = {"envelope": "CloudEvents/1.0", "protocol": "AMQP/1.0", "labels": {"a": "b"}, "icon": "https://x.example/i"}
+    ovens.native("/messagegroups/kilns", "PUT", kilns)
+    ovens.native("/messagegroups/ovens/messages/base", "PUT", {"dataschemaformat": "Avro/1.11", "dataschema": "int"})
+    ovens.native(NATIVE_HOT, "PATCH", {"basemessage": "/messagegroups/ovens/messages/base"})
+    assert ovens.get(HOT)["schema"] == "int"
+    pairs = {
+        "/definitionGroups/kilns": "/messagegroups/kilns",
+        "/definitionGroups/ovens": "/messagegroups/ovens",
+        HOT: NATIVE_HOT,
+        f"{HOT}?meta": NATIVE_HOT,
+        "/schemaGroups/payloads/schemas/note?meta": "/schemagroups/payloads/schemas/note$details",
+    }
+    for path, native in pairs.items():
+        before = ovens.native(native)
+        assert ovens.put(path, ovens.get(path)).status == 200
+        assert plain(ovens.native(native)) == plain(before), path
+
+
+def test_what_a_message_inherits_is_written_out_when_0_5_changes_it(ovens: HalfDesk) -> None:
+    base = {"envelopemetadata": {"source": {"value": "/ovens/{oven}"}}, "dataschemaformat": "Avro/1.11"}
+    ovens.native("/messagegroups/ovens/messages/base", "PUT", base)
+    ovens.native(NATIVE_HOT, "PATCH", {"basemessage": "/messagegroups/ovens/messages/base"})
+    attributes = ovens.get(HOT)["metadata"]["attributes"]
+    assert attributes == {"source": {"value": "/ovens/{oven}"}, "type": {"value": "oven.hot"}}
+    put(ovens, HOT, {"name": "Hot"})
+    assert ovens.native(NATIVE_HOT)["basemessage"] == "/messagegroups/ovens/messages/base"
+    put(ovens, HOT, {"metadata": {"attributes": {"type": {"value": "oven.hot"}}}})
+    assert ovens.get(HOT)["metadata"]["attributes"] == {"type": {"value": "oven.hot"}}
+    native = ovens.native(NATIVE_HOT)
+    assert "basemessage" not in native
+    assert native["dataschemaformat"] == "Avro/1.11"
+
+
+def test_bases_that_go_in_circles_end(ovens: HalfDesk) -> None:
+    other = "/messagegroups/ovens/messages/other"
+    ovens.native(other, "PUT", {"basemessage": NATIVE_HOT})
+    ovens.native(NATIVE_HOT, "PATCH", {"basemessage": f"{other}/versions/1"})
+    assert ovens.get(HOT)["metadata"] == EVENT["metadata"]
+    assert set(ovens.get("/definitionGroups/ovens/definitions?inline")) == {"oven.hot", "other"}
+
+
+def test_a_file_that_was_loaded_shows_what_only_0_5_says(half: HalfDesk, store: Store) -> None:
+    versions = {"1.0": {"type": "schemaversion", "schema": "syntax"}}
+    document = {
+        "definitionGroups": {
+            "ovens": {
+                "createdBy": "the baker",
+                "format": "Kafka/0.11",
+                "definitions": {"hot": {"createdBy": "her son", "format": "Kafka/0.11", "metadata": {}}},
+            }
+        },
+        "schemaGroups": {"s": {"schemas": {"x": {"createdBy": "nobody", "format": "Free/1", "versions": versions}}}},
+    }
+    reading = read_tree(document)
+    assert reading is not None
+    with store.write() as tx:
+        import_document(tx, reading.tree)
+    group, hot = half.get("/definitionGroups/ovens?inline"), "/definitionGroups/ovens/definitions/hot"
+    assert (group["createdBy"], group["format"]) == ("the baker", "Kafka/0.11")
+    assert (group["definitions"]["hot"]["createdBy"], group["definitions"]["hot"]["format"]) == (
+        "her son",
+        "Kafka/0.11",
+    )
+    schema = half.get("/schemaGroups/s/schemas/x/versions/1.0?meta")
+    assert (schema["type"], schema["createdBy"]) == ("schemaversion", "nobody")
+    assert half.put("/definitionGroups/ovens", {"format": "Kafka/0.11"}).status == 200
+    assert half.get(f"{hot}?meta")["createdBy"] == "her son"
+    half.delete(hot)
+    half.native("/messagegroups/ovens/messages/hot", "PUT", {})
+    assert "createdBy" not in half.get(f"{hot}?meta")
+
+
+def test_what_a_file_says_about_other_versions_stays(half: HalfDesk, store: Store) -> None:
+    versions = {one: {"type": "schemaversion", "schema": one} for one in ("1", "2", "3")}
+    schema = {"createdBy": "all", "format": "Free/1", "versions": versions}
+    reading = read_tree({"schemaGroups": {"s": {"schemas": {"x": schema}}}})
+    assert reading is not None
+    with store.write() as tx:
+        import_document(tx, reading.tree)
+
+    def said() -> dict[str, Any]:
+        found = half.get("/schemaGroups/s/schemas/x/versions")
+        return {one: (version.get("createdBy"), version.get("type")) for one, version in found.items()}
+
+    both = ("all", "schemaversion")
+    assert said() == dict.fromkeys(("1", "2", "3"), both)
+    assert half.put("/schemaGroups/s/schemas/x/versions/2", b"two", createdBy="", type="mine").status == 200
+    assert said() == {"1": both, "2": (None, "mine"), "3": both}
+    assert half.post("/schemaGroups/s/schemas/x", b"four", createdBy="you").status == 201
+    assert said() == {"1": both, "2": (None, "mine"), "3": both, "4": ("you", "schemaversion")}
+    half.delete("/schemaGroups/s/schemas/x/versions/1")
+    half.delete("/schemaGroups/s/schemas/x/versions", [{"version": 3}])
+    assert said() == {"2": (None, "mine"), "4": ("you", "schemaversion")}
+    assert "dialectextras" not in half.native("/schemagroups/s")
+
+
+def test_a_model_without_room_for_extras_says_so(half: HalfDesk) -> None:
+    model = half.native("/modelsource")
+    del model["groups"]["messagegroups"]["attributes"]["*"]
+    half.native("/modelsource", "PUT", model)
+    group = {"id": "ovens", "format": "Kafka/0.11", "type": "definitionGroup"}
+    assert half.problem("POST", "/definitionGroups", {**group, "createdBy": "me"}) == (400, "unknown_attribute")
+    assert half.post("/definitionGroups", group).json["format"] == "Kafka"
+    assert half.put("/definitionGroups/ovens", group).status == 200
+    assert half.delete("/definitionGroups/ovens").status == 200
+
+
+@pytest.mark.parametrize("name", ["catalog.cereg"])
+def test_the_same_in_a_dump(ovens: HalfDesk, store: Store, tmp_path: Path, name: str) -> None:
+    from postroom.cli.main import execute
+
+    ovens.put(HOT, {**EVENT, "metadata": {"attributes": {"time": {"type": "datetime"}}}}, createdBy="me")
+    target = tmp_path / name
+    arguments = ["dump", "--from", f"sqlite:///{tmp_path}/registry.db", "--dialect", "0.5-service", "-o", str(target)]
+    assert execute(arguments) == 0
+    definition = json.loads(target.read_text())["definitionGroups"]["ovens"]["definitions"]["oven.hot"]
+    assert (definition["createdBy"], definition["metadata"]["attributes"]["time"]["type"]) == ("me", "datetime")
+    assert "dialectextras" not in definition

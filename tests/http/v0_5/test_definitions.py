@@ -1,0 +1,237 @@
+"""The domain of message definitions: one format per group, metadata by format (S004, Message Definitions Registry)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.v0_5.requests import EVENT, HalfDesk
+
+DEFINITIONS = "/definitionGroups/ovens/definitions"
+HOT = f"{DEFINITIONS}/oven.hot"
+
+HEADERS = [{"name": "Content-Type", "value": "application/json"}]
+HTTP = {"headers": HEADERS, "query": {"unit": "celsius"}, "path": "/ovens/{oven}", "method": "POST"}
+AMQP = {
+    "properties": {"message-id": {"required": True}, "subject": {"value": "Hot", "required": True}},
+    "application-properties": {"Oven-Number": {"value": "3"}},
+    "message-annotations": {"x-opt-door": {"type": "var"}},
+}
+MQTT = {"qos": {"value": 1}, "retain": {"value": False}, "topic-name": {"value": "ovens/{oven}"}}
+USER = {"user-properties": [{"unit": {"value": "celsius"}}, {"unit": {"value": "kelvin", "required": True}}]}
+KAFKA = {"topic": {"value": "ovens"}, "key": {"value": "{oven}"}, "headers": {"Unit": {"value": "celsius"}}}
+
+
+def group(half: HalfDesk, form: str) -> HalfDesk:
+    assert half.post("/definitionGroups", {"id": "ovens", "name": "Ovens", "format": form}).status == 201
+    return half
+
+
+@pytest.mark.feature("D5R-038")
+@pytest.mark.parametrize("body", [{}, {"format": ""}, {"format": None}])
+def test_a_group_needs_a_format(half: HalfDesk, body: dict[str, Any]) -> None:
+    assert half.problem("POST", "/definitionGroups", {"id": "ovens", **body}) == (400, "required_attribute_missing")
+    group(half, "AMQP/1.0")
+    assert half.problem("PUT", "/definitionGroups/ovens", body) == (400, "required_attribute_missing")
+
+
+@pytest.mark.feature("D5R-038")
+def test_a_group_that_1_0_made_without_a_format_can_be_updated(half: HalfDesk) -> None:
+    half.native("/messagegroups/ovens", "PUT", {"messages": {"hot": {"envelope": "CloudEvents/1.0"}}})
+    assert half.put("/definitionGroups/ovens", {"name": "Ovens"}).status == 200
+    assert half.put("/definitionGroups/ovens", {"format": "CloudEvents/1.0"}).json["format"] == "CloudEvents/1.0"
+    assert half.problem("PUT", "/definitionGroups/ovens", {"name": "x"}) == (400, "required_attribute_missing")
+
+
+@pytest.mark.feature("D5R-038")
+def test_a_new_group_without_a_format_has_that_of_all_its_definitions(half: HalfDesk) -> None:
+    definitions = {"hot": EVENT, "cold": EVENT}
+    assert half.post("/definitionGroups", {"id": "a", "definitions": definitions}).json["format"] == "CloudEvents/1.0"
+    for other in ({"metadata": {}}, {"format": "AMQP/1.0", "metadata": {}}, {"format": [], "metadata": {}}):
+        body = {"id": "b", "definitions": {**definitions, "warm": other}}
+        assert half.problem("POST", "/definitionGroups", body) == (400, "required_attribute_missing")
+
+
+@pytest.mark.feature("D5R-038")
+@pytest.mark.parametrize("other", ["AMQP/1.0", "CloudEvents/1.1", "Kafka/0.11"])
+def test_a_definition_has_the_format_of_its_group(ovens: HalfDesk, other: str) -> None:
+    reply = ovens.post(DEFINITIONS, {"format": other, "metadata": {}})
+    assert (reply.status, reply.problem, reply.json["args"]["name"]) == (400, "invalid_attribute", "format")
+    assert ovens.put(f"{HOT}?meta", {"format": other}).problem == "invalid_attribute"
+    assert ovens.put(HOT, EVENT | {"format": "cloudevents/1.0"}).status == 200
+
+
+@pytest.mark.feature("D5R-038")
+def test_a_definition_without_a_format_shows_that_of_its_group(ovens: HalfDesk) -> None:
+    reply = ovens.post(DEFINITIONS, {"metadata": {"attributes": {}}})
+    assert (reply.status, reply.json["format"]) == (201, "CloudEvents/1.0")
+    assert reply.headers["registry-format"] == "CloudEvents/1.0"
+
+
+@pytest.mark.feature("D5R-038")
+def test_the_format_of_a_group_is_not_changed_under_its_definitions(half: HalfDesk) -> None:
+    group(half, "AMQP/1.0").post(DEFINITIONS, {"id": "hot", "format": "AMQP/1.0", "metadata": AMQP})
+    assert half.problem("PUT", "/definitionGroups/ovens", {"format": "MQTT/5.0"}) == (400, "constraint_failure")
+
+
+@pytest.mark.feature("D5R-039")
+def test_metadata_are_needed(ovens: HalfDesk) -> None:
+    assert ovens.problem("POST", DEFINITIONS, {"format": "CloudEvents/1.0"}) == (400, "required_attribute_missing")
+    assert ovens.problem("PUT", HOT, {"name": "Hot"}) == (400, "required_attribute_missing")
+    assert ovens.problem("PUT", HOT, {**EVENT, "metadata": []}) == (400, "invalid_attribute")
+
+
+@pytest.mark.feature("D5R-039")
+def test_the_metadata_of_events_are_below_attributes(ovens: HalfDesk) -> None:
+    assert ovens.get(HOT)["metadata"] == {"attributes": {"type": {"value": "oven.hot"}}}
+    native = ovens.native("/messagegroups/ovens/messages/oven.hot")
+    assert native["envelopemetadata"] == {"type": {"value": "oven.hot"}}
+    ovens.native("/messagegroups/ovens/messages/bare", "PUT", {})
+    assert ovens.get(f"{DEFINITIONS}/bare")["metadata"] == {"attributes": {}}
+
+
+@pytest.mark.feature("D5R-040")
+def test_names_of_types(ovens: HalfDesk) -> None:
+    attributes = {
+        "type": {"value": "oven.hot"},
+        "time": {"type": "datetime", "value": "01-01-0000T00:00:00Z"},
+        "subject": {"type": "urireference"},
+        "anything": {"type": "var"},
+    }
+    ovens.put(HOT, {**EVENT, "metadata": {"attributes": attributes}})
+    assert ovens.get(HOT)["metadata"]["attributes"] == attributes
+    native = ovens.native("/messagegroups/ovens/messages/oven.hot")["envelopemetadata"]
+    assert native["time"] == {"type": "timestamp", "value": "0000-01-01T00:00:00Z"}
+    assert (native["subject"]["type"], native["anything"]["type"]) == ("uri", "any")
+
+
+@pytest.mark.feature("D5R-041")
+@pytest.mark.parametrize(
+    ("form", "metadata", "protocol", "options"),
+    [
+        ("HTTP/1.1", HTTP, "HTTP/1.1", {"query": [{"name": "unit", "value": "celsius"}], "path": "/ovens/{oven}"}),
+        ("HTTP/2", {"status": "404"}, "HTTP/2", {"status": "404"}),
+        ("HTTP/3", HTTP, "HTTP/3", {"headers": HEADERS, "method": "POST"}),
+        ("AMQP/1.0", AMQP, "AMQP/1.0", {"application-properties": {"Oven-Number": {"value": "3"}}}),
+        ("MQTT/3.1.1", MQTT, "MQTT/3.1.1", {"qos": 1, "retain": False, "topic_name": "ovens/{oven}"}),
+        (
+            "MQTT/5.0",
+            MQTT | USER,
+            "MQTT/5.0",
+            {
+                "user_properties": [
+                    {"name": "unit", "value": "celsius"},
+                    {"name": "unit", "value": "kelvin", "required": True},
+                ]
+            },
+        ),
+        ("Kafka/0.11", KAFKA, "KAFKA", {"topic": "ovens", "key": "{oven}"}),
+    ],
+)
+def test_the_format_selects_the_layout_of_metadata(
+    half: HalfDesk, form: str, metadata: Any, protocol: str, options: dict[str, Any]
+) -> None:
+    group(half, form)
+    definition = {"id": "hot", "format": form, "metadata": metadata}
+    reply = half.post(DEFINITIONS, definition)
+    assert (reply.status, half.get(f"{DEFINITIONS}/hot")["metadata"]) == (201, metadata)
+    assert half.get(f"{DEFINITIONS}/hot")["format"] == form
+    native = half.native("/messagegroups/ovens/messages/hot")
+    assert native["protocol"] == protocol
+    assert {name: native["protocoloptions"][name] for name in options} == options
+
+
+@pytest.mark.feature("D5R-041")
+def test_metadata_that_their_format_does_not_have(half: HalfDesk) -> None:
+    group(half, "HTTP/1.1")
+    refused = half.problem("POST", DEFINITIONS, {"format": "HTTP/1.1", "metadata": {"headers": "none"}})
+    assert refused == (400, "invalid_attribute")
+
+
+@pytest.mark.feature("D5R-037", "D5R-044")
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "#/schemaGroups/payloads/schemas/note/versions/1",
+        "https://schemas.example/note.json",
+        "https://schemas.example/notes.cereg#/schemaGroups/a/schemas/b",
+    ],
+)
+def test_payload_schemas(ovens: HalfDesk, reference: str) -> None:
+    payload = {"schemaformat": "JsonSchema/draft-07", "schemaurl": reference}
+    assert ovens.put(HOT, {**EVENT, **payload}).status == 200
+    assert payload.items() <= ovens.get(HOT).items()
+    native = ovens.native("/messagegroups/ovens/messages/oven.hot")["dataschemauri"]
+    assert native == reference.replace("#/schemaGroups/payloads", "/schemagroups/payloads")
+
+
+@pytest.mark.parametrize(
+    ("payload", "problem"),
+    [
+        ({"schema": {}, "schemaurl": "https://x.example/s", "schemaformat": "JsonSchema/draft-07"}, "one_resource"),
+        ({"schema": {}}, "required_attribute_missing"),
+        ({"schemaurl": 7, "schemaformat": "JsonSchema/draft-07"}, "invalid_attribute"),
+    ],
+)
+def test_payload_schemas_that_are_none(ovens: HalfDesk, payload: dict[str, Any], problem: str) -> None:
+    assert ovens.problem("PUT", HOT, {**EVENT, **payload}) == (400, problem)
+
+
+@pytest.mark.feature("D5R-047")
+@pytest.mark.parametrize("marker", ["definition", "Definition/2"])
+def test_entities_may_say_of_which_type_they_are(ovens: HalfDesk, marker: str) -> None:
+    ovens.put("/definitionGroups/ovens", {"type": "definitionGroup", "format": "CloudEvents/1.0"})
+    assert ovens.get("/definitionGroups/ovens")["type"] == "definitionGroup"
+    reply = ovens.put(HOT, {"type": marker, **EVENT})
+    assert (reply.headers["registry-type"], ovens.get(HOT)["type"]) == (marker, marker)
+    assert "type" not in ovens.put(HOT, EVENT | {"name": "Hot"}, type="").json
+
+
+def test_a_definition_can_be_borrowed(ovens: HalfDesk) -> None:
+    ovens.post("/definitionGroups", {"id": "kilns", "format": "CloudEvents/1.0"})
+    borrowed = "/definitionGroups/kilns/definitions/kiln.hot"
+    reference = {"uri": "#/definitionGroups/ovens/definitions/oven.hot"}
+    assert ovens.post("/definitionGroups/kilns/definitions", {"id": "kiln.hot", **reference}).status == 201
+    assert ovens.native("/messagegroups/kilns/messages/kiln.hot/meta")["xref"] == (
+        "/messagegroups/ovens/messages/oven.hot"
+    )
+    found = ovens.get(borrowed)
+    assert (found["metadata"], found["uri"], found["id"]) == (EVENT["metadata"], reference["uri"], "kiln.hot")
+    assert ovens.put(borrowed, found).status == 200
+    assert ovens.put(borrowed, {**EVENT, "metadata": {"attributes": {"type": {"value": "kiln.hot"}}}}).status == 200
+    assert "uri" not in ovens.get(borrowed)
+    assert ovens.get(HOT)["metadata"] == EVENT["metadata"]
+    assert ovens.put(borrowed, reference).status == 200
+    assert ovens.put(borrowed, {**reference, "name": "Own"}).problem == "invalid_attribute"
+    assert ovens.put(f"{borrowed}?meta", {"name": "Own"}).problem == "invalid_attribute"
+    ovens.delete(HOT)
+    assert ovens.get(borrowed)["uri"] == reference["uri"]
+    assert ovens.put(borrowed, ovens.get(borrowed)).status == 200
+
+
+@pytest.mark.parametrize("uri", ["#/nothing", "#/definitionGroups/ovens", "#/schemaGroups/a/schemas/b", "/a/b/c/d/e"])
+def test_references_that_lead_to_no_definition(ovens: HalfDesk, uri: str) -> None:
+    for body in ({"uri": uri}, {"uri": uri, "metadata": {}}):
+        assert ovens.post(DEFINITIONS, {"id": "odd", **body}).status == 400
+        assert ovens.put(HOT, body).status == 400
+    embedded = {"id": "new", "format": "CloudEvents/1.0", "definitions": {"odd": {"uri": uri}}}
+    assert ovens.post("/definitionGroups", embedded).status == 400
+
+
+def test_a_group_can_embed_what_it_borrows(ovens: HalfDesk) -> None:
+    reference = {"uri": "#/definitionGroups/ovens/definitions/oven.hot"}
+    group = {"id": "kilns", "format": "CloudEvents/1.0", "definitions": {"kiln.hot": reference}}
+    assert ovens.post("/definitionGroups", group).status == 201
+    assert ovens.get("/definitionGroups/kilns/definitions/kiln.hot")["metadata"] == EVENT["metadata"]
+    own = {**group, "id": "own", "definitions": {"kiln.hot": {**reference, "name": "Own"}}}
+    assert ovens.problem("POST", "/definitionGroups", own) == (400, "invalid_attribute")
+
+
+def test_a_definition_elsewhere_can_be_based_on(ovens: HalfDesk) -> None:
+    uri = "https://definitions.example/hot.json"
+    assert ovens.put(HOT, {"uri": uri}).status == 200
+    assert ovens.native("/messagegroups/ovens/messages/oven.hot")["basemessage"] == uri
+    assert ovens.get(HOT)["uri"] == uri
+    assert ovens.put(HOT, ovens.get(HOT)).status == 200
+    assert ovens.get(HOT)["uri"] == uri

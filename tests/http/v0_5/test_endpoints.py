@@ -1,0 +1,232 @@
+"""The domain of endpoints: usage, origin, deprecation, channel, configuration (S004, Endpoint Registry)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.http.v0_5.requests import EVENT, HalfDesk
+
+ENDPOINT: dict[str, Any] = {
+    "id": "telemetry",
+    "name": "Telemetry",
+    "usage": "consumer",
+    "origin": "https://example2.com/myregistry/endpoints/9876",
+    "deprecated": {
+        "effective": "2030-12-19T06:00:00Z",
+        "removal": "2031-12-19T06:00:00Z",
+        "alternative": "https://example.com/endpoints/new",
+        "docs": "https://example.com/docs/old",
+    },
+    "channel": "queue1",
+    "format": "CloudEvents/1.0",
+    "config": {
+        "protocol": "MQTT/5.0",
+        "strict": True,
+        "endpoints": ["mqtt://mqtt.example.com:1883"],
+        "options": {"topic": "{deviceid}/telemetry"},
+    },
+}
+OPTIONS = [
+    (
+        "HTTP/1.1",
+        "https://h.example",
+        {"method": "POST", "headers": [{"name": "A", "value": "b"}], "query": {"o": "s"}},
+    ),
+    (
+        "AMQP/1.0",
+        "amqps://h.example/q",
+        {
+            "node": "myqueue",
+            "durable": True,
+            "link-properties": {"a": "b"},
+            "connection-properties": {"c": "d"},
+            "distribution-mode": "move",
+        },
+    ),
+    (
+        "MQTT/5.0",
+        "mqtts://h.example",
+        {
+            "topic": "mytopic",
+            "qos": 1,
+            "retain": False,
+            "clean-session": False,
+            "will-topic": "gone",
+            "will-message": "#/definitionGroups/mygroup/definitions/my-will-message",
+        },
+    ),
+    ("KAFKA/3.5", "SSL://h.example:9093", {"topic": "t", "acks": 1, "key": "mykey", "partition": 2}),
+    ("NATS/1.0.0", "nats://h.example:4222", {"subject": "mysubject"}),
+]
+
+
+def config(protocol: str, address: str, options: dict[str, Any]) -> dict[str, Any]:
+    return {"protocol": protocol, "strict": False, "endpoints": [address], "options": options}
+
+
+@pytest.mark.feature("D5R-042", "D5R-043")
+def test_an_endpoint_comes_back_as_it_was_written(half: HalfDesk) -> None:
+    assert half.post("/endpoints", ENDPOINT).status == 201
+    found = half.get("/endpoints/telemetry")
+    # The model of 1.0 has defaults for options, and they are shown.
+    assert found["config"].pop("options") == {"topic": "{deviceid}/telemetry", "qos": 0, "retain": False}
+    written = {name: value for name, value in ENDPOINT["config"].items() if name != "options"}
+    assert {**ENDPOINT, "config": written}.items() <= found.items()
+    native = half.native("/endpoints/telemetry")
+    assert native["usage"] == ["consumer"]
+    assert native["deprecated"]["documentation"] == "https://example.com/docs/old"
+    assert (native["protocol"], native["channel"]) == ("MQTT/5.0", "queue1")
+    options = {
+        "topic": "{deviceid}/telemetry",
+        "deployed": True,
+        "endpoints": [{"uri": "mqtt://mqtt.example.com:1883"}],
+    }
+    assert options.items() <= native["protocoloptions"].items()
+
+
+@pytest.mark.feature("D5R-042")
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("usage", None, "required_attribute_missing"),
+        ("usage", "", "invalid_attribute"),
+        ("usage", "listener", "invalid_attribute"),
+        ("usage", ["consumer"], "invalid_attribute"),
+        ("usage", 7, "invalid_attribute"),
+        ("origin", "elsewhere", "invalid_attribute"),
+        ("origin", 7, "invalid_attribute"),
+        ("channel", {}, "invalid_attribute"),
+        ("deprecated", "soon", "invalid_attribute"),
+        ("deprecated", {"effective": "soon"}, "invalid_attribute"),
+        ("deprecated", {"docs": "ftp://x.example"}, "invalid_attribute"),
+    ],
+)
+def test_endpoints_that_are_none(half: HalfDesk, name: str, value: Any, problem: str) -> None:
+    assert half.problem("POST", "/endpoints", {**ENDPOINT, name: value}) == (400, problem)
+    assert half.get("/endpoints") == {}
+
+
+@pytest.mark.feature("D5R-042")
+def test_an_origin_is_this_registry_unless_it_is_said(half: HalfDesk) -> None:
+    plain = {name: value for name, value in ENDPOINT.items() if name not in ("origin", "channel")}
+    made = half.post("/endpoints", {**plain, "channel": "", "origin": ""})
+    assert made.status == 201
+    assert not {"origin", "channel"} & made.json.keys()
+
+
+@pytest.mark.feature("D5R-043")
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({}, "required_attribute_missing"),
+        ({"protocol": ""}, "required_attribute_missing"),
+        ({"protocol": 7}, "invalid_attribute"),
+        ({"protocol": "HTTP", "endpoints": "https://h.example"}, "invalid_attribute"),
+        ({"protocol": "HTTP", "endpoints": ["h.example"]}, "invalid_attribute"),
+        ({"protocol": "HTTP", "endpoints": [7]}, "invalid_attribute"),
+        ({"protocol": "HTTP", "options": []}, "invalid_attribute"),
+        ({"protocol": "HTTP", "strict": "yes"}, "invalid_attribute"),
+        ("HTTP", "invalid_attribute"),
+    ],
+)
+def test_configurations_that_are_none(half: HalfDesk, given: Any, problem: str) -> None:
+    assert half.problem("POST", "/endpoints", {**ENDPOINT, "config": given}) == (400, problem)
+
+
+@pytest.mark.feature("D5R-043")
+def test_an_endpoint_is_not_live_unless_it_is_said(half: HalfDesk) -> None:
+    endpoint = {"id": "e", "usage": "producer", "config": {"protocol": "HTTP"}}
+    assert "strict" not in half.post("/endpoints", endpoint).json["config"]
+    assert half.native("/endpoints/e")["protocoloptions"]["deployed"] is False
+    assert half.post("/endpoints", {"id": "abstract", "usage": "producer"}).status == 201
+    assert "config" not in half.get("/endpoints/abstract")
+
+
+@pytest.mark.feature("D5R-044")
+def test_an_endpoint_can_embed_definitions(half: HalfDesk) -> None:
+    assert (
+        half.post("/endpoints", {**ENDPOINT, "definitions": {"hot": EVENT, "cold": {"id": "cold", **EVENT}}}).status
+        == 201
+    )
+    assert half.get("/endpoints/telemetry")["definitionsCount"] == 2
+    assert half.get("/endpoints/telemetry/definitions/cold")["metadata"] == EVENT["metadata"]
+    assert half.post("/endpoints/telemetry/definitions", {"id": "warm", **EVENT}).status == 201
+    assert set(half.get("/endpoints/telemetry?inline")["definitions"]) == {"hot", "cold", "warm"}
+
+
+@pytest.mark.feature("D5R-044")
+@pytest.mark.parametrize(
+    ("definitions", "problem"),
+    [
+        ([], "bad_request"),
+        ({"hot": []}, "bad_request"),
+        ({"hot": {"id": "cold", **EVENT}}, "mismatched_id"),
+        ({"hot": {"format": "CloudEvents/1.0"}}, "required_attribute_missing"),
+        ({"no/way": EVENT}, "malformed_id"),
+        ({"good": EVENT, "bad": {"format": "AMQP/1.0", "metadata": {}}}, "invalid_attribute"),
+    ],
+)
+def test_embedded_definitions_that_are_none(half: HalfDesk, definitions: Any, problem: str) -> None:
+    assert half.problem("POST", "/endpoints", {**ENDPOINT, "definitions": definitions}) == (400, problem)
+    assert half.get("/endpoints") == {}
+
+
+@pytest.mark.feature("D5R-044")
+def test_an_endpoint_can_refer_to_groups_of_definitions(half: HalfDesk) -> None:
+    references = [
+        "#/definitionGroups/ovens",
+        "https://site.example.com/registry/definitiongroups/ovens",
+        "https://files.example.com/ovens.cereg#/definitionGroups/ovens",
+    ]
+    assert half.post("/endpoints", {**ENDPOINT, "definitionGroups": references}).status == 201
+    assert half.get("/endpoints/telemetry")["definitionGroups"] == references
+    assert half.native("/endpoints/telemetry")["messagegroups"] == ["/messagegroups/ovens", *references[1:]]
+    for wrong in ("#/definitionGroups/ovens", [7], [""]):
+        assert half.problem("PUT", "/endpoints/telemetry", {**ENDPOINT, "definitionGroups": wrong}) == (
+            400,
+            "invalid_attribute",
+        )
+
+
+@pytest.mark.feature("D5R-045")
+@pytest.mark.parametrize(("protocol", "address", "options"), OPTIONS, ids=[one[0] for one in OPTIONS])
+def test_options_of_protocols(half: HalfDesk, protocol: str, address: str, options: dict[str, Any]) -> None:
+    given = config(protocol, address, options)
+    reply = half.post("/endpoints", {"id": "e", "usage": "producer", "config": given})
+    found = half.get("/endpoints/e")["config"]
+    assert (reply.status, found["protocol"], found["endpoints"]) == (201, protocol, [address])
+    assert options.items() <= found["options"].items()
+    native = half.native("/endpoints/e")["protocoloptions"]
+    renamed = {"clean-session": "cleansession", "will-topic": "willtopic", "will-message": "willmessage"}
+    assert {renamed.get(name, name) for name in options} <= native.keys()
+
+
+@pytest.mark.feature("D5R-045")
+def test_a_consumer_group(half: HalfDesk) -> None:
+    given = config("KAFKA", "SSL://h.example:9093", {"topic": "t", "consumer-group": "g"})
+    found = half.post("/endpoints", {"id": "e", "usage": "consumer", "config": given}).json["config"]["options"]
+    assert given["options"].items() <= found.items()
+    assert half.native("/endpoints/e")["protocoloptions"]["consumergroup"] == "g"
+
+
+@pytest.mark.feature("D5R-046")
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        ("HTTP", "HTTP/1.1"),
+        ("AMQP", "AMQP/1.0"),
+        ("MQTT", "MQTT/5.0"),
+        ("NATS", "NATS/1.0.0"),
+        ("KAFKA", "KAFKA/3.5"),
+    ],
+)
+def test_short_names_of_protocols_mean_the_same(half: HalfDesk, short: str, full: str) -> None:
+    endpoint = {"usage": "producer", "config": {"protocol": short}}
+    message = {"messages": {"m": {"protocol": {"NATS": "NATS", "KAFKA": "KAFKA"}.get(short, full)}}}
+    for one in (short, full):
+        made = half.post("/endpoints", {**endpoint, "config": {"protocol": one}})
+        assert (made.status, made.json["config"]["protocol"]) == (201, one)
+        # A message of the protocol fits an endpoint that calls it by either name.
+        half.native(f"/endpoints/{made.json['id']}", "POST", message)

@@ -1,0 +1,188 @@
+"""Groups: listed, made, replaced, deleted (S004, Managing Groups)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.http.v0_5.requests import BASE, EVENT, HalfDesk
+
+
+def fill(half: HalfDesk, count: int) -> list[str]:
+    ids = [f"oven-{number}" for number in range(count)]
+    for one in ids:
+        assert half.post("/definitionGroups", {"id": one, "name": one, "format": "CloudEvents/1.0"}).status == 201
+    return ids
+
+
+@pytest.mark.feature("D5R-013")
+def test_groups_are_a_map_with_the_sizes_of_their_collections(ovens: HalfDesk) -> None:
+    group = ovens.get("/definitionGroups")["ovens"]
+    assert {"id": "ovens", "name": "Ovens", "epoch": 2, "format": "CloudEvents/1.0"}.items() <= group.items()
+    assert group["definitionsURL"] == f"{BASE}/definitionGroups/ovens/definitions"
+    assert group["definitionsCount"] == 1
+    assert "definitions" not in group
+
+
+@pytest.mark.feature("D5R-013", "D5R-016")
+@pytest.mark.parametrize("flag", ["inline", "inline=", "inline=true"])
+def test_inline_shows_what_is_in_a_group(ovens: HalfDesk, flag: str) -> None:
+    in_list = ovens.get(f"/definitionGroups?{flag}")["ovens"]
+    assert in_list == ovens.get(f"/definitionGroups/ovens?{flag}")
+    assert in_list["definitions"]["oven.hot"]["definition"]["metadata"] == EVENT["metadata"]
+
+
+@pytest.mark.feature("D5R-014")
+def test_pages(half: HalfDesk) -> None:
+    ids, seen, target = fill(half, 5), [], "/definitionGroups?inline&limit=2"
+    while target:
+        reply = half.ask("GET", target)
+        assert all("definitions" in group for group in reply.json.values())
+        seen.append(list(reply.json))
+        link = re.search(r"<([^>]+)>;rel=next;count=(\d+)", reply.headers["link"])
+        assert link is None or link[2] == "5"
+        target = link[1].removeprefix(BASE) if link else ""
+    assert seen == [ids[:2], ids[2:4], ids[4:]]
+
+
+@pytest.mark.feature("D5R-014")
+def test_a_collection_that_is_large_is_paged_without_being_asked(
+    half: HalfDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.http.v0_5.read.PAGE", 2)
+    fill(half, 3)
+    reply = half.ask("GET", "/definitionGroups")
+    assert len(reply.json) == 2
+    assert ";rel=next;count=3" in reply.headers["link"]
+
+
+@pytest.mark.feature("D5R-015")
+def test_a_new_group(half: HalfDesk) -> None:
+    reply = half.post("/endpoints", {"id": "bakery", "name": "A cool endpoint", "usage": "consumer"})
+    assert (reply.status, reply.headers["location"]) == (201, f"{BASE}/endpoints/bakery")
+    assert reply.json == half.get("/endpoints/bakery")
+    assert reply.json["definitionsCount"] == 0
+    assert half.problem("POST", "/endpoints", {"id": "bakery", "usage": "consumer"}) == (409, "bad_request")
+
+
+@pytest.mark.feature("D5R-015")
+def test_the_server_makes_the_id_of_a_group_without_one(half: HalfDesk) -> None:
+    made = [half.post("/schemaGroups", {"name": "Payloads"}).json["id"] for _ in range(2)]
+    assert len(set(made)) == 2
+    assert set(half.get("/schemaGroups")) == set(made)
+
+
+@pytest.mark.feature("D5R-015")
+def test_a_group_can_be_copied_with_all_it_holds(ovens: HalfDesk) -> None:
+    original = ovens.get("/definitionGroups/ovens?inline")
+    assert ovens.post("/definitionGroups", {**original, "id": "copy"}).status == 201
+    copy = ovens.get("/definitionGroups/copy/definitions/oven.hot")
+    assert copy == ovens.get("/definitionGroups/ovens/definitions/oven.hot")
+
+
+@pytest.mark.feature("D5R-015")
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("schemaGroups", {"schemas": []}),
+        ("schemaGroups", {"schemas": {"a": []}}),
+        ("bakeries", {"recipes": {}}),
+    ],
+)
+def test_collections_that_cannot_be_embedded(half: HalfDesk, kind: str, body: Any) -> None:
+    model = half.native("/modelsource")
+    model["groups"]["bakeries"] = {"singular": "bakery", "resources": {"recipes": {"singular": "recipe"}}}
+    half.native("/modelsource", "PUT", model)
+    assert half.problem("POST", f"/{kind}", body) == (400, "bad_request")
+    assert half.get(f"/{kind}") == {}
+
+
+@pytest.mark.feature("D5R-016")
+def test_a_group_that_is_not_there(half: HalfDesk) -> None:
+    assert half.problem("GET", "/definitionGroups/ovens") == (404, "not_found")
+    assert half.problem("PUT", "/definitionGroups/ovens", {"format": "AMQP/1.0"}) == (404, "not_found")
+
+
+@pytest.mark.feature("D5R-017")
+def test_an_update_replaces_all_attributes_and_no_resources(ovens: HalfDesk) -> None:
+    first = {"id": "ovens", "name": "Hot", "description": "d", "format": "CloudEvents/1.0", "epoch": 2, "colour": "red"}
+    nested = {"definitions": {"x": EVENT}, "definitionsURL": "nowhere", "definitionsUrl": "", "definitionsCount": 9}
+    reply = ovens.put("/definitionGroups/ovens", {**first, **nested})
+    assert (reply.status, reply.json["epoch"], reply.json["colour"]) == (200, 3, "red")
+    assert reply.json["definitionsCount"] == 1
+    second = ovens.put("/definitionGroups/ovens?epoch=3", {"name": "Cold", "format": "CloudEvents/1.0"}).json
+    assert not {"description", "colour"} & second.keys()
+    assert second["createdOn"] == reply.json["createdOn"]
+    assert list(ovens.get("/definitionGroups/ovens/definitions")) == ["oven.hot"]
+
+
+@pytest.mark.feature("D5R-017")
+@pytest.mark.parametrize(
+    ("query", "body", "problem"),
+    [
+        ("", {"id": "other"}, "mismatched_id"),
+        ("", {"epoch": 1}, "mismatched_epoch"),
+        ("", {"epoch": "two"}, "invalid_attribute"),
+        ("?epoch=1", {}, "mismatched_epoch"),
+        ("?epoch=1", {"epoch": 2}, "mismatched_epoch"),
+        ("?epoch=-1", {}, "invalid_attribute"),
+        ("?epoch=2&epoch=2", {}, "bad_flag"),
+    ],
+)
+def test_an_update_of_another_state(ovens: HalfDesk, query: str, body: dict[str, Any], problem: str) -> None:
+    given = {"name": "Cold", "format": "CloudEvents/1.0", **body}
+    assert ovens.problem("PUT", f"/definitionGroups/ovens{query}", given) == (400, problem)
+    assert ovens.get("/definitionGroups/ovens")["name"] == "Ovens"
+
+
+@pytest.mark.feature("D5R-018")
+def test_deleting_a_group_shows_what_it_was(ovens: HalfDesk) -> None:
+    last = ovens.get("/definitionGroups/ovens")
+    assert ovens.problem("DELETE", "/definitionGroups/ovens?epoch=1") == (400, "mismatched_epoch")
+    reply = ovens.delete("/definitionGroups/ovens?epoch=2")
+    assert (reply.status, reply.json) == (200, last)
+    assert ovens.problem("DELETE", "/definitionGroups/ovens") == (404, "not_found")
+
+
+@pytest.mark.feature("D5R-019")
+def test_deleting_some_groups(half: HalfDesk) -> None:
+    ids = fill(half, 3)
+    reply = half.delete("/definitionGroups", [{"id": ids[0]}, {"id": ids[1], "epoch": 1}])
+    assert (reply.status, list(reply.json)) == (200, ids[:2])
+    assert list(half.get("/definitionGroups")) == ids[2:]
+    assert half.delete("/definitionGroups", []).json == {}
+    assert list(half.get("/definitionGroups")) == ids[2:]
+
+
+@pytest.mark.feature("D5R-019")
+@pytest.mark.parametrize(
+    ("last", "refused"),
+    [
+        ({"id": "nowhere"}, (404, "not_found")),
+        ({"id": "oven-1", "epoch": 9}, (400, "mismatched_epoch")),
+        ({"id": "oven-0"}, (400, "bad_request")),
+        ({"epoch": 1}, (400, "bad_request")),
+        ({"id": 7}, (400, "bad_request")),
+        ("oven-1", (400, "bad_request")),
+    ],
+)
+def test_deleting_is_all_or_nothing(half: HalfDesk, last: Any, refused: tuple[int, str]) -> None:
+    ids = fill(half, 2)
+    assert half.problem("DELETE", "/definitionGroups", [{"id": "oven-0"}, last]) == refused
+    assert list(half.get("/definitionGroups")) == ids
+
+
+@pytest.mark.feature("D5R-019")
+def test_deleting_all_groups(half: HalfDesk) -> None:
+    ids = fill(half, 3)
+    assert list(half.delete("/definitionGroups").json) == ids
+    assert half.get("/definitionGroups") == {}
+
+
+def test_a_write_can_be_bound_to_the_state_that_was_read(ovens: HalfDesk) -> None:
+    tag = ovens.ask("GET", "/definitionGroups/ovens").headers["etag"]
+    body = {"name": "Cold", "format": "CloudEvents/1.0"}
+    assert ovens.ask("PUT", "/definitionGroups/ovens", body, {"If-Match": tag}).status == 200
+    assert ovens.ask("PUT", "/definitionGroups/ovens", body, {"If-Match": tag}).status == 412

@@ -1,0 +1,64 @@
+"""What changes when 0.5 writes, and what stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.http.v0_5.merge import patch_of, rewritten, with_room
+from postroom.http.v0_5.translate import PLAIN
+from postroom.model.types import Attribute
+from postroom.registry.problems import RegistryProblem
+
+NAMES = st.sampled_from(["name", "docs", "tags", "colour", "size", "createdBy"])
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3) | st.lists(inner, max_size=2),
+    max_leaves=5,
+)
+ENTITIES = st.dictionaries(NAMES, VALUES, max_size=4)
+HIDDEN = st.dictionaries(st.sampled_from(["ancestorid", "formatvalidated"]), VALUES, max_size=2)
+
+
+@given(entity=ENTITIES, hidden=HIDDEN)
+def test_what_is_said_again_changes_nothing(entity: dict[str, Any], hidden: dict[str, Any]) -> None:
+    stored = {**PLAIN.read(entity), **hidden}
+    assert patch_of(stored, rewritten(PLAIN, stored, PLAIN.write(stored), PLAIN.write(stored))) == {}
+
+
+@given(before=ENTITIES, after=ENTITIES, hidden=HIDDEN)
+def test_what_is_said_is_what_is_seen(before: dict[str, Any], after: dict[str, Any], hidden: dict[str, Any]) -> None:
+    stored = {**PLAIN.read(before), **hidden}
+    result = rewritten(PLAIN, stored, PLAIN.write(stored), after)
+    assert {name: result[name] for name in hidden} == hidden
+    extras = {"dialectextras": PLAIN.extras(after)}
+    assert PLAIN.write({**result, **extras}) == after
+
+
+@given(stored=ENTITIES, result=ENTITIES)
+def test_a_patch_leads_from_one_to_the_other(stored: dict[str, Any], result: dict[str, Any]) -> None:
+    patched = {**stored, **patch_of(stored, result)}
+    assert {name: value for name, value in patched.items() if value is not None} == result
+
+
+def test_members_that_are_not_shown_stay_at_any_depth() -> None:
+    stored = {"options": {"shown": {"a": 1, "hidden": 2}, "hidden": 3}}
+    shown = {"options": {"shown": {"a": 1}}}
+    assert rewritten(PLAIN, stored, shown, {"options": {"shown": {"a": 9}}}) == {
+        "options": {"shown": {"a": 9, "hidden": 2}, "hidden": 3}
+    }
+    assert rewritten(PLAIN, stored, shown, {"options": {}}) == {"options": {"hidden": 3}}
+
+
+def test_extras_need_room() -> None:
+    extras: list[Any] = [
+        {"at": "/format", "value": "Kafka/0.11", "instead": "Kafka"},
+        {"at": "/type", "value": "schema"},
+    ]
+    assert with_room(extras, {"*": Attribute(name="*", type="any")}, "/") == extras
+    assert with_room(extras, {}, "/") == []
+    with pytest.raises(RegistryProblem, match="createdBy"):
+        with_room([*extras, {"at": "/createdBy", "value": "me"}], {}, "/")

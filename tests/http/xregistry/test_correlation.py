@@ -1,0 +1,62 @@
+"""Every write says by which id its events can be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroom.http.server.app import create_app
+from postroom.settings import Settings
+from postroom.store.interface import Store
+from tests.http.requests import Desk
+
+HEADER = "xregistry-xregcorrelationid"
+OVEN = "/messagegroups/ovens"
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(create_app(store, Settings(correlation_header="always", cors_origins=("*",))))
+
+
+@pytest.mark.feature("EVT-006", "EVT-007")
+@pytest.mark.parametrize(
+    ("method", "target", "body"),
+    [
+        ("PUT", OVEN, {}),
+        ("PATCH", "/", {"name": "bakery"}),
+        ("POST", "/", {"messagegroups": {"mixers": {}}}),
+        ("POST", f"{OVEN}/messages/heated", {}),
+        ("PUT", "/schemagroups/s/schemas/doc$details", {"format": "Avro/1.12.0", "schema": {"type": "string"}}),
+        ("PUT", "/capabilities", {"pagination": True}),
+        ("PUT", "/modelsource", {"groups": {"messagegroups": {"singular": "messagegroup"}}}),
+    ],
+)
+def test_a_write_names_its_events(desk: Desk, store: Store, method: str, target: str, body: Any) -> None:
+    with store.read() as tx:
+        before = tx.last_change()
+    reply = desk.ask(method, target, body)
+    assert reply.status in (200, 201), reply.json
+    with store.read() as tx:
+        rows = tx.changes(before.sequence if before else 0, 100)
+    assert {row.correlation for row in rows} == {reply.headers[HEADER]}
+    assert reply.headers[HEADER]
+
+
+@pytest.mark.feature("EVT-006", "EVT-007")
+def test_deleting_has_one_too_and_no_two_are_the_same(desk: Desk) -> None:
+    ids = [desk.ask("PUT", OVEN, {}).headers[HEADER], desk.ask("DELETE", OVEN).headers[HEADER]]
+    ids += [desk.ask("PUT", OVEN, {}).headers[HEADER] for _ in range(20)]
+    assert len({one.lower() for one in ids}) == len(ids)
+
+
+def test_what_reads_or_fails_has_none_and_clients_cannot_choose_it(desk: Desk) -> None:
+    assert HEADER not in desk.ask("GET", "/").headers
+    assert HEADER not in desk.ask("PUT", OVEN, {"name": 5}).headers
+    assert desk.ask("PUT", OVEN, {}, {HEADER: "mine"}).problem == "extra_xregistry_header"
+
+
+def test_pages_of_other_origins_may_see_it(desk: Desk) -> None:
+    reply = desk.ask("GET", "/", headers={"Origin": "https://ui.example"})
+    assert HEADER in reply.headers["access-control-expose-headers"].lower()

@@ -1,0 +1,39 @@
+from typing import Any
+
+import pytest
+
+from postroom.messages.definitions.property_types import checker, is_now
+
+
+@pytest.mark.feature("MSG-039", "MSG-040", "MSG-041", "MSG-042", "MSG-043", "MSG-044")
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("any", [1, "x", True, 1.5], []),
+        ("boolean", [True, False, "true", "false"], ["True", "1", 1, "yes"]),
+        ("integer", [0, -5, "12", 2147483647], [2147483648, "1.5", 1.5, True, "x", "99999999999"]),
+        ("number", [1, 1.5, "2", "-2.5e3"], ["x", True, "1.", "."]),
+        ("string", ["", "text"], [1, True, None]),
+        ("symbol", ["abc_1"], ["a-b", "", "a b", "a\n"]),
+        ("binary", ["AAE=", ""], ["%", "A"]),
+        (
+            "timestamp",
+            ["2026-11-15T20:00:00Z", "2026-11-15t20:00:00.123+02:00", "2016-12-31T23:59:60Z"],
+            ["2026-11-15", "2026-04-31T00:00:00Z", "2026-11-15T24:00:00Z", "2026-11-15T20:00:00", "now", 5],
+        ),
+        ("duration", ["PT1S", "P1DT2H", "P2W", "PT1.5S"], ["P", "PT", "1S", "P1S"]),
+        ("uri", ["https://example.com/x", "urn:a:b", "//host/path"], ["/x", "x", "https://a b"]),
+        ("urireference", ["/x", "x", "https://example.com"], ["a b", "<x>"]),
+        ("uritemplate", ["anything {at} all"], [5]),
+    ],
+)
+def test_types(kind: str, good: list[Any], bad: list[Any]) -> None:
+    assert [value for value in good if not checker(kind)(value)] == []
+    assert [value for value in bad if checker(kind)(value)] == []
+
+
+@pytest.mark.feature("MSG-053", "MSG-054")
+@pytest.mark.parametrize("value", ["0000-01-01T00:00:00Z", "01-01-0000T00:00:00Z", "0001-01-01T00:00:00Z"])
+def test_now_has_three_spellings(value: str) -> None:
+    assert is_now(value)
+    assert not is_now("2026-01-01T00:00:00Z")

@@ -1,0 +1,243 @@
+"""How sentences of the message specification are read that leave something open or contradict each other (C-nn)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroom.catalog.catalog import Catalog
+from postroom.catalog.lint import lint_tree
+from postroom.messages.making.make import AUTO
+from tests.messages.payloads import GROUPS, SCHEMAS, declared
+
+EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+XID = "/messagegroups/g/messages/"
+TYPE: dict[str, Any] = {"type": {"value": "t"}}
+PAIR = [{"name": "a", "value": "b"}]
+
+
+def catalog(message: dict[str, Any], group: dict[str, Any] | None = None, **others: Any) -> Catalog:
+    return Catalog({"messagegroups": {"g": {**(group or {}), "messages": {"m": message, **others}}}})
+
+
+def event(**attributes: Any) -> dict[str, Any]:
+    return {"envelope": "CloudEvents/1.0", "envelopemetadata": {**TYPE, **attributes}}
+
+
+def record(protocol: str, metadata: dict[str, Any], payload: str = "x") -> dict[str, Any]:
+    return {"protocol": protocol, "metadata": metadata, "payload": payload}
+
+
+def outcome(catalog: Catalog, sent: Any) -> str:
+    return catalog.match(sent).outcome
+
+
+@pytest.mark.parametrize("name", ["basemessage", "basemessageuri", "basemessageurl"])
+def test_a_base_has_three_names(name: str) -> None:  # C-01
+    made = catalog({name: XID + "base", **event()}, base=event(zone={"value": "north"}))
+    assert outcome(made, {**EVENT, "zone": "north"}) == "landed"
+    assert outcome(made, EVENT) == "invalid"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"envelopemetadata": {**TYPE, "zone": {"value": "a"}}},
+        {"envelopeoptions": {**TYPE, "zone": {"value": "a"}}},  # C-02
+        {"envelopemetadata": {"attributes": {**TYPE, "zone": {"value": "a"}}}},  # C-03
+        {"envelopemetadata": {"type": "t", "zone": "a"}},  # C-05
+    ],
+)
+def test_attributes_are_found_where_authors_put_them(place: dict[str, Any]) -> None:
+    made = catalog({"envelope": "CloudEvents/1.0", **place})
+    assert outcome(made, {**EVENT, "zone": "a"}) == "landed"
+    assert outcome(made, {**EVENT, "zone": "b"}) == "invalid"
+
+
+@pytest.mark.parametrize("query", [{"q": "1"}, {"q": {"value": "1"}}, [{"name": "q", "value": "1"}]])
+@pytest.mark.parametrize("sent", [{"q": "1"}, [{"name": "q", "value": "1"}]])
+def test_queries_are_maps_or_lists(query: Any, sent: Any) -> None:  # C-04
+    made = catalog({"protocol": "HTTP", "protocoloptions": {"path": "/p", "query": query}})
+    assert outcome(made, record("HTTP", {"path": "/p", "query": sent})) == "landed"
+    assert outcome(made, record("HTTP", {"path": "/p"})) == "invalid"
+
+
+@pytest.mark.parametrize("topic", ["t.{x}", {"value": "t.{x}"}, {"type": "uritemplate", "value": "t.{x}"}])
+def test_options_are_scalars_or_properties(topic: Any) -> None:  # C-05
+    made = catalog({"protocol": "KAFKA", "protocoloptions": {"topic": topic}})
+    assert made.match(record("KAFKA", {"topic": "t.1"})).variables == {"x": "1"}
+
+
+@pytest.mark.parametrize("group", [{"envelope": "CloudEvents/1.0"}, {"envelope": "cloudevents/1.0"}])
+def test_a_message_has_the_selectors_of_its_group(group: dict[str, Any]) -> None:  # C-07, C-40
+    made = catalog({"envelopemetadata": TYPE}, {**group, "protocol": "kafka"})
+    (definition,) = made.definitions
+    assert (definition.envelope, definition.protocol) == ("CloudEvents/1.0", "KAFKA")
+
+
+def test_what_an_author_left_out_does_not_shadow_a_base() -> None:  # C-08
+    made = catalog(
+        {"basemessage": XID + "base", **event(level={"description": "How high."})},
+        base=event(level={"type": "integer", "required": True}),
+    )
+    assert made.match({**EVENT, "level": "x"}).reasons[0].code == "type_mismatch"
+    assert made.match(EVENT).reasons[0].code == "required_missing"
+
+
+def test_the_true_spelling_of_a_name_is_in_its_item() -> None:  # C-09
+    options = {"application-properties": {"kind": {"name": "Kind", "value": "a"}}}
+    made = catalog({"protocol": "AMQP/1.0", "protocoloptions": options})
+    assert outcome(made, record("AMQP/1.0", {"application-properties": {"Kind": "a"}})) == "landed"
+    assert outcome(made, record("AMQP/1.0", {"application-properties": {"kind": "a"}})) != "landed"
+
+
+def test_symbols_of_amqp_are_wider_than_those_of_messages() -> None:  # C-10
+    options = {"properties": {"content-type": {"value": "application/json"}, "content-encoding": {}}}
+    made = catalog({"protocol": "AMQP/1.0", "protocoloptions": options})
+    sent = {"properties": {"content-type": "application/json", "content-encoding": "x-snappy+1"}}
+    assert outcome(made, record("AMQP/1.0", sent)) == "landed"
+
+
+@pytest.mark.parametrize("now", ["0000-01-01T00:00:00Z", "01-01-0000T00:00:00Z", "0001-01-01T00:00:00+00:00"])
+def test_now_has_several_spellings(now: str) -> None:  # C-11
+    made = catalog(event(time={"type": "timestamp", "value": now}, seen={"type": "timestamp", "value": now}))
+    assert outcome(made, {**EVENT, "time": "2026-05-04T10:00:00Z"}) == "landed"
+    assert made.message("m").make()["time"][:2] == "20"
+    assert made.message("m").make()["seen"][:2] == "20"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "metadata"),
+    [
+        ("KAFKA", {"key": "k"}, {"key": "k"}),  # C-12
+        ("KAFKA", {"key_base64": "aw=="}, {"key_base64": "aw=="}),
+        ("NATS", {"reply": "r"}, {"reply-to": "r"}),  # C-13
+        ("NATS", {"reply-to": "r"}, {"reply": "r"}),
+        ("MQTT/5.0", {"payload_format_indicator": 1}, {"payload_format": 1}),  # C-14
+        ("MQTT/5.0", {"user-properties": PAIR}, {"user_properties": PAIR}),
+        ("HTTP/2", {"status": "201"}, {"status": "201"}),  # C-15
+        ("Carrier/Pigeon", {"coop": "north"}, {"coop": "north"}),  # C-16
+        ("KAFKA", {"partition": {"type": "integer", "value": "3"}}, {"partition": 3}),  # C-17
+    ],
+)  # fmt: skip
+def test_options_under_any_accepted_name(protocol: str, options: Any, metadata: Any) -> None:
+    made = catalog({"protocol": protocol, "protocoloptions": options})
+    assert outcome(made, record(protocol, metadata)) == "landed"
+    assert outcome(made, record(protocol, {})) != "landed"
+
+
+def test_an_envelope_of_another_kind_is_in_the_headers() -> None:  # C-16
+    message = {"envelope": "Acme/2.0", "envelopemetadata": {"acmekind": {"value": "{kind}"}}, "protocol": "NATS"}
+    made = catalog({**message, "protocoloptions": {"subject": "acme"}})
+    sent = record("NATS", {"subject": "acme", "headers": [{"name": "acmekind", "value": "k"}]})
+    assert made.match(sent).variables == {"kind": "k"}
+    assert made.match(record("NATS", {"subject": "acme"})).reasons[0].at == "/envelopemetadata/acmekind"
+    made_record = made.message("m").make(kind="k", data="x")
+    assert made_record["metadata"] == sent["metadata"]
+    headers = [{"name": f"ce-{name}", "value": value} for name, value in EVENT.items()]
+    assert outcome(made, record("NATS", {"subject": "acme", "headers": headers})) == "unmatched"
+
+
+def test_text_with_a_placeholder_is_a_template_whatever_its_type() -> None:  # C-18, C-20
+    made = catalog(event(subject={"type": "string", "value": "s-{a}"}, note={"value": "{not a name}"}))
+    assert made.match({**EVENT, "subject": "s-1", "note": "{not a name}"}).variables == {"a": "1"}
+
+
+def test_values_are_compared_after_decoding() -> None:  # C-19
+    made = catalog(event(source={"value": "/v/{vin}"}, subject={"value": "x/{vin}"}))
+    assert made.match({**EVENT, "source": "/v/a%20b", "subject": "x/a b"}).variables == {"vin": "a b"}
+    alone = catalog(event(source={"value": "/v/{vin}"}, subject={"value": "{vin}"}))
+    for subject in ("a b", "a%20b"):  # a producer may encode what stands alone, or not
+        assert alone.match({**EVENT, "source": "/v/a%20b", "subject": subject}).variables == {"vin": "a b"}
+    assert outcome(alone, {**EVENT, "source": "/v/a%20b", "subject": "a%2520b"}) == "invalid"
+
+
+@pytest.mark.feature("MSG-061")
+@pytest.mark.parametrize(
+    ("schema", "contenttype"),
+    [
+        (SCHEMAS[0], "application/json"),
+        (SCHEMAS[2], "application/avro"),
+        (SCHEMAS[4], "application/protobuf"),
+        (SCHEMAS[6], "application/xml"),
+        (SCHEMAS[7], "application/json"),
+    ],
+)
+def test_the_content_type_follows_from_the_format(schema: Any, contenttype: str) -> None:  # C-21
+    message = {**event(), **declared((schema[0], "", schema[2]))}
+    made = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}, "schemagroups": GROUPS})
+    assert made.message("m").make(data=AUTO)["datacontenttype"] == contenttype
+
+
+@pytest.mark.feature("MSG-034")
+def test_in_structured_mode_the_protocol_states_the_type_of_the_envelope() -> None:  # C-22
+    options = {"content_type": "application/cloudevents+json", "topic_name": "t"}
+    made = catalog(
+        {**event(datacontenttype={"value": "text/plain"}), "protocol": "MQTT/5.0", "protocoloptions": options}
+    )
+    record = made.message("m").make(data="hello", mode="structured")
+    assert record["metadata"]["content_type"] == "application/cloudevents+json"
+    assert outcome(made, record) == "landed"
+
+
+def test_the_attribute_dataschema_is_compared_only_where_the_author_wrote_it() -> None:  # C-23
+    made = catalog({**event(), **declared(SCHEMAS[1])})
+    assert outcome(made, {**EVENT, "data": [1]}) == "landed"
+    assert outcome(made, {**EVENT, "dataschema": "https://example.com/any", "data": [1]}) == "landed"
+
+
+@pytest.mark.feature("MSG-020")
+def test_a_protocol_is_added_to_an_envelope() -> None:  # C-25
+    base = event(source={"value": "/v/{vin}"})
+    derived = {"basemessage": XID + "base", "protocol": "KAFKA", "protocoloptions": {"topic": "v", "key": "{vin}"}}
+    made = catalog(derived, base=base)
+    headers = {f"ce_{name}": value for name, value in {**EVENT, "source": "/v/7"}.items()}
+    match = made.match(record("KAFKA", {"topic": "v", "key": "7", "headers": headers}))
+    assert (match.message, match.variables) == (XID + "m", {"vin": "7"})
+    assert made.match({**EVENT, "source": "/v/7"}).message == XID + "base"
+
+
+@pytest.mark.feature("MSG-063")
+@pytest.mark.parametrize(
+    ("attribute", "narrowed", "good", "bad"),
+    [
+        ("source", {"type": "uri"}, "https://example.com/a", "/a"),
+        ("subject", {"type": "integer"}, "17", "seventeen"),
+        ("subject", {"type": "uri"}, "urn:a:b", "a b"),
+        ("level", {"type": "boolean"}, "true", "high"),
+    ],
+)
+def test_types_may_be_narrowed(attribute: str, narrowed: Any, good: str, bad: str) -> None:
+    made = catalog(event(**{attribute: narrowed}))
+    assert outcome(made, {**EVENT, attribute: good}) == "landed"
+    assert outcome(made, {**EVENT, attribute: bad}) == "invalid"
+
+
+@pytest.mark.feature("MSG-064")
+def test_what_is_implied_may_be_written_out() -> None:
+    implied = event()
+    written = event(
+        specversion={"type": "string", "value": "1.0", "required": True},
+        id={"type": "string", "required": True},
+        time={"type": "timestamp", "value": "0000-01-01T00:00:00Z"},
+        datacontenttype={"value": "application/json"},
+    )
+    for message in (implied, written):
+        made = catalog({**message, **declared(SCHEMAS[1])})
+        assert outcome(made, {**EVENT, "data": [1]}) == "landed"
+        assert outcome(made, {**EVENT, "id": None, "data": [1]}) == "invalid"
+
+
+@pytest.mark.feature("MSG-035")
+def test_versions_may_carry_what_validation_found() -> None:
+    core = {"contenttype": "application/json", "format": "JsonSchema/draft-07", "formatvalidated": True}
+    version = {**event(), "versionid": "1", **core, "compatibilityvalidated": False}
+    tree = {"messagegroups": {"g": {"messages": {"t": {"versions": {"1": version}}}}}}
+    assert [finding.code for finding in lint_tree(tree) if finding.severity == "error"] == []
+    assert outcome(Catalog(tree), EVENT) == "landed"
+
+
+@pytest.mark.parametrize(("fixed", "sent", "expected"), [(1.0, 1, "landed"), (1, "1.0", "landed"), (1.5, 2, "invalid")])
+def test_numbers_are_compared_as_numbers(fixed: Any, sent: Any, expected: str) -> None:
+    assert outcome(catalog(event(level={"type": "number", "value": fixed})), {**EVENT, "level": sent}) == expected

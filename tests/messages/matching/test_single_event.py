@@ -1,0 +1,274 @@
+"""The express lane accepts only what the exact engine accepts, and says the same about it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postroom.catalog.catalog import Catalog
+from postroom.messages.definitions.property_types import checker
+from postroom.messages.engine import Engine
+from postroom.messages.making.make import AUTO
+from postroom.messages.matching.columnar import bundle_of, surely_timestamps
+from postroom.messages.matching.line_batches import match_lines
+from postroom.messages.matching.match_plan import surely_timestamp
+from postroom.messages.matching.outcome import Match, Sorted
+from postroom.messages.matching.undeclared_metadata import NOTHING, carrier_of
+from postroom.protocols.records import render_record
+
+READING = {
+    "type": "object",
+    "required": ["sensor"],
+    "properties": {"sensor": {"type": "string"}, "value": {"type": "integer"}, "tags": {"type": "array"}},
+}
+PACKED = {"type": "record", "name": "Reading", "fields": [{"name": "sensor", "type": "string"}]}
+EVENT = "CloudEvents/1.0"
+BATCH = "application/cloudevents-batch+json"
+
+
+def message(kind: str | None, **more: Any) -> dict[str, Any]:
+    metadata: dict[str, Any] = more.pop("metadata", {})
+    if kind is not None:
+        metadata = {"type": {"value": kind}, **metadata}
+    schema = {"dataschemaformat": "JsonSchema/draft-07", "dataschema": READING}
+    return {"envelope": EVENT, "envelopemetadata": metadata, **schema, **more}
+
+
+SOURCE = {"source": {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"}}
+MESSAGES = {
+    "plain": message("plain"),
+    "placed": message("placed", metadata=SOURCE),
+    "bound": message("bound", metadata={**SOURCE, "subject": {"value": "{machine}"}}),
+    "typed": message("typed", metadata={"level": {"type": "integer", "required": True}, "zone": {"value": "north"}}),
+    "timed": message("timed", metadata={"time": {"required": True}}),
+    "kafka": message(
+        "kafka", protocol="KAFKA", protocoloptions={"topic": {"value": "t.{plant}"}, "key": {"value": "{k}"}}
+    ),
+    "anywhere": message("kafka"),
+    "base": message(None, metadata={"subject": {"required": True}}),
+    "derived": {"basemessage": "/messagegroups/g/messages/base", **message("derived")},
+    "twice.1": message("twice"),
+    "twice.2": message("twice", metadata={"subject": {"value": "x"}}),
+    "optional": message("optional", metadata={"subject": {"value": "fixed", "required": False}}),
+    "numbered": message("numbered", metadata={"level": {"value": "1", "required": False}}),
+    "free": {"envelope": EVENT, "envelopemetadata": {"type": {"value": "free"}}},
+    "packed": message("packed", dataschemaformat="Avro/1.11", dataschema=PACKED, datacontenttype="application/avro"),
+}
+CATALOG = Catalog({"messagegroups": {"g": {"messages": MESSAGES}}})
+# Without the definition that takes events of any type, each type means one definition.
+PLAIN = Catalog(
+    {"messagegroups": {"g": {"messages": {n: m for n, m in MESSAGES.items() if n not in ("base", "derived")}}}}
+)
+# Beside a definition of other messages on the same channel, which events of unknown types only pass by.
+BESIDE = Catalog(
+    {
+        "messagegroups": {
+            "g": {
+                "messages": {
+                    **{name: MESSAGES[name] for name in ("plain", "kafka", "anywhere", "placed", "free")},
+                    "bare": {
+                        "protocol": "KAFKA",
+                        "protocoloptions": {"topic": {"value": "t.{plant}"}},
+                        "dataschemaformat": "JsonSchema/draft-07",
+                        "dataschema": READING,
+                    },
+                }
+            }
+        }
+    }
+)
+DERIVED = Catalog({"messagegroups": {"g": {"messages": {n: MESSAGES[n] for n in ("base", "derived")}}}})
+
+odd = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.just({}), st.just([1]))
+kinds = st.sampled_from([*MESSAGES, "twice", "unknown"])
+sources = st.sampled_from(["/plants/oslo/machines/m7", "/plants/o%2fslo/machines/m7", "/plants//machines/1", "/x", ""])
+times = st.sampled_from(
+    ["2026-11-15T10:00:00Z", "2026-11-15t10:00:00z", "2026-W46-7T10:00:00Z", "2026-02-30T10:00:00Z", "20261115T100000Z",
+     "2026-11-15T10:00:00,5Z", "2026-11-15T10:00:00.123456789Z", "2026-11-15T23:59:60Z", "2026-11-15T10:00:00+01:00",
+     "2026-11-15T24:00:00Z", "soon", ""]
+)  # fmt: skip
+attributes = st.fixed_dictionaries(
+    {"specversion": st.sampled_from(["1.0", "0.3"]), "id": st.just("1"), "source": sources, "type": kinds},
+    optional={
+        "time": times,
+        "subject": st.sampled_from(["m7", "x", "fixed", ""]) | odd,
+        "datacontenttype": st.sampled_from(
+            ["application/json", "application/JSON; charset=utf-8", "text/xml", "a/b+json", BATCH]
+        ),
+        "level": st.sampled_from(["1", 1, 2, "many"]) | odd,
+        "zone": st.sampled_from(["north", "south"]) | odd,
+        "extra": odd,
+    },
+)
+data = st.one_of(
+    st.fixed_dictionaries({"sensor": st.just("a")}, optional={"value": odd, "tags": odd, "more": odd}), odd
+)
+
+
+# In turn: an empty object, a reading, a reading in Avro, no JSON, none of base64 in three ways.
+encoded = st.sampled_from(["e30=", "eyJzZW5zb3IiOiJhIn0=", "AmE=", "eyJ", "e30", "ä", "e3 0=", None])
+
+
+def comparable(result: Sorted) -> Sorted:
+    """A member that is absent and one that is null are the same in a table."""
+    return msgspec.structs.replace(result, data=without_nulls(result.data), origin=None)
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+@functools.lru_cache
+def keeping(catalog: Catalog) -> Engine:
+    """An engine that keeps what is undeclared."""
+    return Engine(catalog.compiled, keep_carried=True, keep_undeclared=True)
+
+
+def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
+    """What the column-wise lane makes of lines, in the words of the exact engine."""
+    engine = keeping(catalog)
+    parts = list(engine.piles(lines))
+    left = [row for _, others in parts for row in others]
+    found: dict[int, Sorted] = {}
+    for pile in (pile for piles, _ in parts for pile in piles):
+        bundle, others = bundle_of(pile)
+        left += others
+        xid = bundle.definition.xid
+        for place, row in enumerate(bundle.rows):
+            attributes = {name: column[place] for name, column in bundle.attributes.items()}
+            attributes |= bundle.extensions.get(place, {})
+            bound = {name: column[place] for name, column in bundle.variables.items() if column[place] is not None}
+            match = Match("landed", xid, bound, (xid,))
+            metadata = {name: column[place] for name, column in bundle.metadata.items()}
+            shown = (match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], True)
+            found[row] = Sorted(*shown, writer=bundle.writers.get(place), undeclared=bundle.undeclared.get(place))
+            (exact,) = engine.sort_exactly(lines[row])
+            assert exact.origin is not None
+            read = carrier_of(bundle.definition, exact.origin.protocol).read
+            carried = read(exact.origin.metadata, binary=exact.origin.mode == "binary")
+            assert (bundle.protocol, bundle.carried[place] if bundle.carried else NOTHING) == (
+                exact.origin.protocol,
+                carried,
+            )
+    assert sorted([*found, *left]) == list(range(len(lines)))
+    return found
+
+
+def agreed(*lines: bytes) -> None:
+    for catalog in (CATALOG, PLAIN, BESIDE, DERIVED):
+        for row, result in bundled(catalog, list(lines)).items():
+            exactly = keeping(catalog).sort_exactly(lines[row])
+            assert [comparable(result)] == [comparable(exact) for exact in exactly]
+    for line in lines:
+        agreed_alone(line)
+
+
+def agreed_alone(line: bytes) -> None:
+    for catalog in (CATALOG, PLAIN, BESIDE, DERIVED):
+        exact = catalog.engine.sort_exactly(line)
+        assert [comparable(result) for result in catalog.engine.sort_line(line)] == [comparable(r) for r in exact]
+        assert catalog.engine.match_line(line) == [result.match for result in exact]
+        assert match_lines(catalog.engine, [line]) == [[result.match for result in exact]]
+
+
+@settings(deadline=None)  # the first events of a type compile its schema
+@given(
+    st.lists(
+        st.tuples(
+            attributes,
+            st.fixed_dictionaries({}, optional={"data": data}) | st.fixed_dictionaries({"data_base64": encoded}),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.booleans(),
+)
+def test_bare_events(events: list[tuple[dict[str, Any], dict[str, Any]]], both: bool) -> None:
+    more = {"data": None} if both else {}
+    agreed(*(json.dumps({**event, **more, **body}).encode() for event, body in events))
+
+
+@pytest.mark.parametrize("more", [{}, {"datacontenttype": "application/avro"}])
+def test_packed_data_is_taken(more: dict[str, Any]) -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/x", "type": "packed", **more}
+    good, bad = ({**event, "data_base64": text} for text in ("AmE=", "AmE"))
+    lines = [json.dumps(one).encode() for one in (good, bad, good)]
+    assert list(bundled(PLAIN, lines)) == [0, 2]
+    assert PLAIN.engine.express.take(lines[0]) is not None
+    agreed(*lines)
+
+
+@settings(deadline=None)
+@given(
+    attributes, data, st.sampled_from(["KAFKA", "kafka", "MQTT/5.0", "HTTP", "AMQP/1.0", "NATS", "Pigeon"]),
+    st.booleans(), st.sampled_from(["t.oslo", "t/oslo"]), st.sampled_from(["m7", None]),
+)  # fmt: skip
+def test_records(event: dict[str, Any], value: Any, protocol: str, binary: bool, topic: str, key: str | None) -> None:
+    metadata: dict[str, Any] = {"topic": topic, **({"key": key} if key else {})}
+    if binary:
+        headers = {f"ce_{name}": found for name, found in event.items() if name != "datacontenttype"}
+        metadata["headers"] = {**headers, "content-type": event.get("datacontenttype", "")}
+        payload = json.dumps(value)
+    else:
+        metadata["headers"] = [{"name": "content-type", "value": "application/cloudevents+json"}]
+        payload = json.dumps({**event, "data": value})
+    agreed(json.dumps({"protocol": protocol, "metadata": metadata, "payload": payload}).encode())
+
+
+@pytest.mark.parametrize("mode", ["structured", "binary"])
+@pytest.mark.parametrize("protocol", ["", "KAFKA", "HTTP", "MQTT/5.0", "AMQP/1.0", "NATS"])
+@pytest.mark.parametrize("name", ["plain", "placed", "bound", "timed", "derived", "optional"])
+def test_what_is_made_plainly_is_taken(name: str, protocol: str, mode: str) -> None:
+    catalog = DERIVED if name == "derived" else PLAIN
+    maker = catalog.message(name).maker
+    values = {"plant": "oslo", "machine": "m7"} if name in ("placed", "bound") else {}
+    record = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=random.Random(1))
+    line = json.dumps(render_record(record)).encode()
+    assert catalog.engine.express.take(line) is not None
+    assert list(bundled(catalog, [line, line])) == [0, 1]
+    agreed(line)
+
+
+def test_a_number_is_no_constant_text_without_being_compared() -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/x", "type": "numbered", "data": {"sensor": "a"}}
+    for level in (1, 2, "1", "2"):
+        agreed(json.dumps({**event, "level": level}).encode())
+
+
+@given(times | st.text(alphabet="0123456789-:TZ.W,", max_size=25))
+def test_what_is_surely_a_timestamp_is_one(text: str) -> None:
+    assert not surely_timestamp(text) or checker("timestamp")(text)
+
+
+@given(st.lists(times | st.text(alphabet="0123456789-:TZ.W,\n", max_size=25) | st.none(), min_size=1))
+def test_a_column_is_surely_timestamps_when_each_value_is(texts: list[str]) -> None:
+    assert not surely_timestamps(texts) or all(text is None or surely_timestamp(text) for text in texts)
+
+
+def test_plain_timestamps_are_seen_in_one_go() -> None:
+    assert surely_timestamps(["2026-11-15T10:00:00Z", "2026-11-15T10:00:00.5Z", "2026-11-15T10:00:00.123456Z"])
+
+
+@pytest.mark.parametrize("values", [("1", "true"), ("1", "1.0"), ("0.0", "-0.0"), ('{"a":1}', '{"a":true}')])
+@pytest.mark.parametrize("place", ["partition", "zone"])
+@pytest.mark.parametrize("structured", [True, False])
+def test_values_that_python_calls_equal_are_kept_as_they_were_written(
+    values: tuple[str, str], place: str, structured: bool
+) -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/a", "type": "plain"}
+    marks = {} if structured else {f"ce_{name}": value for name, value in event.items()}
+    kind = "application/cloudevents+json" if structured else "application/json"
+    data = {**event, "data": {"sensor": "s"}} if structured else {"sensor": "s"}
+    metadata: dict[str, Any] = {"topic": "t", "partition": 7, "headers": {**marks, "content-type": kind, "zone": "x"}}
+    (metadata if place == "partition" else metadata["headers"])[place] = "VALUE"
+    record = json.dumps({"protocol": "KAFKA", "metadata": metadata, "payload": json.dumps(data)})
+    agreed(*(record.replace('"VALUE"', value).encode() for value in values * 8))

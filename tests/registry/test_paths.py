@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from postroom.model.shipped_models import load_model
+from postroom.registry.paths import resolve
+from postroom.registry.problems import RegistryProblem
+
+MODEL = load_model("messaging")
+
+
+@pytest.mark.feature("REG-046", "RES-007", "RES-008")
+@pytest.mark.parametrize(
+    ("path", "kind", "details"),
+    [
+        ("/", "registry", False),
+        ("/messagegroups", "groups", False),
+        ("/messagegroups/a.b@c~d:e_1-", "group", False),
+        ("/schemagroups/g/schemas", "resources", False),
+        ("/schemagroups/g/schemas/s$details", "resource", True),
+        ("/messagegroups/g/messages/m$details", "resource", True),
+        ("/schemagroups/g/schemas/s/meta", "meta", False),
+        ("/schemagroups/g/schemas/s/versions/", "versions", False),
+        ("/schemagroups/g/schemas/s/versions/1%2E0$details", "version", True),
+    ],
+)
+def test_paths_lead_to_places(path: str, kind: str, details: bool) -> None:
+    place = resolve(MODEL, path)
+    assert (place.kind, place.details) == (kind, details)
+
+
+@pytest.mark.feature("HTTP-002", "RES-009", "REG-034", "REG-036")
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/kitchens", "not_found"),
+        ("/MessageGroups", "not_found"),
+        ("/messagegroups/g/schemas", "not_found"),
+        ("/messagegroups/g/messages/m/parts", "not_found"),
+        ("/messagegroups/g/messages/m/meta/x", "not_found"),
+        ("/messagegroups/g/messages/m/versions/1/x", "not_found"),
+        ("/messagegroups/..", "api_not_found"),
+        ("/messagegroups//messages", "api_not_found"),
+        ("/messagegroups/%ff", "api_not_found"),
+        ("/messagegroups/a%2Fb", "malformed_id"),
+        ("/messagegroups/a%20b", "malformed_id"),
+        ("/messagegroups/" + "x" * 129, "malformed_id"),
+        ("/messagegroups$details", "bad_details"),
+        ("/messagegroups/g$details", "bad_details"),
+    ],
+)
+def test_other_paths_are_problems(path: str, problem: str) -> None:
+    with pytest.raises(RegistryProblem) as refused:
+        resolve(MODEL, path)
+    assert refused.value.name == problem

@@ -1,0 +1,190 @@
+"""Copies that are kept up to date by what the source's change log says."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from postroom.errors import ServiceRefused, ServiceUnreachable
+from postroom.replication.replicas import follow as module
+from postroom.replication.replicas.endpoints.endpoint import Source, Target
+from postroom.replication.replicas.endpoints.open import open_source, open_target
+from postroom.replication.replicas.follow import Following
+from postroom.replication.replicas.link import Link, read_state
+from postroom.replication.replicas.pull import Report
+from postroom.settings import Settings
+from tests.replication.catalogs import Kitchen, served, until, verify
+
+BREAD = "/messagegroups/ovens/messages/bread.baked"
+
+
+@pytest.fixture
+def kitchens(tmp_path: Path) -> list[Kitchen]:
+    return [Kitchen(tmp_path, name) for name in ("anna", "bert")]
+
+
+@contextmanager
+def followed(source: Source, target: Target, link: str = "link") -> Iterator[list[Report]]:
+    """A link that goes on in a thread; what it did so far."""
+    reports: list[Report] = []
+    stopping = threading.Event()
+    following = Following(source, target, Link(id=link), stopping)
+
+    def run() -> None:
+        for report in following.by_changes(0.05):
+            reports.append(report)  # noqa: PERF402
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield reports
+    finally:
+        stopping.set()
+
+
+@pytest.mark.feature("REPL-007")
+def test_exactly_what_changed_is_taken_with_one_request(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake("cake.baked")
+    with served(anna) as url:
+        source = open_source(url, Settings())
+        with followed(source, bert.side) as reports:
+            until(lambda: len(reports) == 1)
+            before = source.requests
+            assert httpx.put(url + BREAD, json={"description": "warm"}).status_code == 201
+            until(lambda: len(reports) == 2)
+            assert reports[1].outcome.taken == [BREAD]
+            assert source.requests - before <= 2  # the stream, which may have been opened just now, and the units
+            before = source.requests
+            assert httpx.delete(url + BREAD).status_code == 204
+            until(lambda: len(reports) == 3)
+            assert reports[2].outcome.deleted == [BREAD]
+            assert source.requests - before == 1
+    assert verify(anna.side, bert.side) == []
+
+
+@pytest.mark.feature("REPL-002")
+def test_every_change_is_pushed_as_it_happens(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    with served(bert) as url, followed(anna.side, open_target(url, Settings())) as reports:
+        until(lambda: len(reports) == 1)
+        anna.bake(description="warm")
+        until(lambda: len(reports) == 2)
+        assert sorted(reports[1].outcome.taken) == ["/messagegroups/ovens", BREAD]
+        anna.bake(description="cold")
+        until(lambda: len(reports) == 3)
+        assert bert.version(BREAD)["description"] == "cold"
+        state = read_state(bert.side.state("link"))
+        assert state.cursor == reports[2].state.cursor
+    assert verify(anna.side, bert.side) == []
+
+
+@pytest.mark.feature("REPL-006")
+def test_a_governed_hub_refuses_what_is_pushed(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake()
+    with served(bert, Settings(inbound="refuse")) as url:
+        following = Following(anna.side, open_target(url, Settings()), Link(id="link"))
+        with pytest.raises(ServiceRefused, match="answers 403: Replication into this registry"):
+            list(following.pending())
+    assert bert.show("/messagegroups") == {}
+
+
+def test_a_change_that_came_by_a_link_is_not_sent_back(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    with served(anna) as theirs, served(bert) as ours:
+        there, back = open_target(ours, Settings()), open_target(theirs, Settings())
+        with followed(anna.side, there, "there") as to_bert, followed(bert.side, back, "back") as to_anna:
+            until(lambda: bool(to_bert) and bool(to_anna))
+            anna.bake()
+            until(lambda: len(to_bert) >= 2 and len(to_anna) >= 2)
+            anna.bake("cake.baked")
+            until(lambda: len(to_bert) >= 3 and len(to_anna) >= 3)
+            assert not any(report.outcome.taken or report.outcome.kept for report in to_anna)
+    assert verify(anna.side, bert.side) == []
+
+
+@pytest.mark.feature("REPL-004")
+def test_a_source_without_a_change_log_is_looked_at_again_and_again(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake()
+    with served(anna) as url, followed(open_source(url, Settings(), plain=True), bert.side) as reports:
+        until(lambda: len(reports) > 1)
+        anna.bake("cake.baked")
+        until(lambda: any("/messagegroups/ovens/messages/cake.baked" in report.outcome.taken for report in reports))
+
+
+def test_a_source_that_is_away_is_waited_for(kitchens: list[Kitchen], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+    anna, bert = kitchens
+    anna.bake()
+    overview, failures = anna.side.overview, iter(range(3))
+
+    def moody(*args: Any) -> Any:
+        if next(failures, None) is not None:
+            raise ServiceUnreachable("the service does not answer.", place="anna")
+        return overview(*args)
+
+    anna.side.overview = moody  # type: ignore[method-assign]
+    with followed(anna.side, bert.side) as reports:
+        until(lambda: len(reports) == 1)
+    assert next(failures, None) is None
+    assert verify(anna.side, bert.side) == []
+
+
+def test_a_cursor_that_does_not_hold_means_a_full_comparison(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake()
+    following = Following(anna.side, bert.side, Link(id="link"))
+    list(following.pending())
+    state = read_state(bert.side.state("link"))
+    state.cursor = "1-00000000"
+    with bert.store.write() as tx:
+        tx.put_record("linkstate", "link", msgspec.json.encode(state))
+    anna.bake("cake.baked")
+    reports = followed(anna.side, bert.side)
+    with reports as done:
+        until(lambda: any("/messagegroups/ovens/messages/cake.baked" in report.outcome.taken for report in done))
+    assert read_state(bert.side.state("link")).resyncs == 1
+    assert verify(anna.side, bert.side) == []
+
+
+def test_a_group_goes_with_all_that_came_with_it(kitchens: list[Kitchen]) -> None:
+    anna, bert = kitchens
+    anna.bake("bread.baked")
+    anna.bake("cake.baked", group="shops")
+    with followed(anna.side, bert.side) as reports:
+        until(lambda: len(reports) == 1)
+        bert.bake("own.news")
+        anna.delete("/messagegroups/ovens")
+        anna.delete("/messagegroups/shops")
+        until(lambda: list(bert.show("/messagegroups")) == ["ovens"])
+    assert list(bert.show("/messagegroups/ovens/messages")) == ["own.news"]
+    assert verify(anna.side, bert.side) == []
+
+
+def test_a_source_that_was_restored_is_compared_and_followed_back(kitchens: list[Kitchen], tmp_path: Path) -> None:
+    anna, bert = kitchens
+    anna.bake(description="old")
+    anna.store.close()
+    shutil.copytree(tmp_path, tmp_path.with_name(tmp_path.name + "-backup"))
+    anna = Kitchen(tmp_path, "anna")
+    anna.bake(description="new")
+    list(Following(anna.side, bert.side, Link(id="link")).pending())
+    assert bert.version(BREAD)["description"] == "new"
+    restored = Kitchen(tmp_path.with_name(tmp_path.name + "-backup"), "anna")
+    for number in range(3):  # its log is now longer than the one that the cursor was given for
+        restored.bake("cake.baked", description=str(number))
+    with served(restored) as url, followed(open_source(url, Settings()), bert.side) as reports:
+        until(lambda: any(BREAD in report.outcome.taken for report in reports))
+    assert read_state(bert.side.state("link")).resyncs == 1
+    assert bert.version(BREAD)["description"] == "old"
+    assert verify(restored.side, bert.side) == []
