@@ -1,12 +1,11 @@
 """Reading messages into plain values: a function per message type, written once and called millions of times.
 
 The functions are generated source: reading attributes in straight code is several times faster than asking
-descriptors for each message. Names in that source are constants of a namespace or quoted, never pasted.
+descriptors for each message.
 """
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from postroom.codegen import GeneratedCode, attribute
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import well_known_types
 from postroom.formats.protobuf.compile_schema import Compiled
@@ -37,18 +37,20 @@ class Reader:
         self._compiled = compiled
         self._strict = strict
         self._names: dict[str, str] = {}
-        self._space: dict[str, Any] = {
-            "unknown": UnknownFieldSet,
-            "look": refuse if closed else look,
-            "key": _key,
-            "any": self._any,
+        self._enums: dict[str, str] = {}
+        self._code = GeneratedCode(
+            "Protobuf reader",
+            unknown=UnknownFieldSet,
+            look=refuse if closed else look,
+            key=_key,
+            any=self._any,
             **{f"known_{name}": read for name, read in _WELL_KNOWN.items()},
-        }
+        )
 
     def reads(self, message: Descriptor) -> Read:
         """The function that reads messages of a type."""
         name = self._name(message)
-        read: Read = self._space[name]
+        read: Read = self._code.names[name]
         return read
 
     def _name(self, message: Descriptor) -> str:
@@ -73,9 +75,9 @@ class Reader:
                     self._names[inner.full_name] = short or f"read_{len(self._names)}"
                     if not short:
                         waiting.append((self._names[inner.full_name], inner))
-            self._space[f"has_{name}"] = message_class(message).HasField
-            self._space[f"known_{name}"] = frozenset(member.number for member in members)
-            exec("\n".join(self._source(name, members)), self._space)  # noqa: S102
+            self._code.names[f"has_{name}"] = message_class(message).HasField
+            self._code.names[f"known_{name}"] = frozenset(member.number for member in members)
+            self._code.define(name, self._source(name, members))
 
     def _source(self, name: str, members: list[FieldDescriptor]) -> Iterator[str]:
         yield f"def {name}(m):"
@@ -87,7 +89,7 @@ class Reader:
             if member.has_presence:
                 value = self._expression(member)
                 present = (
-                    f"m.HasExtension({self._constant(member)})"
+                    f"m.HasExtension({self._code.constant(member)})"
                     if member.is_extension
                     else f"has_{name}(m, {member.name!r})"
                 )
@@ -95,9 +97,7 @@ class Reader:
         yield "    return d"
 
     def _expression(self, member: FieldDescriptor) -> str:
-        whole = f"m.Extensions[{self._constant(member)}]" if member.is_extension else f"getattr(m, {member.name!r})"
-        if not member.is_extension and member.name.isidentifier() and not _is_keyword(member.name):
-            whole = f"m.{member.name}"
+        whole = f"m.Extensions[{self._code.constant(member)}]" if member.is_extension else attribute("m", member.name)
         entry = entry_of(member)
         if entry is not None:
             return self._map(entry, whole)
@@ -120,14 +120,10 @@ class Reader:
         return value
 
     def _enum(self, enum: EnumDescriptor) -> str:
-        name = f"enum_{enum.full_name.replace('.', '__')}"
-        if name not in self._space:
-            self._space[name] = Numbers({number: value.name for number, value in enum.values_by_number.items()})
-        return name
-
-    def _constant(self, member: FieldDescriptor) -> str:
-        name = f"extension_{member.full_name.replace('.', '__')}"
-        self._space[name] = member
+        name = self._enums.get(enum.full_name)
+        if name is None:
+            numbers = Numbers({number: value.name for number, value in enum.values_by_number.items()})
+            name = self._enums[enum.full_name] = self._code.constant(numbers)
         return name
 
     def _any(self, message: Any) -> dict[str, Any]:
@@ -152,11 +148,6 @@ class Numbers(dict[int, str]):
 
 def _quoted(member: FieldDescriptor) -> str:
     return repr(member_name(member))
-
-
-def _is_keyword(name: str) -> bool:
-    # Names with two leading underscores are changed inside classes only, but __class__ and its like are special.
-    return keyword.iskeyword(name) or name.startswith("__")
 
 
 def refuse(message: Message, known: frozenset[int]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import Any
 
+from postroom.codegen import GeneratedCode
 from postroom.formats.avro.codec.binary_reader import reader
 from postroom.formats.avro.codec.varints import read_long
 from postroom.formats.avro.logical_types import meaning
@@ -37,19 +38,15 @@ def fast_reader(kind: AvroType, column: ColumnType) -> FastRead | None:
         return None
     writer = _Writer()
     members = writer.members(kind, column)
-    source = "\n".join(
-        [
-            "def read(b):",
-            " if b[0] == first and b[:2] == frame: raise Doubt",
-            " p = 0",
-            *writer.lines,
-            " if p != len(b): raise Doubt",
-            f" return {', '.join(members)},",
-        ]
-    )
-    # Only names of our own are in this text; those of the schema are among the values.
-    exec(source, writer.names)  # noqa: S102
-    read: FastRead = writer.names["read"]
+    lines = [
+        "def read(b):",
+        " if b[0] == first and b[:2] == frame: raise Doubt",
+        " p = 0",
+        *writer.lines,
+        " if p != len(b): raise Doubt",
+        f" return {', '.join(members)},",
+    ]
+    read: FastRead = writer.code.define("read", lines)
     return read
 
 
@@ -58,14 +55,16 @@ class _Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {
-            "read_long": read_long,
-            "unpack_float": struct.Struct("<f").unpack_from,
-            "unpack_double": struct.Struct("<d").unpack_from,
-            "Doubt": ValueError,
-            "frame": SINGLE_OBJECT,
-            "first": SINGLE_OBJECT[0],
-        }
+        self.code = GeneratedCode(
+            "Avro reader",
+            read_long=read_long,
+            unpack_float=struct.Struct("<f").unpack_from,
+            unpack_double=struct.Struct("<d").unpack_from,
+            Doubt=ValueError,
+            frame=SINGLE_OBJECT,
+            first=SINGLE_OBJECT[0],
+        )
+        self._constant = self.code.constant
         self._indent = " "
         self._made = 0
         self._depth = 0
@@ -95,7 +94,7 @@ class _Writer:
         values = self.members(kind, column)
         self._depth -= 1
         found = zip(kind.fields, column.fields, values, strict=True)
-        named = [(self._named(member.name), value, _may_be_null(field.type)) for field, member, value in found]
+        named = [(self._constant(member.name), value, _may_be_null(field.type)) for field, member, value in found]
         self._add(f"{name} = {{{', '.join(f'{key}: {value}' for key, value, absent in named if not absent)}}}")
         for key, value, absent in named:
             if absent:
@@ -113,7 +112,7 @@ class _Writer:
 
     @_write.register
     def _(self, kind: Enum, column: ColumnType, name: str) -> None:
-        symbols = self._named({2 * number: text for number, text in enumerate(kind.symbols[:_MOST_SYMBOLS])})
+        symbols = self._constant({2 * number: text for number, text in enumerate(kind.symbols[:_MOST_SYMBOLS])})
         self._add(f"{name} = {symbols}[b[p]]", "p += 1")
 
     @_write.register
@@ -131,7 +130,7 @@ class _Writer:
 
     def _add_any(self, kind: AvroType, column: ColumnType, name: str) -> None:
         """What is read as everywhere: lists, maps, unions of several."""
-        read, fill = self._named(reader(kind)), self._named(filler(column))
+        read, fill = self._constant(reader(kind)), self._constant(filler(column))
         self._add(f"{name}, p = {read}(b, p, 0)", f"{name} = {fill}({name})")
 
     def add_long(self, name: str) -> None:
@@ -193,7 +192,7 @@ class _Writer:
 
     def _add_meaning(self, kind: Primitive | Fixed, column: ColumnType, name: str) -> None:
         if kind.logical is not None:
-            meant, fill = self._named(meaning(kind.logical, kind.kind)), self._named(filler(column))
+            meant, fill = self._constant(meaning(kind.logical, kind.kind)), self._constant(filler(column))
             self._add(f"{name} = {fill}({meant}({name}))")
 
     def _has_room(self, kind: Record) -> bool:
@@ -201,11 +200,6 @@ class _Writer:
 
     def _add(self, *lines: str) -> None:
         self.lines += [self._indent + line for line in lines]
-
-    def _named(self, value: Any) -> str:
-        name = f"x{len(self.names)}"
-        self.names[name] = value
-        return name
 
 
 _PRIMITIVES: dict[str, Callable[[_Writer, str], None]] = {
