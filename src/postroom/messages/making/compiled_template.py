@@ -12,16 +12,15 @@ asks chance as well, and then writes everything down at once:
 
 from __future__ import annotations
 
-import functools
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from types import CodeType
 from typing import Any
 
 import msgspec
 
+from postroom.codegen import GeneratedCode
 from postroom.messages.definitions.templates import Expander
 from postroom.messages.making.placeholder_marks import Marks, Source, Write
 from postroom.messages.making.template_inputs import Given
@@ -38,26 +37,20 @@ def filler(metadata: dict[str, Any], event: dict[str, Any] | None, marks: Marks,
     """The function; None when marks do not come out one by one. `write` says how attributes are written in metadata."""
     writer = _Writer(marks)
     result = f"{writer.value(metadata)}, {'None' if event is None else writer.event(event)}"
-    if writer.found != Counter(marks.keys()) or len(writer.names) > _MOST_NAMES:
+    if writer.found != Counter(marks.keys()) or len(writer.code.names) > _MOST_NAMES:
         return None
     steps = writer.steps(write if event is None else None)
     lines = ("def fill(given, rng):", " values, plain = given.values, given.plain", *steps, f" return {result}")
-    exec(_compiled("\n".join(lines)), writer.names)  # noqa: S102
-    fill: Fill = writer.names["fill"]
+    fill: Fill = writer.code.define("fill", lines)
     return fill
 
 
-@functools.lru_cache(maxsize=1024)
-def _compiled(source: str) -> CodeType:
-    # Only names of our own are in this text; those of the definition are among the values. So definitions share it.
-    return compile(source, "<form>", "exec")
-
-
 class _Writer:
-    """Writes expressions; `names` are what constants are called in them."""
+    """Writes expressions; what they need of a definition are constants of `code`."""
 
     def __init__(self, marks: Marks) -> None:
-        self.names: dict[str, Any] = {}
+        self.code = GeneratedCode("message template")
+        self._constant = self.code.constant
         self.found: Counter[str] = Counter()
         self._marks = marks
         self._variables = {mark: f"v{number}" for number, mark in enumerate(marks)}
@@ -68,11 +61,11 @@ class _Writer:
             self.found[value] += 1
             return self._variables[value]
         if isinstance(value, dict) and depth < _DEEPEST:
-            pairs = (f"{self._named(name)}: {self.value(member, depth + 1)}" for name, member in value.items())
+            pairs = (f"{self._constant(name)}: {self.value(member, depth + 1)}" for name, member in value.items())
             return f"{{{', '.join(pairs)}}}"
         if isinstance(value, list) and depth < _DEEPEST:
             return f"[{', '.join(self.value(member, depth + 1) for member in value)}]"
-        return self._named(value)
+        return self._constant(value)
 
     def event(self, attributes: dict[str, Any]) -> str:
         """What gives the JSON of an event up to its data."""
@@ -91,16 +84,11 @@ class _Writer:
 
     def _call(self, source: Expander | Source, argument: str) -> str:
         if not isinstance(source, Expander):
-            return f"{self._named(source)}({argument})"
-        exactly = f"{self._named(source.exact)}(values)"
+            return f"{self._constant(source)}({argument})"
+        exactly = f"{self._constant(source.exact)}(values)"
         if source.form is None:
             return exactly
-        return f"{self._named(source.form)} % {self._named(source.texts)}(values) if plain else {exactly}"
-
-    def _named(self, value: Any) -> str:
-        name = f"c{len(self.names)}"
-        self.names[name] = value
-        return name
+        return f"{self._constant(source.form)} % {self._constant(source.texts)}(values) if plain else {exactly}"
 
 
 def json_text(value: Any) -> str:
