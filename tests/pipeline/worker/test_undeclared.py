@@ -312,6 +312,17 @@ def test_all_of_a_record_is_in_its_row(
         assert_nothing_lost(found[row["_position"]], row)
 
 
+def test_a_time_that_is_no_moment_stays_in_extra_and_teaches_nothing_of_records_alike(tmp_path: Path) -> None:
+    metadata = {"topic": "plain/n", "partition": 9}
+    found = [
+        {"protocol": "KAFKA", "metadata": {**metadata, "timestamp": sent}, "payload": '{"sensor": "s"}'}
+        for sent in (-1, 1_790_000_000_123)
+    ]
+    rows = landed(tmp_path, lines_of(found), CATALOGS["KAFKA"])
+    assert [row["_extra"] for row in rows] == ['{"partition":9,"timestamp":-1}', '{"partition":9}']
+    assert [row["_sent_at"] is None for row in rows] == [True, False]
+
+
 kafka_headers = st.lists(
     st.tuples(
         st.sampled_from(["trace", "site", "Trace", "ce_subject", "ce_other"]),
