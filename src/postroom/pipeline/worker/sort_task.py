@@ -19,11 +19,11 @@ from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.matching.columnar import Pile, bundle_of
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.worker.arrow import MISFITS
-from postroom.pipeline.worker.jsonl import Line
+from postroom.pipeline.worker.dead_letter_table import dead_letter_table
 from postroom.pipeline.worker.parquet_writer import write_parquet
-from postroom.pipeline.worker.table_builder import Places, bundle_table
+from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
+from postroom.pipeline.worker.table_builder import landed_table, landed_tables
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of
-from postroom.pipeline.worker.table_rows import Row, dead_letters_table, landed_table
 from postroom.pipeline.worker.worker_batches import Haul, hauls_of
 
 # Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input. The bytes are a bit
@@ -102,21 +102,23 @@ class Tables:
 
     def add(self, haul: Haul) -> None:
         """Sort a haul and write it, one file per table."""
-        places = Places(haul, self._job.cluster)
+        origins = RecordOrigins(haul, self._job.cluster)
         landed: dict[str, list[pa.Table]] = {}
         left: list[int] = []
         for piles, others in haul.piles(self._engine):
             left += others
             for pile in piles:
-                left += self._land(pile, places, landed)
-        self._finish(landed, self._sort_exactly(haul, places, sorted(left), landed))
+                left += self._land(pile, origins, landed)
+        dead = self._sort_exactly(haul, origins, sorted(left), landed)
+        self._write_landed(landed)
+        self._write_dead_letters(origins, dead)
 
     def remove(self) -> None:
         """Take back what was written: nobody will ever commit the files of a task that failed."""
         for file in self.files:
             (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
 
-    def _land(self, pile: Pile, places: Places, landed: dict[str, list[pa.Table]]) -> list[int]:
+    def _land(self, pile: Pile, origins: RecordOrigins, landed: dict[str, list[pa.Table]]) -> list[int]:
         """Land a pile of events; the rows that are left are to be sorted exactly."""
         try:
             bundle, left = bundle_of(pile)
@@ -126,7 +128,7 @@ class Tables:
             return left
         xid = bundle.definition.xid
         try:
-            table = bundle_table(self._job, self._layout(xid), places, bundle)
+            table = landed_table(self._job, self._layout(xid), bundle, origins.columns(bundle.rows))
         except MISFITS:
             return left + bundle.rows
         landed.setdefault(xid, []).append(table)
@@ -134,36 +136,39 @@ class Tables:
         return left
 
     def _sort_exactly(
-        self, haul: Haul, places: Places, rows: list[int], landed: dict[str, list[pa.Table]]
-    ) -> list[Row]:
+        self, haul: Haul, origins: RecordOrigins, rows: list[int], landed: dict[str, list[pa.Table]]
+    ) -> list[JudgedMessage]:
         """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
-        found: dict[str, list[Row]] = {}
-        letters: list[Row] = []
-        for row, (record, messages) in zip(rows, haul.sort_exactly(self._engine, rows), strict=True):
-            line = Line(haul.sources[row], haul.positions[row], record, places.record_id(row))
-            self.read += len(messages)
-            for number, message in enumerate(messages):
-                sorted_row = Row(line, number, len(messages) > 1, message)
-                if message.match.outcome == "landed" and message.definition is not None:
-                    found.setdefault(message.definition.xid, []).append(sorted_row)
+        fitting: dict[str, list[JudgedMessage]] = {}
+        dead: list[JudgedMessage] = []
+        for row, (record, results) in zip(rows, haul.sort_exactly(self._engine, rows), strict=True):
+            self.read += len(results)
+            for number, result in enumerate(results):
+                message = JudgedMessage(row, record, number, len(results) > 1, result)
+                if result.match.outcome == "landed" and result.definition is not None:
+                    fitting.setdefault(result.definition.xid, []).append(message)
                 else:
-                    letters.append(sorted_row)
-        for xid, some in found.items():
-            table, misfits = landed_table(self._job, self._layout(xid), some)
-            letters += misfits
-            landed.setdefault(xid, []).append(table)
-        return letters
+                    dead.append(message)
+        for xid, messages in fitting.items():
+            tables, misfits = landed_tables(self._job, self._layout(xid), origins, messages)
+            dead += misfits
+            landed.setdefault(xid, []).extend(tables)
+        return dead
 
-    def _finish(self, landed: dict[str, list[pa.Table]], letters: list[Row]) -> None:
+    def _write_landed(self, landed: dict[str, list[pa.Table]]) -> None:
         for xid, tables in landed.items():
-            table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
-            if table.num_rows:
+            if tables:
+                table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
                 self._write(self._layout(xid).folder, xid, self._versions[xid], table)
-        if letters:
-            self._write(DEAD_LETTERS, DEAD_LETTERS, "1", dead_letters_table(self._job, self._versions, letters))
-            for letter in letters:
-                outcome = letter.sorted.match.outcome
-                self.dead[outcome] = self.dead.get(outcome, 0) + 1
+
+    def _write_dead_letters(self, origins: RecordOrigins, messages: list[JudgedMessage]) -> None:
+        if not messages:
+            return
+        table = dead_letter_table(self._job, self._versions, origins, messages)
+        self._write(DEAD_LETTERS, DEAD_LETTERS, "1", table)
+        for message in messages:
+            outcome = message.sorted.match.outcome
+            self.dead[outcome] = self.dead.get(outcome, 0) + 1
 
     def _layout(self, xid: str) -> Layout:
         if xid not in self._layouts:

@@ -1,24 +1,25 @@
-"""Landing: bundles of events as Arrow tables, column by column."""
+"""Arrow tables of landed messages, one definition at a time, whether judged by column or one by one."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from postroom.formats.batch_decode import Members
 from postroom.formats.column_types import STRING, TIMESTAMP
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.columnar import Bundle, surely_timestamps
-from postroom.messages.matching.undeclared_metadata import Carried
+from postroom.messages.matching.outcome import Sorted
+from postroom.messages.matching.undeclared_metadata import NOTHING, Carried, carrier_of
 from postroom.pipeline.batch_spec import Job
-from postroom.pipeline.sources.record_ids import digest_of, origin_in_cluster
-from postroom.pipeline.worker.arrow import arrow_schema, arrow_type, property_reader, text_of
-from postroom.pipeline.worker.table_layout import Column, Layout
-from postroom.pipeline.worker.worker_batches import Haul
+from postroom.pipeline.worker.arrow import MISFITS, arrow_schema, arrow_type, property_reader, text_of
+from postroom.pipeline.worker.dead_letter_table import column_misfit
+from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
+from postroom.pipeline.worker.table_layout import Column, Layout, Origin
 from postroom.protocols.protocol_table import wire_named
 
 _TIME = pa.timestamp("us", tz="UTC")
@@ -32,53 +33,23 @@ _TRANSPORT = {
 }
 
 
-class Places:
-    """Where the records of a haul came from, and what came with them where its columns tell, as Arrow arrays."""
-
-    def __init__(self, haul: Haul, cluster: str = "") -> None:
-        named = set(haul.sources)
-        self._one = next(iter(named)) if len(named) == 1 else None
-        positions = pa.array(haul.positions, pa.int64())
-        made = haul.ids is None
-        self._ids = self._made(haul.sources, positions, cluster) if made else pa.array(haul.ids, pa.string())
-        columns = {"_record_id": self._ids, "_position": positions, **haul.carried}
-        if self._one is None:
-            columns["_source"] = pa.array(haul.sources, pa.string())
-        self._columns = pa.RecordBatch.from_pydict(columns)
-
-    def _made(self, sources: list[str], positions: pa.Array, cluster: str) -> pa.Array:
-        """The ids of records whose source and position tell them from all others."""
-        digests = {s: digest_of(origin_in_cluster(s, cluster) if cluster else s) for s in set(sources)}
-        digest: Any = digests[self._one] if self._one is not None else pa.array([digests[s] for s in sources])
-        return pc.binary_join_element_wise(digest, positions.cast(pa.string()), "-")
-
-    def record_id(self, row: int) -> str:
-        """The id of one record."""
-        found: str = self._ids[row].as_py()
-        return found
-
-    def columns(self, rows: list[int]) -> dict[str, pa.Array]:
-        """The columns that tell where some rows came from, and what came with them."""
-        chosen = self._columns.take(pa.array(rows, pa.int64()))  # all at once: each step of Arrow costs by itself
-        found = dict(zip(chosen.schema.names, chosen.columns, strict=True))
-        return found if self._one is None else found | {"_source": pa.repeat(self._one, len(rows))}
-
-
-def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa.Table:
-    """The table of a bundle; raises one of MISFITS when a column cannot hold a value of it."""
+def landed_table(
+    job: Job, layout: Layout, bundle: Bundle, origins: dict[str, pa.Array], *, is_checked: bool = True
+) -> pa.Table:
+    """The table of messages that landed in one definition; raises one of MISFITS when a column cannot hold a value."""
     schema = schema_of(layout)
     count = len(bundle.rows)
     leftovers: dict[int, dict[str, str]] = {
-        place: {name: text_of(value) for name, value in attributes.items()}
-        for place, attributes in bundle.extensions.items()
+        row: {name: text_of(value) for name, value in attributes.items()}
+        for row, attributes in bundle.extensions.items()
     }
-    arrays = places.columns(bundle.rows) | _constants(job, bundle.definition, count) | _written(bundle, count)
+    arrays = origins | _constants(job, bundle.definition, count, is_checked) | _schema_versions(bundle, count)
     for column in layout.columns:
         if column.origin == "attribute":
             sure = column.member in bundle.timestamps
             arrays[column.name] = _property(column, bundle.attributes.get(column.member), count, leftovers, sure)
         elif column.origin == "variable":
-            arrays[column.name] = _texts(bundle.variables.get(column.member), count)
+            arrays[column.name] = _strings(bundle.variables.get(column.member), count)
         elif column.origin == "metadata":
             arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
@@ -89,64 +60,143 @@ def bundle_table(job: Job, layout: Layout, places: Places, bundle: Bundle) -> pa
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
+def landed_tables(
+    job: Job, layout: Layout, origins: RecordOrigins, messages: list[JudgedMessage]
+) -> tuple[list[pa.Table], list[JudgedMessage]]:
+    """The tables of messages that the exact judge landed in one definition, and those that no column can hold."""
+    by_protocol: dict[str, list[JudgedMessage]] = {}
+    for message in messages:
+        origin = message.sorted.origin
+        by_protocol.setdefault(origin.protocol if origin else "", []).append(message)
+    tables: list[pa.Table] = []
+    misfits: list[JudgedMessage] = []
+    for protocol, some in by_protocol.items():
+        build = partial(_judged_table, job, layout, origins, protocol)
+        try:
+            tables.append(build(some))
+        except MISFITS:
+            fitting, others = _tried_singly(build, some)
+            misfits += others
+            tables += [build(fitting)] if fitting else []
+    return tables, misfits
+
+
+def _tried_singly(
+    build: Callable[[list[JudgedMessage]], pa.Table], messages: list[JudgedMessage]
+) -> tuple[list[JudgedMessage], list[JudgedMessage]]:
+    """The messages that columns can hold, and the others as dead letters."""
+    fitting: list[JudgedMessage] = []
+    misfits: list[JudgedMessage] = []
+    for message in messages:
+        try:
+            build([message])
+            fitting.append(message)
+        except MISFITS as error:
+            misfits.append(column_misfit(message, error))
+    return fitting, misfits
+
+
+def _judged_table(
+    job: Job, layout: Layout, origins: RecordOrigins, protocol: str, messages: list[JudgedMessage]
+) -> pa.Table:
+    results = [message.sorted for message in messages]
+    bundle = _bundle_of(layout, protocol, results, keep=job.keep_undeclared)
+    return landed_table(job, layout, bundle, origins.message_columns(messages), is_checked=results[0].checked)
+
+
+def _bundle_of(layout: Layout, protocol: str, results: list[Sorted], *, keep: bool) -> Bundle:
+    """The columns of messages of one definition that came by one protocol."""
+    definition = results[0].definition
+    if definition is None:
+        raise TypeError("a message that landed has a definition")
+    members = _members(layout)
+    declared = frozenset(members["attribute"])
+    undeclared = [{n: v for n, v in result.attributes.items() if n not in declared} for result in results]
+    read = carrier_of(definition, protocol).read
+    origins = [result.origin for result in results]
+    return Bundle(
+        definition,
+        list(range(len(results))),
+        {name: [result.attributes.get(name) for result in results] for name in declared},
+        {name: [result.match.variables.get(name) for result in results] for name in members["variable"]},
+        {name: [result.metadata.get(name) for result in results] for name in members["metadata"]},
+        {row: found for row, found in enumerate(undeclared) if found},
+        [result.data for result in results],
+        frozenset(),
+        {row: result.writer for row, result in enumerate(results) if result.writer is not None},
+        protocol,
+        [read(o.metadata, binary=o.mode == "binary", keep=keep) if o else NOTHING for o in origins],
+        {row: result.undeclared for row, result in enumerate(results) if result.undeclared is not None},
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _members(layout: Layout) -> dict[Origin, list[str]]:
+    """The members that the columns of a layout show, by their origin."""
+    found: dict[Origin, list[str]] = {"attribute": [], "variable": [], "metadata": []}
+    for column in layout.columns:
+        found.setdefault(column.origin, []).append(column.member)
+    return found
+
+
 @functools.lru_cache(maxsize=4096)
 def schema_of(layout: Layout) -> pa.Schema:
     """The Arrow schema of a layout, made once."""
     return arrow_schema(layout.columns)
 
 
-def _constants(job: Job, definition: Definition, count: int) -> dict[str, pa.Array]:
+def _constants(job: Job, definition: Definition, count: int, is_checked: bool) -> dict[str, pa.Array]:
     return {
         "_definition": pa.repeat(definition.xid, count),
         "_definition_version": pa.repeat(definition.version, count),
-        "_checked": pa.repeat(True, count),
+        "_checked": pa.repeat(is_checked, count),
         "_landed_at": pa.repeat(pa.scalar(job.started, _TIME), count),
         "_batch": pa.repeat(job.batch_name, count),
     }
 
 
-def _written(bundle: Bundle, count: int) -> dict[str, pa.Array]:
+def _schema_versions(bundle: Bundle, count: int) -> dict[str, pa.Array]:
     """Which version of the schema wrote each payload, and by which id that is known."""
     schema, writers = bundle.definition.schema, bundle.writers
     version = (schema.version or None) if schema else None
     if not writers:
-        return {"_schema_version": _constant_text(version, count), "_schema_id": _constant_text(None, count)}
+        return {"_schema_version": _constant_string(version, count), "_schema_id": _constant_string(None, count)}
     found = [writers.get(place) for place in range(count)]
     return {
-        "_schema_version": _texts([writer.version or None if writer else version for writer in found], count),
-        "_schema_id": _texts([writer.id if writer else None for writer in found], count),
+        "_schema_version": _strings([writer.version or None if writer else version for writer in found], count),
+        "_schema_id": _strings([writer.id if writer else None for writer in found], count),
     }
 
 
 def _transport(bundle: Bundle, *, keep: bool) -> dict[str, pa.Array]:
     """What came with events, but for what the columns that they came in tell."""
     count = len(bundle.rows)
-    if not bundle.protocol:
+    protocol = wire_named(bundle.protocol).name
+    if not protocol:
         return {name: pa.nulls(count, kind) for name, kind in _TRANSPORT.items()}
     found = {} if bundle.carried is None else _listed(bundle.carried, count)
-    shown = found if keep else found | {"_extra": _texts(None, count)}
-    return {"_protocol": pa.repeat(wire_named(bundle.protocol).name, count), **shown}
+    return {"_protocol": pa.repeat(protocol, count), **found, **({} if keep else {"_extra": _strings(None, count)})}
 
 
 def _listed(carried: list[Carried], count: int) -> dict[str, pa.Array]:
     channels, keys, sent, extra = zip(*carried, strict=True)
     return {
-        "_channel": _texts(channels, count),
+        "_channel": _strings(channels, count),
         "_key": pa.array(keys, pa.binary(), size=count),
         "_sent_at": pa.array(sent, _TIME, size=count),
-        "_extra": _texts(extra, count),
+        "_extra": _strings(extra, count),
     }
 
 
 def _sparse(texts: dict[int, str], count: int) -> pa.Array:
-    return pa.array([texts.get(place) for place in range(count)], pa.string()) if texts else _texts(None, count)
+    return pa.array([texts.get(place) for place in range(count)], pa.string()) if texts else _strings(None, count)
 
 
-def _constant_text(value: str | None, count: int) -> pa.Array:
+def _constant_string(value: str | None, count: int) -> pa.Array:
     return pa.nulls(count, pa.string()) if value is None else pa.repeat(value, count)
 
 
-def _texts(values: Sequence[Any] | None, count: int) -> pa.Array:
+def _strings(values: Sequence[Any] | None, count: int) -> pa.Array:
     if values is None:
         return pa.nulls(count, pa.string())
     repeated = _repeated(values, count)
