@@ -18,7 +18,7 @@ from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
 from postroom.formats.fill_columns import filler
 from postroom.formats.format_table import parse_schema
 from postroom.formats.protobuf.protoc import compile_texts
-from postroom.formats.schema import CheckingSchema, QuickSchema
+from postroom.formats.schema import CheckingSchema, FastSchema
 from postroom.formats.schema_versions import Version, Versions
 from postroom.messages.matching.payload_decoders import ExactDecoder, QuickDecoder
 from postroom.messages.matching.versioned_decoders import VersionDecoder
@@ -114,7 +114,7 @@ def _avro() -> Iterator[Ratio]:
     def parse(payload: bytes) -> Any:
         return fastavro.schemaless_reader(io.BytesIO(payload), parsed, None)
 
-    yield _against("Avro, judge / fastavro.schemaless_reader", schema.judge, parse, payloads, 1.5)
+    yield _against("Avro, judge / fastavro.schemaless_reader", schema.validate, parse, payloads, 1.5)
     yield _filling("Avro, fill_all / fastavro.schemaless_reader", schema, parse, payloads, 1.5)
     yield _framed(schema, payloads)
 
@@ -123,7 +123,7 @@ def _framed(schema: Any, payloads: list[bytes]) -> Ratio:
     """Payloads behind the header of the reader's own version, against the same without one."""
     versions = Versions(schema, "2", [Version("1", (1,), lambda: schema), Version("2", (2,), lambda: schema)])
     fill = filler(schema.columns())
-    decoder = VersionDecoder(versions, schema, QuickDecoder(schema, ExactDecoder(schema.judge_bare, fill)), fill)
+    decoder = VersionDecoder(versions, schema, QuickDecoder(schema, ExactDecoder(schema.validate_unframed, fill)), fill)
     types = [""] * TOGETHER
 
     def decode(payloads: list[bytes]) -> None:
@@ -151,7 +151,7 @@ def _protobuf() -> Iterator[Ratio]:
 
 
 def _filling(
-    name: str, schema: QuickSchema, parse: Callable[[bytes], Any], payloads: list[bytes], goal: float | None
+    name: str, schema: FastSchema, parse: Callable[[bytes], Any], payloads: list[bytes], goal: float | None
 ) -> Ratio:
     """Payloads read into columns some hundreds at a time, as those of streams are; both sides keep so many values."""
     some = [payloads[start : start + TOGETHER] for start in range(0, len(payloads), TOGETHER)]
@@ -215,7 +215,7 @@ def _xml(version: str, goal: float | None) -> Ratio:
         f"<ok>true</ok><note>{d['note']}</note></reading>".encode()
         for d in _data(stream.SMALL)
     ]
-    return _against(f"XSD {version}, judge / lxml.etree.fromstring", schema.judge, etree.fromstring, payloads, goal)
+    return _against(f"XSD {version}, judge / lxml.etree.fromstring", schema.validate, etree.fromstring, payloads, goal)
 
 
 def _data(size: int) -> list[dict[str, Any]]:

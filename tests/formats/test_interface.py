@@ -36,7 +36,7 @@ def test_every_format_is_here() -> None:
 
 
 def test_a_valid_payload_has_its_value(ride: Ride) -> None:
-    value, violations = parse_schema(ride.name, ride.document).judge(ride.valid)
+    value, violations = parse_schema(ride.name, ride.document).validate(ride.valid)
     assert violations == []
     assert (value["bicycle"], value["seconds"], value["mode"]) == ("b-7", 5_000_000_000, "TOUR")
     assert decimal.Decimal(value["price"]) == decimal.Decimal("12.50")
@@ -47,12 +47,12 @@ def test_a_valid_payload_has_its_value(ride: Ride) -> None:
 def test_the_content_type_that_the_format_implies_changes_nothing(ride: Ride) -> None:
     schema = parse_schema(ride.name, ride.document)
     family = format_named(ride.name).family  # type: ignore[union-attr]  # all known
-    assert schema.judge(ride.valid, ride.contenttype) == schema.judge(ride.valid)
-    assert schema.judge(ride.valid, family.media_types[0]) == schema.judge(ride.valid)
+    assert schema.validate(ride.valid, ride.contenttype) == schema.validate(ride.valid)
+    assert schema.validate(ride.valid, family.media_types[0]) == schema.validate(ride.valid)
 
 
 def test_an_invalid_payload_has_no_doubt_about_it(ride: Ride) -> None:
-    _, violations = parse_schema(ride.name, ride.document).judge(ride.invalid)
+    _, violations = parse_schema(ride.name, ride.document).validate(ride.invalid)
     assert violations
     assert all(found.code.startswith("payload_") and found.expected and found.found for found in violations)
     assert all(found.at == "" or found.at.startswith("/") for found in violations)
@@ -61,14 +61,14 @@ def test_an_invalid_payload_has_no_doubt_about_it(ride: Ride) -> None:
 def test_truncated_and_overlong_payloads_are_refused(ride: Ride) -> None:
     schema = parse_schema(ride.name, ride.document)
     for payload in (ride.valid[:-3], ride.valid + b"\x07", b"\xff\xff\xff"):
-        value, violations = schema.judge(payload)
+        value, violations = schema.validate(payload)
         assert (value, len(violations)) == (None, 1)
 
 
 def test_values_survive_writing_and_reading(ride: Ride) -> None:
     schema = parse_schema(ride.name, ride.document)
-    value, _ = schema.judge(ride.valid)
-    assert schema.judge(schema.encode(value)) == (value, [])
+    value, _ = schema.validate(ride.valid)
+    assert schema.validate(schema.encode(value)) == (value, [])
 
 
 def test_columns_say_the_same_in_every_format(ride: Ride) -> None:
@@ -88,7 +88,7 @@ def test_samples_are_valid_and_land_in_the_columns(ride: Ride) -> None:
     fill = filler(schema.columns())
     for seed in range(10):
         value = schema.sample(random.Random(seed))
-        judged, violations = schema.judge(schema.encode(value))
+        judged, violations = schema.validate(schema.encode(value))
         assert violations == []
         assert set(fill(judged)) <= {field.name for field in schema.columns().fields}  # type: ignore[union-attr]  # a struct
     assert schema.sample(random.Random(1)) == schema.sample(random.Random(1))
@@ -124,7 +124,7 @@ def test_incompatible_changes_have_a_counterexample(ride: Ride) -> None:
     verdict = readable(ride.name, ride.document, ride.other)
     assert (verdict.answer, bool(verdict.reason), bool(verdict.shown)) == ("incompatible", True, True)
     assert verdict.counterexample is not None
-    assert parse_schema(ride.name, ride.document).judge(verdict.counterexample)[1] == []
+    assert parse_schema(ride.name, ride.document).validate(verdict.counterexample)[1] == []
     modes = ("backward", "forward", "full", "backward_transitive")
     answers = [
         compatible([ride.document], ride.other, mode, lambda *pair: readable(ride.name, *pair)) for mode in modes
@@ -140,13 +140,13 @@ def test_what_is_no_schema_is_refused(ride: Ride, document: Any) -> None:
 
 
 def test_nothing_is_nothing(ride: Ride) -> None:
-    value, violations = parse_schema(ride.name, ride.document).judge(b"")
+    value, violations = parse_schema(ride.name, ride.document).validate(b"")
     # Without a byte, a Protobuf message has all of its defaults.
     assert (violations == []) if ride is PROTOBUF else (value is None and violations)
 
 
 def test_null_is_refused_where_a_ride_is_expected(ride: Ride) -> None:
-    assert parse_schema(ride.name, ride.document).judge(b"null", "application/json")[1]
+    assert parse_schema(ride.name, ride.document).validate(b"null", "application/json")[1]
 
 
 @given(payload=st.binary(max_size=200), contenttype=st.sampled_from(CONTENT_TYPES), cut=st.integers(0, 60))
@@ -154,7 +154,7 @@ def test_null_is_refused_where_a_ride_is_expected(ride: Ride) -> None:
 def test_no_bytes_raise(ride: Ride, payload: bytes, contenttype: str, cut: int) -> None:
     schema = parse_schema(ride.name, ride.document)
     for body in (payload, ride.valid[:cut] + payload, payload + ride.valid[cut:]):
-        value, violations = schema.judge(body, contenttype)
+        value, violations = schema.validate(body, contenttype)
         assert not violations or all(found.code and found.expected for found in violations)
         if not violations:
             filler(schema.columns())(value)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroom.formats.column_types import DOUBLE, INT64, JSON_TEXT, STRING, Field, ListOf, MapOf, StructOf
 from postroom.formats.format_table import parse_schema
 from postroom.formats.lift_members import Lifter
-from postroom.formats.schema import OpenSchema, QuickOpenSchema
+from postroom.formats.schema import FastOpenSchema, OpenSchema
 from postroom.formats.undeclared_members import Undeclared
 
 PLACE = StructOf((Field("floor", "floor", INT64),))
@@ -47,16 +47,16 @@ COLUMN = StructOf(
     ],
 )
 def test_members_without_a_column_are_found(payload: str, left: str | None) -> None:
-    assert Undeclared(COLUMN).of(payload.encode()) == left
+    assert Undeclared(COLUMN).find(payload.encode()) == left
     kept: dict[int, str] = {}
-    Undeclared(COLUMN).of_all([b"{}", payload.encode(), b"{"], {2}, kept)
+    Undeclared(COLUMN).find_all([b"{}", payload.encode(), b"{"], {2}, kept)
     assert kept == ({} if left is None else {1: left})
 
 
 def test_values_without_members_have_nothing_undeclared() -> None:
     for column in (STRING, JSON_TEXT, ListOf(STRING), MapOf(DOUBLE)):
         assert not Undeclared(column).is_possible
-        assert Undeclared(column).of(b"[1]") is None
+        assert Undeclared(column).find(b"[1]") is None
 
 
 SCALAR = st.sampled_from(["1", "1.10", '"x"', "null", "[]", '{"a": 1}'])
@@ -73,9 +73,9 @@ def test_what_is_left_of_what_is_left_is_the_same(payload: str) -> None:
     column = StructOf((Field("place", "place", PLACE),))
     value = json.loads(payload)
     assume(isinstance(value, dict) and isinstance(value.get("place"), dict | None))
-    left = Undeclared(column).of(payload.encode())
+    left = Undeclared(column).find(payload.encode())
     if left is not None:
-        assert Undeclared(column).of(left.encode()) == left
+        assert Undeclared(column).find(left.encode()) == left
         assert not Lifter(column).concerns(left)
 
 
@@ -132,13 +132,13 @@ def test_every_format_keeps_what_its_columns_do_not_hold(
 ) -> None:
     schema: Any = parse_schema(schema_format, document)
     assert isinstance(schema, OpenSchema)
-    assert schema.judge(payload, contenttype)[1] == []
+    assert schema.validate(payload, contenttype)[1] == []
     found = schema.undeclared(payload, contenttype)
     assert (None if found is None else json.loads(found)) == left
-    if isinstance(schema, QuickOpenSchema):
+    if isinstance(schema, FastOpenSchema):
         kept: dict[int, str] = {}
         doubtful: set[int] = set()
-        values = schema.fill_all_keeping([payload, payload], doubtful, kept)
+        values = schema.fill_all_and_undeclared([payload, payload], doubtful, kept)
         assert kept == ({} if found is None else dict.fromkeys({0, 1} - doubtful, found))
         assert all(values[place] == schema.fill(payload)[0] for place in {0, 1} - doubtful)
 
@@ -146,4 +146,4 @@ def test_every_format_keeps_what_its_columns_do_not_hold(
 def test_avro_in_json_has_no_members_that_nobody_declared() -> None:
     schema = parse_schema("Avro/1.11", {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]})
     assert not isinstance(schema, OpenSchema)
-    assert [v.code for v in schema.judge(b'{"a": 1, "b": 2}', JSON)[1]] == ["payload_additional_properties"]
+    assert [v.code for v in schema.validate(b'{"a": 1, "b": 2}', JSON)[1]] == ["payload_additional_properties"]

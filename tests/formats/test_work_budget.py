@@ -11,7 +11,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.compatibility import compatible
 from postroom.formats.format_table import parse_schema, readable, sample_value
 from postroom.formats.schema import Verdict
-from postroom.formats.work_budget import GivenUp, limited, spend
+from postroom.formats.work_budget import BudgetExhausted, spend, work_limit
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 STRUCTURE = {"$schema": "https://json-structure.org/meta/core/v0/#", "$id": "https://example.com/s", "name": "Oven"}
@@ -29,17 +29,17 @@ def test_without_a_limit_work_is_not_counted() -> None:
 
 
 def test_the_steps_of_a_question_are_counted() -> None:
-    with pytest.raises(GivenUp, match="given up after 5,000 steps"), limited(5_000):
+    with pytest.raises(BudgetExhausted, match="given up after 5,000 steps"), work_limit(5_000):
         spend_all()
 
 
 def test_the_clock_stops_what_steps_do_not_measure() -> None:
-    with pytest.raises(GivenUp, match="given up after 0 seconds of computing"), limited(10**12, 0):
+    with pytest.raises(BudgetExhausted, match="given up after 0 seconds of computing"), work_limit(10**12, 0):
         spend_all()
 
 
 def test_a_question_inside_another_shares_its_budget() -> None:
-    with limited(1_000), pytest.raises(GivenUp), limited(10**9):
+    with work_limit(1_000), pytest.raises(BudgetExhausted), work_limit(10**9):
         spend_all()
 
 
@@ -139,7 +139,7 @@ HARD: dict[str, tuple[str, Any, Any]] = {
 @pytest.mark.parametrize("case", HARD)
 def test_comparing_ends_and_says_that_it_was_given_up(case: str) -> None:
     form, writer, reader = HARD[case]
-    with limited(FEW):
+    with work_limit(FEW):
         verdict = readable(form, writer, reader)
     assert verdict.answer == "undecided"
     assert verdict.reason
@@ -149,13 +149,13 @@ def test_comparing_ends_and_says_that_it_was_given_up(case: str) -> None:
 def test_inventing_a_value_ends(case: str) -> None:
     form, writer, _ = HARD[case]
     schema = parse_schema(form, writer)
-    with contextlib.suppress(SchemaRefused), limited(FEW):
+    with contextlib.suppress(SchemaRefused), work_limit(FEW):
         value = sample_value(schema, random.Random(7))
-        assert schema.judge(schema.encode(value))[1] == []
+        assert schema.validate(schema.encode(value))[1] == []
 
 
 def test_unions_of_many_records_are_compared_by_name() -> None:
-    with limited(FEW):
+    with work_limit(FEW):
         assert readable("Avro", avro_union("R", "int"), avro_union("R", "long")).answer == "compatible"
 
 
@@ -171,7 +171,7 @@ def test_all_ancestors_together_have_one_budget() -> None:
         asked.append(writer)
         return readable("JsonSchema", patterns(1), patterns(2))
 
-    with limited(FEW):
+    with work_limit(FEW):
         verdict = compatible(list(range(100)), "newer", "full_transitive", costly)
     assert verdict.answer == "undecided"
     assert "given up" in verdict.reason

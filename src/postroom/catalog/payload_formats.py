@@ -8,7 +8,7 @@ from functools import partial
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import FAMILIES, check_schema, readable
-from postroom.formats.schema import Found
+from postroom.formats.schema import LibraryDocument
 from postroom.formats.schema_library import CatalogLibrary
 from postroom.registry.rules import Judgement, Surroundings
 
@@ -68,13 +68,13 @@ class _WatchedLibrary(CatalogLibrary):
         super().__init__(around.xid, partial(_read, around), around.names)
         self.missed = False
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         """The document that a reference means."""
-        found = super().find(reference, place)
+        found = super().find(reference, base)
         self.missed = self.missed or found is None
         return found
 
 
-def _read(around: Surroundings, path: str) -> Found | None:
+def _read(around: Surroundings, path: str) -> LibraryDocument | None:
     found = around.read(path)
-    return None if found is None else Found(*found)
+    return None if found is None else LibraryDocument(*found)

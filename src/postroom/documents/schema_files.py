@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from postroom.errors import DocumentRefused, FileMissing, FormatUnknown
-from postroom.formats.schema import Found
+from postroom.formats.schema import LibraryDocument
 from postroom.settings import Settings
 
 MEGABYTE = 1_000_000
@@ -35,30 +35,30 @@ class FolderLibrary:
         self._root = root.resolve()
         self._most_bytes = most_bytes
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         """The file that a reference means: beside the referring one, or from the folder's top."""
         name = reference.partition("#")[0]
         if not name or "://" in name:
             return None
-        beside = (Path(place) if place else self._file).parent
+        beside = (Path(base) if base else self._file).parent
         for path in (beside / name.lstrip("/"), self._root / name.lstrip("/")):
             found = self._read(path)
             if found is not None:
                 return found
         return None
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         """The other files of the same kind beside the referring one."""
         for path in sorted(self._file.parent.glob(f"*{self._file.suffix}")):
             found = self._read(path) if path != self._file else None
             if found is not None:
                 yield found
 
-    def _read(self, path: Path) -> Found | None:
+    def _read(self, path: Path) -> LibraryDocument | None:
         path = path.resolve()
         if not path.is_relative_to(self._root) or not path.is_file() or path.stat().st_size > self._most_bytes:
             return None
-        return Found(str(path), path.read_bytes())
+        return LibraryDocument(str(path), path.read_bytes())
 
 
 def schema_content(path: Path, settings: Settings) -> dict[str, Any]:

@@ -1,35 +1,36 @@
-"""Many texts read at a time, without a step of ours for each of them."""
+"""Decoding many payloads at a time, without a Python-level step for each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-UNREADABLE = (ValueError, RecursionError)
-"""What decoders raise: those of JSON and of UTF-8 are ValueErrors."""
+DECODE_ERRORS = (ValueError, RecursionError)
+"""What decoders raise: errors of JSON and of UTF-8 are ValueErrors."""
 
 
-def read_all(
-    read: Callable[[Any], Any],
-    texts: Iterable[Any],
-    doubts: set[int],
-    errors: tuple[type[Exception], ...] = UNREADABLE,
+def decode_all(
+    decode: Callable[[Any], Any],
+    payloads: Iterable[Any],
+    failed: set[int],
+    errors: tuple[type[Exception], ...] = DECODE_ERRORS,
 ) -> list[Any]:
-    """Read many texts; the places of those that cannot be read are added to `doubts`, and None stands for them."""
+    """Decode many payloads; the indexes of those that cannot be decoded are added to `failed`, and None stands for
+    them."""
     found: list[Any] = []
-    rest = iter(texts)
+    rest = iter(payloads)
     while True:
         try:
-            found.extend(map(read, rest))  # what was read before an exception is kept
+            found.extend(map(decode, rest))  # what was decoded before an exception is kept
         except errors:
-            doubts.add(len(found))
+            failed.add(len(found))
             found.append(None)
         else:
             return found
 
 
-class Members:
-    """Values of a struct, member by member: a column for each, in which None stands for what is absent."""
+class MemberColumns:
+    """Decoded objects, transposed: one column for each member, in which None stands for what is absent."""
 
     def __init__(self, names: tuple[str, ...], columns: Sequence[Sequence[Any]], count: int) -> None:
         self.names = names
@@ -37,30 +38,30 @@ class Members:
         self._count = count
 
     @classmethod
-    def of_rows(cls, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Members:
-        """The members of values that are tuples of them."""
+    def of_rows(cls, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> MemberColumns:
+        """Transpose rows, which are tuples of members."""
         return cls(names, list(zip(*rows, strict=True)) if rows else [()] * len(names), len(rows))
 
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, place: int) -> dict[str, Any]:
-        """One of the values, as everywhere else: without what is absent."""
-        found = zip(self.names, (column[place] for column in self.columns), strict=True)
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """One of the objects, without its absent members."""
+        found = zip(self.names, (column[index] for column in self.columns), strict=True)
         return {name: value for name, value in found if value is not None}
 
-    def without(self, places: list[int]) -> Members:
-        """The same without some places, which are few and in order."""
-        columns = [without(column, places) for column in self.columns]
-        return Members(self.names, columns, self._count - len(places))
+    def drop_rows(self, indexes: list[int]) -> MemberColumns:
+        """All rows except those at some indexes, which are few and in order."""
+        columns = [drop_rows(column, indexes) for column in self.columns]
+        return MemberColumns(self.names, columns, self._count - len(indexes))
 
 
-def without(column: Sequence[Any], places: list[int]) -> list[Any]:
-    """A column without some places, which are few and in order."""
+def drop_rows(column: Sequence[Any], indexes: list[int]) -> list[Any]:
+    """All values of a column except those at some indexes, which are few and in order."""
     kept: list[Any] = []
     start = 0
-    for place in places:
-        kept += column[start:place]
-        start = place + 1
+    for index in indexes:
+        kept += column[start:index]
+        start = index + 1
     kept += column[start:]
     return kept

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from postroom.formats.schema import Verdict
-from postroom.formats.work_budget import limited
+from postroom.formats.work_budget import work_limit
 
 # What each mode asks: can data of the older version be read with the newer one, the other way round, or both?
 BACKWARD, FORWARD = "backward", "forward"
@@ -28,7 +28,7 @@ def is_transitive(mode: str) -> bool:
 def compatible(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
     """Whether a document may follow its ancestors, nearest first: the first no, else the first doubt, else a yes with
     the first remark on it. All comparisons share one budget."""
-    with limited():
+    with work_limit():
         return _joined(older, newer, mode, readable)
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.schema import EmptyLibrary, Format, Library, PayloadSchema, SchemaDocument, Verdict
-from postroom.formats.work_budget import GivenUp, limited, spend
+from postroom.formats.work_budget import BudgetExhausted, spend, work_limit
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -87,19 +87,19 @@ def readable_documents(writer: tuple[str, Any, Library | None], reader: tuple[st
     if other is not module:
         return Verdict(answer="undecided", reason=f"{writer[0]} and {reader[0]} are different formats.")
     try:
-        with limited():
+        with work_limit():
             spend()
             return module.readable(written, read)
-    except GivenUp as error:
+    except BudgetExhausted as error:
         return Verdict(answer="undecided", reason=f"the comparison was {error}.")
 
 
 def sample_value(schema: PayloadSchema, rng: random.Random) -> Any:
     """Invent a value that fits a schema; SchemaRefused when there is none, or finding one takes too long."""
     try:
-        with limited():
+        with work_limit():
             return schema.sample(rng)
-    except GivenUp as error:
+    except BudgetExhausted as error:
         raise SchemaRefused(f"the search for fitting data was {error}.", remedy="Give your own with --data.") from None
 
 

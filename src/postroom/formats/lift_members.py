@@ -1,7 +1,7 @@
-"""Lifting: members of payloads that were undeclared when they landed, into the columns that they have by now.
+"""Lifting: moves members that were undeclared when their payload landed into columns that were added since.
 
-What is left of a payload is what `undeclared` makes of it. A member that has a column now, and no value in it, is
-lifted; one that its column cannot hold stays.
+Undeclared members are JSON as `undeclared_members.py` writes it. A member that has a column now, and no value in it,
+is lifted; one that its column cannot hold stays.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import msgspec
 
 from postroom.formats.column_types import ColumnType, ListOf, MapOf, StructOf
 from postroom.formats.fill_columns import ColumnMismatch, filler
-from postroom.formats.undeclared_members import Undeclared, items_of, members_of, written
+from postroom.formats.undeclared_members import Undeclared, items_of, join_json, members_of
 
 Path = tuple[str, ...]
 _filler = functools.lru_cache(maxsize=1024)(filler)
 _undeclared = functools.lru_cache(maxsize=1024)(Undeclared)
-# How a format reads a member of a payload, found by its path; raises ColumnMismatch.
+# Decodes a member of a payload, found by its path, as its format does; raises ColumnMismatch.
 ReadMember = Callable[[Path, Any], Any]
 
 
 class Lifted(msgspec.Struct, frozen=True):
-    """The data of a row with what was lifted into it, what is left undeclared, and how many members fit and did not."""
+    """The data of a row after lifting, what remains undeclared, and how many members fitted and did not."""
 
     data: Any
-    left: str | None
+    remaining: str | None
     members: int
     misfits: int
 
@@ -41,27 +41,27 @@ class Lifter:
         self._read = read
 
     def concerns(self, text: str) -> bool:
-        """Whether something that was undeclared has a column now."""
+        """Whether an undeclared member has a column now."""
         try:
-            return self._undeclared.found(text.encode()) != text
+            return self._undeclared.extract(text.encode()) != text
         except msgspec.ValidationError:  # a value that is no object, where the column is a struct
             return True
 
     def lift(self, text: str, data: Any) -> Lifted:
-        """Lift what is possible out of undeclared members into the data of their row, as Arrow has it in Python."""
-        work = _Work(self._read)
-        value, left = work.value(self._column, text.encode(), data, ())
-        return Lifted(value, left.decode() if left else None, work.members, work.misfits)
+        """Move undeclared members into the data of their row, given as Arrow's Python values."""
+        lift = _Lift(self._read)
+        value, remaining = lift.value(self._column, text.encode(), data, ())
+        return Lifted(value, remaining.decode() if remaining else None, lift.members, lift.misfits)
 
 
-class _Work:
+class _Lift:
     def __init__(self, read: ReadMember | None) -> None:
         self._read = read
         self.members = 0
         self.misfits = 0
 
     def value(self, column: ColumnType, text: Any, present: Any, path: Path) -> tuple[Any, bytes]:
-        """The value of a column after lifting, and what stays."""
+        """The value of a column after lifting, and what remains undeclared."""
         if present is None:
             return self._whole(column, text, path)
         if isinstance(column, StructOf):
@@ -83,36 +83,36 @@ class _Work:
             self.misfits += 1
             return None, bytes(text)
         self.members += 1
-        return filled, (_undeclared(column).found(text) or "").encode()
+        return filled, (_undeclared(column).extract(text) or "").encode()
 
     def _struct(self, column: StructOf, text: Any, present: dict[str, Any], path: Path) -> tuple[Any, bytes]:
         fields = {field.source: field for field in column.fields}
-        value, left = dict(present), []
+        value, remaining = dict(present), []
         for name, member in members_of(text).items():
             field = fields.get(name)
-            stays = bytes(member)
+            rest = bytes(member)
             if field is not None:
-                value[field.name], stays = self.value(field.type, member, present.get(field.name), (*path, name))
-            if stays:
-                left.append((name, stays))
-        return value, written(left)
+                value[field.name], rest = self.value(field.type, member, present.get(field.name), (*path, name))
+            if rest:
+                remaining.append((name, rest))
+        return value, join_json(remaining)
 
     def _list(self, column: ListOf, text: Any, present: list[Any], path: Path) -> tuple[Any, bytes]:
-        value, left = list(present), []
+        value, remaining = list(present), []
         for number, item in enumerate(items_of(text)):
-            stays = b""
+            rest = b""
             if bytes(item) != b"null":
-                value[number], stays = self.value(column.item, item, present[number], (*path, ""))
-            left.append(stays)
-        return value, written(left)
+                value[number], rest = self.value(column.item, item, present[number], (*path, ""))
+            remaining.append(rest)
+        return value, join_json(remaining)
 
     def _map(self, column: MapOf, text: Any, present: Any, path: Path) -> tuple[Any, bytes]:
-        value, left = dict(_pairs(present)), []
+        value, remaining = dict(_pairs(present)), []
         for name, member in members_of(text).items():
-            value[name], stays = self.value(column.value, member, value.get(name), (*path, ""))
-            if stays:
-                left.append((name, stays))
-        return list(value.items()), written(left)
+            value[name], rest = self.value(column.value, member, value.get(name), (*path, ""))
+            if rest:
+                remaining.append((name, rest))
+        return list(value.items()), join_json(remaining)
 
 
 def _pairs(present: Any) -> Iterator[tuple[str, Any]]:

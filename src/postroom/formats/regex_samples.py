@@ -49,7 +49,7 @@ _SYNTAX = re.compile(
 )
 
 
-def sample_text(pattern: str, rng: random.Random, repeats: int = _MOST_REPEATS) -> str:
+def sample_string(pattern: str, rng: random.Random, repeats: int = _MOST_REPEATS) -> str:
     """A text that matches, for the patterns people write: classes, repeats, groups, alternatives.
 
     What may be repeated without end comes at most `repeats` times more than it must.

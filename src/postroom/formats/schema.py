@@ -1,7 +1,7 @@
-"""The one interface of all payload schema formats.
+"""The interface of all payload schema formats.
 
 Each format is a folder with a module `format` that offers `parse`, `check` and `readable`, as `Format` describes them;
-`table.py` lists the formats.
+`format_table.py` lists the formats.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from postroom.formats.batch_decode import Members
+from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.column_types import ColumnType
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """One way in which a payload does not fit its schema."""
+    """One error of a payload: where it is (a JSON pointer), its code, what was expected and what was found."""
 
     at: str
     code: str
@@ -28,7 +28,7 @@ class Violation(msgspec.Struct, frozen=True):
 class PayloadSchema(Protocol):
     """A parsed payload schema of any format."""
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode a payload and validate it: the decoded value and no violations, or what does not fit.
 
         Never raises for a payload. The content type tells encodings apart where a format has several; without one the
@@ -50,21 +50,21 @@ class PayloadSchema(Protocol):
 
 
 @runtime_checkable
-class QuickSchema(Protocol):
-    """A payload schema that has a short way from payloads to columns."""
+class FastSchema(Protocol):
+    """A payload schema that can decode payloads directly into the form of its columns."""
 
-    def reads_quickly(self, contenttype: str) -> bool:
-        """Whether that way is for payloads of this content type."""
+    def has_fast_path(self, contenttype: str) -> bool:
+        """Whether `fill` and `fill_all` take payloads of this content type."""
         ...
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
-        """A valid payload in the shape of its columns, absent members left out, and True; (None, False) when only
-        `judge` can tell."""
+        """A valid payload in the form of its columns, absent members left out, and True; (None, False) when the payload
+        needs `validate`."""
         ...
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any] | Members:
-        """The same for many payloads, bytes or msgspec's Raw, by member where that is quicker; the places of those that
-        only `judge` can tell about are added to `doubtful`."""
+    def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any] | MemberColumns:
+        """Fill the columns of many payloads (bytes or msgspec's Raw), by member where that is quicker; the indexes of
+        those that need `validate` are added to `fallback`."""
         ...
 
 
@@ -73,36 +73,36 @@ class OpenSchema(Protocol):
     """A payload schema whose payloads may have more than its columns hold."""
 
     def undeclared(self, payload: bytes, contenttype: str) -> str | None:
-        """What a valid payload has and its columns do not, as JSON text (by `undeclared.py`); None for nothing."""
+        """The members of a valid payload without a column, as JSON (see `undeclared_members.py`); None for none."""
         ...
 
 
 @runtime_checkable
-class QuickOpenSchema(QuickSchema, OpenSchema, Protocol):
-    """A payload schema that can tell so on its short way."""
+class FastOpenSchema(FastSchema, OpenSchema, Protocol):
+    """A payload schema that finds undeclared members while it fills columns."""
 
-    def fill_all_keeping(
-        self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]
-    ) -> list[Any] | Members:
-        """`fill_all` that also puts what columns do not hold into `kept`, by place."""
+    def fill_all_and_undeclared(
+        self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
+    ) -> list[Any] | MemberColumns:
+        """`fill_all` that also collects the undeclared members of payloads, by index."""
         ...
 
 
 @runtime_checkable
 class CheckingSchema(Protocol):
-    """A payload schema that can check payloads without decoding them, for those who need no values."""
+    """A payload schema that can check payloads without decoding them."""
 
-    def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
-        """Add the places of payloads to `doubtful` that only `judge` can tell about. The others fit, and the columns of
-        the schema can hold them."""
+    def accepts_all(self, payloads: Sequence[bytes], contenttype: str, fallback: set[int]) -> None:
+        """Add the indexes of payloads that need `validate` to `fallback`. The others fit, and the columns of the schema
+        can hold them."""
         ...
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What stands in front of a payload and names the schema that it was written with.
+    """The header in front of a payload that names the schema it was written with.
 
     `id` is the number that a registry gave that schema, or the schema's fingerprint; the payload itself begins at
-    `start`. A sure frame is one because no payload without a header begins like this; a likely one has a small number.
+    `start`. A frame is sure if no payload without a header begins like this; it is likely if its number is small.
     """
 
     id: int | bytes
@@ -111,32 +111,32 @@ class Frame(msgspec.Struct, frozen=True):
     is_likely: bool = True
 
 
-class Reading(Protocol):
-    """How payloads are read that a certain version of a schema wrote."""
+class FramedReader(Protocol):
+    """Decodes payloads that were written with a certain version of a schema."""
 
-    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge what stands behind a header, in the shape of the schema that reads it."""
+    def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Validate a payload behind a header; the value has the form of the reading schema."""
         ...
 
 
 @runtime_checkable
-class FramedSchema(Reading, Protocol):
+class FramedSchema(FramedReader, Protocol):
     """A payload schema whose payloads may have a header that names the schema they were written with."""
 
     def frame(self, payload: bytes, contenttype: str) -> Frame | None:
-        """What stands in front of a payload, if it looks like such a header."""
+        """The header in front of a payload, if it looks like one."""
         ...
 
-    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge a payload as one without a header."""
+    def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Validate a payload as one without a header."""
         ...
 
-    def bare(self, payload: bytes, start: int) -> bytes | None:
-        """What stands behind a header, for `fill`; None when only `judge_behind` can tell."""
+    def strip_header(self, payload: bytes, start: int) -> bytes | None:
+        """The payload behind a header, for `fill`; None when it needs `validate_framed`."""
         ...
 
-    def written_by(self, writer: PayloadSchema) -> Reading | None:
-        """How this schema reads what another version of it wrote; None when that has no payloads with headers."""
+    def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
+        """The reader of what another version of this schema wrote; None when that has no payloads with headers."""
         ...
 
     def fingerprint(self) -> bytes:
@@ -146,17 +146,17 @@ class FramedSchema(Reading, Protocol):
 
 @runtime_checkable
 class LenientSchema(Protocol):
-    """A payload schema that reads values, too, which it refuses for what they stand for."""
+    """A payload schema that can also decode values which it refuses, such as dates out of range."""
 
-    def shown_behind(self, payload: bytes, start: int, contenttype: str) -> Any:
-        """The value behind a header, in parts as it is encoded where it stands for nothing."""
+    def decode_leniently(self, payload: bytes, start: int, contenttype: str) -> Any:
+        """The value behind a header; parts that have no valid meaning come as they are encoded."""
         ...
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A schema document that a reference led to, and the place that its own references start from."""
+class LibraryDocument(msgspec.Struct, frozen=True):
+    """A schema document that a reference leads to, and its location, which its own references are relative to."""
 
-    place: str
+    location: str
     document: Any
 
 
@@ -164,11 +164,11 @@ class Library(Protocol):
     """The other schema documents that a document may refer to. Looking something up never reaches the network, unless
     a setting allows the host."""
 
-    def find(self, reference: str, place: str = "") -> Found | None:
-        """The document that a reference means, seen from a place (by default that of the referring document)."""
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
+        """The document that a reference means, relative to a base (by default the referring document)."""
         ...
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         """The other documents of the same schema group, for formats that refer by the name of a type."""
         ...
 
@@ -176,11 +176,11 @@ class Library(Protocol):
 class EmptyLibrary:
     """A library without any document: references resolve inside the document only."""
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         """Nothing."""
         return None
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         """Nothing."""
         return iter(())
 
@@ -189,8 +189,8 @@ class SchemaDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A schema as its author wrote it.
 
     `document` is a JSON value, text or bytes; `version` is the part of the format's name behind the slash, in lower
-    case; `fragment` picks one type of the document, in the format's own way; "" means the document's own root;
-    `assert_formats` makes a rule of what JSON Schema leaves as a remark (`format`).
+    case; `fragment` picks one type of the document, in the format's own syntax; "" means the document's root;
+    `assert_formats` makes JSON Schema's `format` a constraint, which is an annotation by default.
     """
 
     document: Any
@@ -203,8 +203,8 @@ class SchemaDocument(msgspec.Struct, frozen=True, kw_only=True):
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Whether payloads of one schema can be read with another.
 
-    `counterexample` is a payload that the writer's schema accepts and the reader's refuses, `shown` the same for
-    people; `writer_at` and `reader_at` are the places in both documents that disagree.
+    `counterexample` is a payload that the writer's schema accepts and the reader's refuses, `shown` its readable form;
+    `writer_at` and `reader_at` are the locations in both documents that disagree.
     """
 
     answer: Literal["compatible", "incompatible", "undecided"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.formats.schema import Frame, FramedSchema, PayloadSchema, Reading, Violation
+from postroom.formats.schema import Frame, FramedReader, FramedSchema, PayloadSchema, Violation
 
-HEADER = 5
+HEADER_LENGTH = 5
 
 # Registries count from one: an id of four bytes has a zero in front.
 _LARGE = 2**24
@@ -14,39 +14,39 @@ _LARGE = 2**24
 
 def registry_frame(payload: bytes, *, is_sure: bool) -> Frame | None:
     """The header of a registry, if a payload begins like one."""
-    if payload[:1] != b"\0" or len(payload) < HEADER:
+    if payload[:1] != b"\0" or len(payload) < HEADER_LENGTH:
         return None
-    number = int.from_bytes(payload[1:HEADER])
-    return Frame(number, HEADER, is_sure, number < _LARGE)
+    number = int.from_bytes(payload[1:HEADER_LENGTH])
+    return Frame(number, HEADER_LENGTH, is_sure, number < _LARGE)
 
 
 class JsonFraming:
     """Headers in front of JSON, which never begins with a zero byte itself."""
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
-        """What the schema says about a payload without a header."""
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+        """Validate a payload without a header."""
         raise NotImplementedError
 
     def frame(self, payload: bytes, contenttype: str) -> Frame | None:
         """The header of a registry, if there is one."""
         return registry_frame(payload, is_sure=True)
 
-    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge a payload as one without a header."""
-        return self.judge(payload, contenttype)
+    def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Validate a payload as one without a header."""
+        return self.validate(payload, contenttype)
 
-    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge what stands behind a header."""
-        return self.judge(payload[start:], contenttype)
+    def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+        """Validate the payload behind a header."""
+        return self.validate(payload[start:], contenttype)
 
-    def bare(self, payload: bytes, start: int) -> bytes | None:
-        """What stands behind a header."""
+    def strip_header(self, payload: bytes, start: int) -> bytes | None:
+        """The payload behind a header."""
         return payload[start:]
 
-    def written_by(self, writer: PayloadSchema) -> Reading | None:
-        """JSON says itself what is what: the version that wrote a payload reads it."""
+    def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
+        """The version that wrote a payload reads it: JSON describes itself."""
         return writer if isinstance(writer, FramedSchema) else None
 
     def fingerprint(self) -> bytes:
-        """None is carried."""
+        """Empty: headers in front of JSON carry none."""
         return b""

@@ -1,4 +1,4 @@
-"""Where references between schema documents lead: a catalog as a library."""
+"""The library of a catalog: finds the schema documents that references mean."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from postroom.formats.schema import Found
+from postroom.formats.schema import LibraryDocument
 from postroom.urls import join_url, parse_url
 
 # The document at a path of the catalog, and its path with the version; None when there is none.
-ReadDocument = Callable[[str], Found | None]
+ReadDocument = Callable[[str], LibraryDocument | None]
 # The paths of all schemas beside one.
 ListSchemas = Callable[[str], Iterable[str]]
 # The document at an absolute URL, where a setting allows the host.
@@ -33,13 +33,13 @@ class CatalogLibrary:
         self._schemas = schemas
         self._fetch = fetch
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         """The document that a reference means."""
         reference = reference.partition("#")[0] or reference.removeprefix("#")
-        place = place or self._home
-        if "://" in place:  # a document from elsewhere speaks of its own neighbours
-            reference = join_url(place, reference) or reference
-        for path in _paths(reference, place):
+        base = base or self._home
+        if "://" in base:  # a document from elsewhere speaks of its own neighbours
+            reference = join_url(base, reference) or reference
+        for path in _paths(reference, base):
             found = self._read(path)
             if found is not None:
                 return found
@@ -47,9 +47,9 @@ class CatalogLibrary:
         if self._fetch is None or url is None or not url.scheme:
             return None
         document = self._fetch(reference)
-        return None if document is None else Found(reference, document)
+        return None if document is None else LibraryDocument(reference, document)
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         """The other documents of the same schema group."""
         for path in self._schemas(self._home):
             if path != _schema(self._home):
@@ -58,24 +58,24 @@ class CatalogLibrary:
                     yield found
 
 
-def _paths(reference: str, place: str) -> Iterator[str]:
+def _paths(reference: str, base: str) -> Iterator[str]:
     url = parse_url(reference)
     if url is None:
         return
     path = unquote(url.path)
-    groups = place.split("/")[1:2] or [""]
+    groups = base.split("/")[1:2] or [""]
     inside = path.find(f"/{groups[0]}/")
     if groups[0] and inside >= 0:
         yield path[inside:]
         return
     if url.scheme or not path:
         return
-    yield posixpath.normpath(posixpath.join(posixpath.dirname(_schema(place)), path))
+    yield posixpath.normpath(posixpath.join(posixpath.dirname(_schema(base)), path))
     name = posixpath.basename(path)
     for suffix in ("", *_SUFFIXES):
         if name.endswith(suffix):
-            yield posixpath.join(posixpath.dirname(_schema(place)), name.removesuffix(suffix))
+            yield posixpath.join(posixpath.dirname(_schema(base)), name.removesuffix(suffix))
 
 
-def _schema(place: str) -> str:
-    return "/".join(place.split("/")[:5])
+def _schema(base: str) -> str:
+    return "/".join(base.split("/")[:5])

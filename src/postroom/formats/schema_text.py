@@ -10,7 +10,7 @@ import msgspec
 from postroom.errors import SchemaRefused
 
 
-def json_of(document: Any) -> Any:
+def load_json(document: Any) -> Any:
     """The JSON value of a document that may be text or bytes; SchemaRefused, with line and column, for other text."""
     if not isinstance(document, str | bytes):
         return document
@@ -22,7 +22,7 @@ def json_of(document: Any) -> Any:
         raise SchemaRefused(f"this is not JSON: {_sentence(error)}.", place=_place(document)) from None
 
 
-def text_of(document: Any) -> str:
+def load_text(document: Any) -> str:
     """The text of a document; a JSON value is not a text."""
     if isinstance(document, str):
         return document

@@ -15,11 +15,19 @@ import msgspec
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import json_text
-from postroom.formats.schema import Frame, FramedSchema, LenientSchema, OpenSchema, PayloadSchema, Reading, Violation
-from postroom.formats.schema_id_framing import HEADER
-from postroom.formats.undeclared_members import left_of
+from postroom.formats.schema import (
+    Frame,
+    FramedReader,
+    FramedSchema,
+    LenientSchema,
+    OpenSchema,
+    PayloadSchema,
+    Violation,
+)
+from postroom.formats.schema_id_framing import HEADER_LENGTH
+from postroom.formats.undeclared_members import undeclared_value
 
-FIRST_BYTES = (b"\0", b"\xc3")
+HEADER_FIRST_BYTES = (b"\0", b"\xc3")
 """What headers begin with."""
 
 # Versions that are parsed to read payloads, or for their fingerprints.
@@ -44,7 +52,7 @@ class WriterVersion(msgspec.Struct, frozen=True, gc=False):
     id: str
 
 
-class Way(NamedTuple):
+class ReadPlan(NamedTuple):
     """How a payload is to be read: as it stands, as what a writer wrote behind a header, or not at all."""
 
     writer: WriterVersion | None = None
@@ -52,7 +60,7 @@ class Way(NamedTuple):
     problem: Violation | None = None
 
 
-class Judged(NamedTuple):
+class Validated(NamedTuple):
     """What became of a payload, which version wrote it if a header says so, and by which schema alone it was judged."""
 
     value: Any
@@ -61,7 +69,7 @@ class Judged(NamedTuple):
     schema: PayloadSchema | None
 
 
-AS_IT_STANDS = Way()
+UNFRAMED = ReadPlan()
 
 
 class Versions:
@@ -76,114 +84,116 @@ class Versions:
             own: Version(own, (), lambda: reader),
         }
         self._parsed: dict[str, PayloadSchema | Violation] = {own: reader}
-        self._readings: dict[str, Reading | Violation] = {}
-        self._ways = {} if self._framed is None else self._named_ways()
+        self._framed_readers: dict[str, FramedReader | Violation] = {}
+        self._plans = {} if self._framed is None else self._plans_by_header()
         self._fingerprints: dict[bytes, str] | None = None
-        self.headers_first = len(self._versions) > 1 or bool(self._ways)
+        self.headers_first = len(self._versions) > 1 or bool(self._plans)
         """Whether a header is looked for before a payload is read as it stands."""
 
-    def judge(self, payload: bytes, contenttype: str = "") -> Judged:
+    def validate(self, payload: bytes, contenttype: str = "") -> Validated:
         """Decode a payload and validate it, with the version that wrote it."""
-        way = self.way(payload, contenttype) if payload[:1] in FIRST_BYTES else AS_IT_STANDS
-        if way.problem is not None:
-            return Judged(None, [way.problem], None, self.reader)
-        if way.writer is None:
-            judge = self.reader.judge if self._framed is None else self._framed.judge_bare
-            return Judged(*judge(payload, contenttype), None, self.reader)
-        reading = self.reading(way.writer)
+        plan = self.read_plan(payload, contenttype) if payload[:1] in HEADER_FIRST_BYTES else UNFRAMED
+        if plan.problem is not None:
+            return Validated(None, [plan.problem], None, self.reader)
+        if plan.writer is None:
+            judge = self.reader.validate if self._framed is None else self._framed.validate_unframed
+            return Validated(*judge(payload, contenttype), None, self.reader)
+        reading = self.framed_reader(plan.writer)
         if isinstance(reading, Violation):
-            return Judged(None, [reading], None, self.reader)
-        schema: Any = self._parsed[way.writer.version]
+            return Validated(None, [reading], None, self.reader)
+        schema: Any = self._parsed[plan.writer.version]
         alone: Any = schema if schema is reading else None
-        return Judged(*reading.judge_behind(payload, way.start, contenttype), way.writer, alone)
+        return Validated(*reading.validate_framed(payload, plan.start, contenttype), plan.writer, alone)
 
     def undeclared(self, payload: bytes, contenttype: str, writer: WriterVersion | None) -> str | None:
         """What a valid payload has and the columns of the reader do not, as JSON text; None for nothing."""
         if writer is not None:
-            return self.undeclared_behind(payload, self.way(payload, contenttype).start, contenttype, writer)
+            return self.undeclared_framed(payload, self.read_plan(payload, contenttype).start, contenttype, writer)
         return None if self._open is None else self._open.undeclared(payload, contenttype)
 
-    def undeclared_behind(self, payload: bytes, start: int, contenttype: str, writer: WriterVersion) -> str | None:
+    def undeclared_framed(self, payload: bytes, start: int, contenttype: str, writer: WriterVersion) -> str | None:
         """The undeclared part of what a version wrote behind a header."""
         if self._open is not None and self._framed is not None:
-            bare = self._framed.bare(payload, start)
+            bare = self._framed.strip_header(payload, start)
             return None if bare is None else self._open.undeclared(bare, contenttype)
         schema = self._schema(writer.version)
         if writer.version == self.own or not isinstance(schema, FramedSchema):
             return None
         # Reading with another schema passes over what only the writer has, whatever it stands for.
         if isinstance(schema, LenientSchema):
-            value = schema.shown_behind(payload, start, contenttype)
+            value = schema.decode_leniently(payload, start, contenttype)
         else:
-            value = schema.judge_behind(payload, start, contenttype)[0]
-        left = left_of(self._columns, value)
+            value = schema.validate_framed(payload, start, contenttype)[0]
+        left = undeclared_value(self._columns, value)
         return None if left is None else json_text(left)
 
     @functools.cached_property
     def _columns(self) -> ColumnType:
         return self.reader.columns()
 
-    def known(self, header: bytes) -> Way | None:
+    def plan_for_header(self, header: bytes) -> ReadPlan | None:
         """How payloads are read behind a header whose id a version lists."""
-        return self._ways.get(header)
+        return self._plans.get(header)
 
-    def way(self, payload: bytes, contenttype: str) -> Way:
+    def read_plan(self, payload: bytes, contenttype: str) -> ReadPlan:
         """How a payload is to be read that begins like a header."""
-        known = self._ways.get(payload[:HEADER])
+        known = self._plans.get(payload[:HEADER_LENGTH])
         if known is not None:
             return known
         reader = self._framed
         frame = None if reader is None else reader.frame(payload, contenttype)
         if reader is None or frame is None:
-            return AS_IT_STANDS
+            return UNFRAMED
         if isinstance(frame.id, bytes):
-            return self._way_of_fingerprint(frame.id, frame.start, lambda: reader.judge_bare(payload, contenttype)[1])
+            return self._plan_for_fingerprint(
+                frame.id, frame.start, lambda: reader.validate_unframed(payload, contenttype)[1]
+            )
         if frame.is_sure:
-            return self._way_of_only(frame.id, frame.start)
-        if not reader.judge_bare(payload, contenttype)[1]:
+            return self._plan_for_only_version(frame.id, frame.start)
+        if not reader.validate_unframed(payload, contenttype)[1]:
             # Two readings, and nothing says which is meant, where the catalog speaks of ids or versions at all.
             both = self.headers_first and frame.is_likely and self._fits_behind(frame, payload, contenttype)
-            return self._unknown(f"the schema id {frame.id}") if both else AS_IT_STANDS
+            return self._unknown(f"the schema id {frame.id}") if both else UNFRAMED
         if frame.is_likely or self._fits_behind(frame, payload, contenttype):
-            return self._way_of_only(frame.id, frame.start)
-        return AS_IT_STANDS
+            return self._plan_for_only_version(frame.id, frame.start)
+        return UNFRAMED
 
-    def reading(self, writer: WriterVersion) -> Reading | Violation:
+    def framed_reader(self, writer: WriterVersion) -> FramedReader | Violation:
         """How what a version wrote is read, made once; or why it cannot be."""
-        if writer.version not in self._readings:
-            self._readings[writer.version] = self._make_reading(writer)
-        return self._readings[writer.version]
+        if writer.version not in self._framed_readers:
+            self._framed_readers[writer.version] = self._make_framed_reader(writer)
+        return self._framed_readers[writer.version]
 
-    def _way_of_fingerprint(self, fingerprint: bytes, start: int, wrong: Callable[[], list[Violation]]) -> Way:
+    def _plan_for_fingerprint(self, fingerprint: bytes, start: int, wrong: Callable[[], list[Violation]]) -> ReadPlan:
         """The way that a fingerprint shows; `wrong` tells what is wrong with the payload as it stands."""
         if self._fingerprints is None:
             self._fingerprints = self._all_fingerprints()
         name = self._fingerprints.get(fingerprint)
         if name is not None:
-            return Way(WriterVersion(name, fingerprint.hex()), start)
-        return self._unknown(f"the schema fingerprint {fingerprint.hex()}") if wrong() else AS_IT_STANDS
+            return ReadPlan(WriterVersion(name, fingerprint.hex()), start)
+        return self._unknown(f"the schema fingerprint {fingerprint.hex()}") if wrong() else UNFRAMED
 
-    def _way_of_only(self, number: int, start: int) -> Way:
+    def _plan_for_only_version(self, number: int, start: int) -> ReadPlan:
         """The way where an id says nothing: by the only version, if there is only one."""
         if len(self._versions) > 1:
             return self._unknown(f"the schema id {number}")
-        return Way(WriterVersion(self.own, str(number)), start)
+        return ReadPlan(WriterVersion(self.own, str(number)), start)
 
     def _fits_behind(self, frame: Frame, payload: bytes, contenttype: str) -> bool:
         for name in [self.own, *(name for name in self._versions if name != self.own)][:_MOST_TRIED]:
             schema = self._schema(name)
-            if isinstance(schema, FramedSchema) and not schema.judge_behind(payload, frame.start, contenttype)[1]:
+            if isinstance(schema, FramedSchema) and not schema.validate_framed(payload, frame.start, contenttype)[1]:
                 return True
         return False
 
-    def _make_reading(self, writer: WriterVersion) -> Reading | Violation:
+    def _make_framed_reader(self, writer: WriterVersion) -> FramedReader | Violation:
         schema = self._schema(writer.version)
         if isinstance(schema, Violation) or self._framed is None:
             return schema if isinstance(schema, Violation) else _unusable(writer.version, "it has no headers")
         if writer.version == self.own:
             return self._framed
         try:
-            found = self._framed.written_by(schema)
+            found = self._framed.reader_for(schema)
         except SchemaRefused as error:
             return _unusable(writer.version, str(error))
         return found or _unusable(writer.version, "its format has no headers")
@@ -198,16 +208,16 @@ class Versions:
                 self._parsed[name] = _unusable(name, str(error))
         return self._parsed[name]
 
-    def _named_ways(self) -> dict[bytes, Way]:
+    def _plans_by_header(self) -> dict[bytes, ReadPlan]:
         """How payloads are read whose header has an id that a version lists; what several list says nothing."""
-        found: dict[bytes, Way | None] = {}
+        found: dict[bytes, ReadPlan | None] = {}
         for version in self._versions.values():
             for number in set(version.ids):
                 if isinstance(number, int) and 0 <= number < 2**32:
                     header = b"\0" + number.to_bytes(4)
-                    way = Way(WriterVersion(version.name, str(number)), HEADER)
-                    found[header] = None if header in found else way
-        return {header: way for header, way in found.items() if way is not None}
+                    plan = ReadPlan(WriterVersion(version.name, str(number)), HEADER_LENGTH)
+                    found[header] = None if header in found else plan
+        return {header: plan for header, plan in found.items() if plan is not None}
 
     def _all_fingerprints(self) -> dict[bytes, str]:
         found: dict[bytes, str] = {}
@@ -217,8 +227,8 @@ class Versions:
                 found.setdefault(schema.fingerprint(), name)
         return found
 
-    def _unknown(self, found: str) -> Way:
-        return Way(problem=Violation("", "schema_id_unknown", self._shown, found))
+    def _unknown(self, found: str) -> ReadPlan:
+        return ReadPlan(problem=Violation("", "schema_id_unknown", self._shown, found))
 
     @functools.cached_property
     def _shown(self) -> str:

@@ -15,7 +15,7 @@ def shorten(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A value as JSON; one that is large, or has no JSON, by its kind."""
     if isinstance(value, str):
         value = value[: LONGEST + 1]

@@ -1,9 +1,9 @@
-"""What a payload in JSON has and its columns do not: members that no schema declares.
+"""Undeclared members: what a JSON payload has and its columns do not.
 
-They are shown as the payload would be that had nothing else: `{"note": 1, "lines": [null, {"colour": "red"}]}` has a
+They are written as the payload would be if it had nothing else: `{"note": 1, "lines": [null, {"colour": "red"}]}` has a
 member of the payload and one of the second line, which is an object with declared members. Items of a list with nothing
-undeclared are `null`, so that every path into the payload is a path into what is left of it. Values are the text that
-they came as: no number loses a digit.
+undeclared are `null`, so that every path into the payload is a path into its undeclared part. Values keep their JSON
+text: no number loses a digit.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Union
 
 import msgspec
 
-from postroom.formats.batch_decode import UNREADABLE, read_all
+from postroom.formats.batch_decode import DECODE_ERRORS, decode_all
 from postroom.formats.column_types import ColumnType, ListOf, MapOf, StructOf
 
-# The text of what is left of a value, empty for nothing.
+# Returns the undeclared part of a value as JSON, empty for none.
 Find = Callable[[Any], bytes]
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw] | None).decode
@@ -28,7 +28,7 @@ _NULL, _NOTHING = b"null", msgspec.Raw(b"")
 
 
 class Undeclared:
-    """Finds the undeclared members of payloads in JSON that fit a schema with these columns."""
+    """Finds the undeclared members of valid JSON payloads of a schema with these columns."""
 
     def __init__(self, column: ColumnType) -> None:
         self._column = column
@@ -36,38 +36,38 @@ class Undeclared:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there are members that columns might not have; not for a number, a text or a free-form value."""
+        """Whether payloads can have undeclared members; a number, a string or a free-form value cannot."""
         return self._find is not None
 
-    def of(self, payload: Any) -> str | None:
-        """The undeclared members of a payload as JSON text; None where there are none."""
+    def find(self, payload: Any) -> str | None:
+        """The undeclared members of a payload as JSON; None for none."""
         if self._find is None:
             return None
         try:
             self._skim(payload)
-        except UNREADABLE:
-            return self.found(payload)
+        except DECODE_ERRORS:
+            return self.extract(payload)
         return None
 
-    def found(self, payload: Any) -> str | None:
-        """The same, where it is known that there are some."""
+    def extract(self, payload: Any) -> str | None:
+        """The undeclared members of a payload that is known, or likely, to have some; slower than `find` if not."""
         left = b"" if self._find is None else self._find(payload)
         return left.decode() if left else None
 
-    def of_all(self, payloads: Sequence[Any], doubtful: Iterable[int], kept: dict[int, str]) -> None:
-        """Put those of many payloads into `kept` by place; the doubtful ones are passed over."""
+    def find_all(self, payloads: Sequence[Any], fallback: Iterable[int], undeclared: dict[int, str]) -> None:
+        """Collect the undeclared members of many payloads by index, except of those in `fallback`."""
         if self._find is None:
             return
         suspects: set[int] = set()
-        read_all(self._skim, payloads, suspects)
-        for place in suspects.difference(doubtful):
-            left = self.found(payloads[place])
-            if left is not None:
-                kept[place] = left
+        decode_all(self._skim, payloads, suspects)
+        for index in suspects.difference(fallback):
+            found = self.extract(payloads[index])
+            if found is not None:
+                undeclared[index] = found
 
     @functools.cached_property
     def _skim(self) -> Callable[[Any], Any]:
-        """Passes over a payload without reading its values, and raises where there is a member without a column."""
+        """Skips through a payload without decoding its values, and raises where a member has no column."""
         return msgspec.json.Decoder(_skimmed(self._column)).decode
 
 
@@ -87,7 +87,7 @@ def _skimmed(column: ColumnType) -> Any:
 
 @singledispatch
 def _finder(column: Any) -> Find | None:
-    """The function that finds what is left of a value; None where its column has all of it."""
+    """The function that returns the undeclared part of a value; None where its column holds all of it."""
     return None
 
 
@@ -102,7 +102,7 @@ def _(column: StructOf) -> Find | None:
             found = b"" if inner is None else inner(value)
             if found:
                 left.append((name, found))
-        return written(left)
+        return join_json(left)
 
     return find
 
@@ -115,7 +115,7 @@ def _(column: MapOf) -> Find | None:
 
     def find(text: Any) -> bytes:
         found = ((name, inner(value)) for name, value in members_of(text).items())
-        return written([(name, one) for name, one in found if one])
+        return join_json([(name, one) for name, one in found if one])
 
     return find
 
@@ -127,40 +127,40 @@ def _(column: ListOf) -> Find | None:
         return None
 
     def find(text: Any) -> bytes:
-        return written([inner(item) for item in items_of(text)])
+        return join_json([inner(item) for item in items_of(text)])
 
     return find
 
 
-def left_of(column: ColumnType, value: Any) -> Any:
-    """What a decoded value has and its column does not, in the same form; None for nothing."""
+def undeclared_value(column: ColumnType, value: Any) -> Any:
+    """The undeclared part of a decoded value, in the same form; None for none."""
     if isinstance(column, StructOf) and isinstance(value, dict):
         types = {field.source: field.type for field in column.fields}
-        found = {name: left_of(types[name], one) if name in types else one for name, one in value.items()}
+        found = {name: undeclared_value(types[name], one) if name in types else one for name, one in value.items()}
         return {name: one for name, one in found.items() if one is not None} or None
     if isinstance(column, MapOf) and isinstance(value, dict):
-        found = {name: left_of(column.value, one) for name, one in value.items()}
+        found = {name: undeclared_value(column.value, one) for name, one in value.items()}
         return {name: one for name, one in found.items() if one is not None} or None
     if isinstance(column, ListOf) and isinstance(value, list):
-        items = [left_of(column.item, one) for one in value]
+        items = [undeclared_value(column.item, one) for one in value]
         return items if any(item is not None for item in items) else None
     return None
 
 
 def members_of(text: Any) -> dict[str, msgspec.Raw]:
-    """The members of an object in JSON, as they are written; none of null."""
+    """The members of a JSON object, each still encoded; none for null."""
     return _members(text) or {}
 
 
 def items_of(text: Any) -> list[msgspec.Raw]:
-    """The items of a list in JSON, as they are written; none of null."""
+    """The items of a JSON list, each still encoded; none for null."""
     return _items(text) or []
 
 
-def written(left: list[tuple[str, bytes]] | list[bytes]) -> bytes:
-    """What is left of an object, or of a list with nothing of some items, as JSON; empty for nothing at all."""
-    pairs = [_encode(part[0]) + b":" + part[1] for part in left if isinstance(part, tuple)]
-    items = [part for part in left if isinstance(part, bytes)]
+def join_json(parts: list[tuple[str, bytes]] | list[bytes]) -> bytes:
+    """Join encoded members into an object, or encoded items into a list with null for empty ones; empty for none."""
+    pairs = [_encode(part[0]) + b":" + part[1] for part in parts if isinstance(part, tuple)]
+    items = [part for part in parts if isinstance(part, bytes)]
     while items and not items[-1]:
         items.pop()
     if pairs:

@@ -17,11 +17,11 @@ MOST_SECONDS = 10.0
 _BETWEEN_LOOKS = 200
 
 
-class GivenUp(Exception):
+class BudgetExhausted(Exception):
     """A question that took all the work it may take; the sentence says how much that was."""
 
 
-class Budget:
+class WorkBudget:
     """The steps and the seconds that are left."""
 
     def __init__(self, steps: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> None:
@@ -37,22 +37,22 @@ class Budget:
         if self._left > self._next_look:
             return
         if self._left < 0:
-            raise GivenUp(f"given up after {self._steps:,} steps")
+            raise BudgetExhausted(f"given up after {self._steps:,} steps")
         if time.thread_time() > self._until:
-            raise GivenUp(f"given up after {self._seconds:g} seconds of computing")
+            raise BudgetExhausted(f"given up after {self._seconds:g} seconds of computing")
         self._next_look = max(self._left - _BETWEEN_LOOKS, 0)
 
 
-_CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_CURRENT: ContextVar[WorkBudget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def limited(steps: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> Iterator[None]:
+def work_limit(steps: int = MOST_STEPS, seconds: float = MOST_SECONDS) -> Iterator[None]:
     """A block that may take so much work; inside of another such block it is the outer one that counts."""
     if _CURRENT.get() is not None:
         yield
         return
-    token = _CURRENT.set(Budget(steps, seconds))
+    token = _CURRENT.set(WorkBudget(steps, seconds))
     try:
         yield
     finally:

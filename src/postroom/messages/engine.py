@@ -14,7 +14,7 @@ from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.column_types import BINARY, STRING, ColumnType
 from postroom.formats.fill_columns import ColumnMismatch, Filler, filler
 from postroom.formats.format_table import parse_schema
-from postroom.formats.schema import CheckingSchema, FramedSchema, OpenSchema, PayloadSchema, QuickSchema, Violation
+from postroom.formats.schema import CheckingSchema, FastSchema, FramedSchema, OpenSchema, PayloadSchema, Violation
 from postroom.formats.schema_versions import Version, Versions, WriterVersion
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
@@ -166,7 +166,7 @@ class Engine:
     def payload(self, definition: Definition, message: Message) -> Any:
         """The payload of a message that landed, as its schema reads it; its bytes where there is no schema."""
         versions = self.versions(definition)
-        return message.body if versions is None else versions.judge(message.body, type_of(definition, message)).value
+        return message.body if versions is None else versions.validate(message.body, type_of(definition, message)).value
 
     def sort_message(self, message: Message) -> Sorted:
         """Find the definition of a message, then judge its payload."""
@@ -247,8 +247,8 @@ class Engine:
         versions, fill = self.versions(definition), self._filler(definition, schema)
         framed = schema if isinstance(schema, FramedSchema) else None
         undeclared = schema.undeclared if isinstance(schema, OpenSchema) else None
-        exact = ExactDecoder(schema.judge if framed is None else framed.judge_bare, fill, undeclared)
-        bare = QuickDecoder(schema, exact) if isinstance(schema, QuickSchema) else exact
+        exact = ExactDecoder(schema.validate if framed is None else framed.validate_unframed, fill, undeclared)
+        bare = QuickDecoder(schema, exact) if isinstance(schema, FastSchema) else exact
         return bare if framed is None or versions is None else VersionDecoder(versions, framed, bare, fill)
 
     def _unreader(self, definition: Definition) -> Decoder | None:
@@ -315,7 +315,7 @@ class Engine:
 
     def _checked(self, definition: Definition, versions: Versions, message: Message) -> Decoded:
         contenttype = type_of(definition, message)
-        value, violations, writer, schema = versions.judge(message.body, contenttype)
+        value, violations, writer, schema = versions.validate(message.body, contenttype)
         has_null = self._nulls_absent and any(v.code == "null_not_allowed" for v in violations)
         if has_null and schema is not None:
             value, violations = _judge_without_nulls(schema, value, contenttype, violations)
@@ -369,7 +369,7 @@ def _judge_without_nulls(
     schema: PayloadSchema, value: Any, contenttype: str, violations: list[Violation]
 ) -> tuple[Any, list[Violation]]:
     try:
-        return schema.judge(schema.encode(_without_nulls(value), contenttype), contenttype)
+        return schema.validate(schema.encode(_without_nulls(value), contenttype), contenttype)
     except SchemaRefused:  # a value that the format cannot even write
         return value, violations
 

@@ -59,8 +59,8 @@ def test_values_mean_something_and_become_plain_again(document: Any, raw: Any, v
     bare = parse_schema("Avro", {key: part for key, part in document.items() if key != "logicalType"})
     schema = parse_schema("Avro", document)
     payload = bare.encode(raw)
-    assert schema.judge(payload) == (value, [])
-    assert schema.judge(schema.encode(value)) == (value, [])
+    assert schema.validate(payload) == (value, [])
+    assert schema.validate(schema.encode(value)) == (value, [])
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_values_mean_something_and_become_plain_again(document: Any, raw: Any, v
 )
 def test_values_that_mean_nothing_are_refused(document: Any, raw: Any, code: str) -> None:
     bare = parse_schema("Avro", document["type"])
-    _, violations = parse_schema("Avro", document).judge(bare.encode(raw))
+    _, violations = parse_schema("Avro", document).validate(bare.encode(raw))
     assert [violation.code for violation in violations] == [code]
 
 
@@ -108,7 +108,7 @@ def test_logical_types_that_do_not_apply_are_ignored(document: Any) -> None:
 )
 def test_other_years_do_not_disappear(document: Any) -> None:
     schema = parse_schema("Avro", document)
-    value, violations = schema.judge(
+    value, violations = schema.validate(
         parse_schema("Avro", document["type"]).encode(2**31 - 1 if document["type"] == "int" else 2**62)
     )
     assert violations == []
@@ -130,7 +130,7 @@ def test_other_years_do_not_disappear(document: Any) -> None:
 )
 def test_people_may_write_values_in_their_own_way(document: Any, value: Any, same: Any) -> None:
     schema = parse_schema("Avro", document)
-    assert schema.judge(schema.encode(value)) == (same, [])
+    assert schema.validate(schema.encode(value)) == (same, [])
 
 
 @pytest.mark.parametrize(

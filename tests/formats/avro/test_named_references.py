@@ -7,7 +7,7 @@ import pytest
 
 from postroom.errors import SchemaRefused
 from postroom.formats.format_table import check_schema, parse_schema
-from postroom.formats.schema import Found
+from postroom.formats.schema import LibraryDocument
 
 WHEEL = {"type": "record", "name": "Wheel", "namespace": "cars", "fields": [{"name": "size", "type": "int"}]}
 COLOUR = {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}
@@ -21,12 +21,12 @@ class Shelf:
         self.named = named or {}
         self.asked = 0
 
-    def find(self, reference: str, place: str = "") -> Found | None:
-        return Found(reference, self.named[reference]) if reference in self.named else None
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
+        return LibraryDocument(reference, self.named[reference]) if reference in self.named else None
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         self.asked += 1
-        return iter([Found(f"/schemas/{index}", document) for index, document in enumerate(self.documents)])
+        return iter([LibraryDocument(f"/schemas/{index}", document) for index, document in enumerate(self.documents)])
 
 
 def car(kind: str) -> dict[str, Any]:
@@ -36,33 +36,33 @@ def car(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["Wheel", "cars.Wheel"])
 def test_a_type_of_a_neighbour_is_found_by_its_name(name: str) -> None:
     shelf = Shelf({"type": "record"}, "not even JSON", b"\xff", WHEEL)
-    assert parse_schema("Avro", car(name), library=shelf).judge(b"\x08") == ({"part": {"size": 4}}, [])
+    assert parse_schema("Avro", car(name), library=shelf).validate(b"\x08") == ({"part": {"size": 4}}, [])
 
 
 def test_a_type_inside_a_neighbour_is_found() -> None:
     shelf = Shelf({"type": "record", "name": "Van", "namespace": "cars", "fields": [{"name": "c", "type": COLOUR}]})
-    assert parse_schema("Avro", car("Colour"), library=shelf).judge(b"\x02") == ({"part": "BLUE"}, [])
+    assert parse_schema("Avro", car("Colour"), library=shelf).validate(b"\x02") == ({"part": "BLUE"}, [])
 
 
 def test_a_document_is_found_by_the_name_of_its_type() -> None:
     shelf = Shelf(named={"cars.Wheel": WHEEL})
-    assert parse_schema("Avro", car("Wheel"), library=shelf).judge(b"\x02")[1] == []
+    assert parse_schema("Avro", car("Wheel"), library=shelf).validate(b"\x02")[1] == []
 
 
 def test_neighbours_may_mention_each_other() -> None:
     axle = {"type": "record", "name": "Axle", "namespace": "cars", "fields": [{"name": "left", "type": "Wheel"}]}
-    assert parse_schema("Avro", car("Axle"), library=Shelf(axle, WHEEL)).judge(b"\x02")[1] == []
+    assert parse_schema("Avro", car("Axle"), library=Shelf(axle, WHEEL)).validate(b"\x02")[1] == []
 
 
 def test_neighbours_may_mention_the_document_itself() -> None:
     owner = {"type": "record", "name": "Owner", "namespace": "cars", "fields": [{"name": "c", "type": ["null", "Car"]}]}
-    assert parse_schema("Avro", car("Owner"), library=Shelf(owner)).judge(b"\x02\x00")[1] == []
+    assert parse_schema("Avro", car("Owner"), library=Shelf(owner)).validate(b"\x02\x00")[1] == []
 
 
 def test_neighbours_may_repeat_a_type_of_the_document() -> None:
     document = {**car("Axle"), "fields": [{"name": "w", "type": WHEEL}, {"name": "a", "type": "Axle"}]}
     axle = {"type": "record", "name": "Axle", "namespace": "cars", "fields": [{"name": "left", "type": WHEEL}]}
-    assert parse_schema("Avro", document, library=Shelf(axle)).judge(b"\x02\x04")[1] == []
+    assert parse_schema("Avro", document, library=Shelf(axle)).validate(b"\x02\x04")[1] == []
 
 
 def test_a_dangling_name_is_named() -> None:
@@ -91,13 +91,13 @@ DOCUMENT[1]["fields"][0]["type"] = "cars.Wheel"
 @pytest.mark.parametrize("fragment", ["Car", "/Car", "vans.Car", "#Car", ":Car"])
 def test_a_fragment_picks_a_type(fragment: str) -> None:
     schema = parse_schema("Avro", DOCUMENT, fragment)
-    assert schema.judge(b"\x02") == ({"part": {"size": 1}}, [])
+    assert schema.validate(b"\x02") == ({"part": {"size": 1}}, [])
 
 
 @pytest.mark.feature("SCH-021")
 def test_a_fragment_picks_a_type_inside_another() -> None:
     document = {**car("int"), "fields": [{"name": "c", "type": COLOUR}]}
-    assert parse_schema("Avro", document, "Colour").judge(b"\x00") == ("RED", [])
+    assert parse_schema("Avro", document, "Colour").validate(b"\x00") == ("RED", [])
 
 
 @pytest.mark.feature("SCH-021")

@@ -144,7 +144,7 @@ def test_since_version_1_12_a_default_may_fit_any_type_of_a_union(version: str, 
     "name", ["Avro", "AVRO/1.11.1", "avro/1.8.2", "Avro/1", "Avro/1.0", "ApacheAvro/1.12", "Avro/1.99.3"]
 )
 def test_every_spelling_of_version_1_is_known(name: str) -> None:
-    assert parse_schema(name, "int").judge(b"\x02") == (1, [])
+    assert parse_schema(name, "int").validate(b"\x02") == (1, [])
 
 
 @pytest.mark.parametrize("name", ["Avro/2", "Avro/1.x", "Avro/draft", "Avro/0.9"])

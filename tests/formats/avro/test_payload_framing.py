@@ -26,7 +26,7 @@ FINGERPRINT = bytes.fromhex(
 )
 @pytest.mark.parametrize("contenttype", ["", "application/avro", "avro/binary", "application/vnd.apache.avro+binary"])
 def test_all_binary_forms_are_read(payload: bytes, contenttype: str) -> None:
-    assert parse_schema("Avro", OVEN).judge(payload, contenttype) == (VALUE, [])
+    assert parse_schema("Avro", OVEN).validate(payload, contenttype) == (VALUE, [])
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_all_binary_forms_are_read(payload: bytes, contenttype: str) -> None:
     ],
 )
 def test_other_things_in_front_are_refused(payload: bytes, code: str, found: str) -> None:
-    _, violations = parse_schema("Avro", OVEN).judge(payload)
+    _, violations = parse_schema("Avro", OVEN).validate(payload)
     assert [(violation.code, violation.found) for violation in violations] == [(code, found)]
 
 
 def test_a_container_file_is_not_a_value() -> None:
     file = io.BytesIO()
     fastavro.writer(file, OVEN, [VALUE])
-    _, violations = parse_schema("Avro", OVEN).judge(file.getvalue())
+    _, violations = parse_schema("Avro", OVEN).validate(file.getvalue())
     assert [violation.code for violation in violations] == ["payload_container"]
 
 
@@ -57,4 +57,4 @@ def test_the_plain_encoding_goes_before_a_header() -> None:
     # Five empty texts and a number are also a header and a text.
     fields = [{"name": f"t{index}", "type": "string"} for index in range(5)]
     document = {"type": "record", "name": "Texts", "fields": [*fields, {"name": "n", "type": "int"}]}
-    assert parse_schema("Avro", document).judge(bytes(6))[0]["n"] == 0
+    assert parse_schema("Avro", document).validate(bytes(6))[0]["n"] == 0

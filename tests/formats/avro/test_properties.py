@@ -107,7 +107,7 @@ def sample(schema: Any, seed: int) -> Any:
 def test_what_is_invented_survives_the_way_there_and_back(document: Any, seed: int) -> None:
     schema = parse_schema("Avro", document)
     value = sample(schema, seed)
-    assert schema.judge(schema.encode(value)) == (value, [])
+    assert schema.validate(schema.encode(value)) == (value, [])
     filler(schema.columns())(value)
 
 
@@ -116,7 +116,7 @@ def test_what_is_invented_survives_the_way_there_and_back(document: Any, seed: i
 def test_an_encoded_value_behind_the_header_of_a_registry_is_found(document: Any, seed: int) -> None:
     schema = parse_schema("Avro", document)
     value = sample(schema, seed)
-    assert schema.judge(b"\0\0\0\0\x07" + schema.encode(value))[1] == [] or len(schema.encode(value)) == 0
+    assert schema.validate(b"\0\0\0\0\x07" + schema.encode(value))[1] == [] or len(schema.encode(value)) == 0
 
 
 @settings(deadline=None, max_examples=100)
@@ -124,14 +124,14 @@ def test_an_encoded_value_behind_the_header_of_a_registry_is_found(document: Any
 def test_fastavro_reads_the_same(document: Any, seed: int) -> None:
     schema = parse_schema("Avro", document)
     payload = schema.encode(sample(schema, seed))
-    assert fastavro.schemaless_reader(io.BytesIO(payload), rendered(schema.type)) == schema.judge(payload)[0]
+    assert fastavro.schemaless_reader(io.BytesIO(payload), rendered(schema.type)) == schema.validate(payload)[0]
 
 
 @settings(deadline=None, max_examples=150)
 @given(schemas(), st.binary(max_size=60), st.sampled_from(["", "application/json"]))
 def test_no_payload_raises(document: Any, payload: bytes, contenttype: str) -> None:
     schema = parse_schema("Avro", document)
-    value, violations = schema.judge(payload, contenttype)
+    value, violations = schema.validate(payload, contenttype)
     if violations:
         return
     # The only values that columns do not hold are times of other years.
@@ -145,11 +145,11 @@ def test_no_damaged_payload_raises(document: Any, seed: int, place: int, change:
     schema = parse_schema("Avro", document)
     payload = bytearray(schema.encode(sample(schema, seed)))
     # What begins with a zero may be a header and something shorter.
-    assert payload[:1] == b"\0" or schema.judge(bytes(payload) + b"\x01\x02\x03")[1]
+    assert payload[:1] == b"\0" or schema.validate(bytes(payload) + b"\x01\x02\x03")[1]
     if payload:
         payload[place % len(payload)] ^= change
-    schema.judge(bytes(payload))
-    schema.judge(bytes(payload[: place % (len(payload) + 1)]))
+    schema.validate(bytes(payload))
+    schema.validate(bytes(payload[: place % (len(payload) + 1)]))
 
 
 @st.composite
@@ -179,7 +179,7 @@ def test_the_short_way_takes_what_the_exact_one_takes_and_makes_the_same_of_it(f
     assert len(several) == 2
     assert not sure or repr([several[0], several[1]]) == repr([quick, quick])  # NaN equals nothing
     assert doubtful == (set() if sure else {0, 1})
-    value, violations = schema.judge(payload)
+    value, violations = schema.validate(payload)
     if sure:
         assert violations == []
         assert _sorted(quick) == _sorted(filler(schema.columns())(value))
@@ -199,7 +199,7 @@ def test_plain_json_of_a_value_is_read(document: Any, seed: int) -> None:
     value = sample(schema, seed)
     # Bytes are base64 in JSON text here, which is text with a character for each byte as well, but of another length.
     assume("bytes" not in str(document) and "fixed" not in str(document))
-    assert schema.judge(msgspec.json.encode(value), "application/json")[1] == []
+    assert schema.validate(msgspec.json.encode(value), "application/json")[1] == []
 
 
 @settings(deadline=None, max_examples=100)
@@ -214,7 +214,7 @@ def test_a_no_comes_with_a_payload_of_the_writer(writer: Any, reader: Any) -> No
     verdict = readable("Avro", writer, reader)
     if verdict.answer == "incompatible":
         assert verdict.counterexample is not None
-        assert parse_schema("Avro", writer).judge(verdict.counterexample)[1] == []
+        assert parse_schema("Avro", writer).validate(verdict.counterexample)[1] == []
 
 
 @settings(deadline=None, max_examples=150)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroom.errors import SchemaRefused
 from postroom.formats.fill_columns import filler
 from postroom.formats.jsonschema.format import JsonSchema, parse
-from postroom.formats.schema import EmptyLibrary, Found, Library, SchemaDocument
+from postroom.formats.schema import EmptyLibrary, Library, LibraryDocument, SchemaDocument
 
 
 def schema(document: Any, version: str = "draft/2020-12", library: Library | None = None) -> JsonSchema:
@@ -32,14 +32,14 @@ def test_deep_payloads_have_a_reason(levels: int) -> None:
     for opening, closing in ((b"[", b"]"), (b'{"x":', b"}")):
         payload = opening * levels + b"1" + closing * levels
         for document in ({}, {"properties": {"x": {"$ref": "#"}}, "items": {"$ref": "#"}}):
-            _, violations = schema(document).judge(payload)
+            _, violations = schema(document).validate(payload)
             assert [violation.code for violation in violations] == ["payload_too_deep"]
             assert schema(document).fill(payload) == (None, False)
 
 
 def test_values_as_deep_as_allowed_can_be_filled() -> None:
     parsed = schema({"type": "object", "properties": {"x": {}}})
-    value, violations = parsed.judge(json.dumps(nested(390)).encode())
+    value, violations = parsed.validate(json.dumps(nested(390)).encode())
     assert violations == []
     filler(parsed.columns())(value)
 
@@ -104,7 +104,7 @@ def test_what_is_unevaluated_counts_for_each_level(wrap: Any) -> None:
         few = wrap(few, number)
     for number in range(25):
         many = wrap(many, number)
-    schema(few).judge(b'{"a": 1}')
+    schema(few).validate(b'{"a": 1}')
     with pytest.raises(SchemaRefused, match="judgements"):
         schema(many)
 
@@ -130,8 +130,8 @@ def test_dynamic_references_count_as_all_they_may_mean(keyword: str) -> None:
     reference = {keyword: "#n" if keyword == "$dynamicRef" else "#"}
     either = {"anyOf": [{"properties": {"x": reference}}, {"properties": {"x": reference}, "required": ["x"]}]}
     parsed = schema({**anchor, "type": ["object", "integer"], **either}, version)
-    assert parsed.judge(json.dumps(nested(300)).encode())[1] == []
-    (first, *_) = parsed.judge(json.dumps(nested(300, leaf="oh")).encode())[1]
+    assert parsed.validate(json.dumps(nested(300)).encode())[1] == []
+    (first, *_) = parsed.validate(json.dumps(nested(300, leaf="oh")).encode())[1]
     assert first.code == "payload_any_of"
 
 
@@ -148,7 +148,7 @@ COSTLY = [
 
 @pytest.mark.parametrize(("document", "payload"), COSTLY)
 def test_payloads_that_would_hold_the_validator_up_are_refused(document: Any, payload: bytes) -> None:
-    (violation,) = schema(document).judge(payload)[1]
+    (violation,) = schema(document).validate(payload)[1]
     assert violation.code == "payload_too_costly"
 
 
@@ -164,14 +164,14 @@ def test_payloads_that_would_hold_the_validator_up_are_refused(document: Any, pa
     ],
 )
 def test_large_payloads_of_ordinary_schemas_are_judged(document: Any, payload: bytes) -> None:
-    assert schema(document).judge(payload)[1] == []
+    assert schema(document).validate(payload)[1] == []
 
 
 def test_recursion_that_doubles_is_judged_once_per_place() -> None:
     twice = {"properties": {"x": {"$ref": "#"}}}
     parsed = schema(json.dumps({"type": ["object", "integer"], "allOf": [twice, twice]}))
-    assert parsed.judge(json.dumps(nested(100)).encode())[1] == []
-    (violation,) = parsed.judge(json.dumps(nested(100, leaf="oh")).encode())[1]
+    assert parsed.validate(json.dumps(nested(100)).encode())[1] == []
+    (violation,) = parsed.validate(json.dumps(nested(100, leaf="oh")).encode())[1]
     assert violation.code == "payload_type"
 
 
@@ -186,7 +186,7 @@ def test_recursion_that_doubles_is_judged_once_per_place() -> None:
 )
 def test_schemas_that_go_in_circles_come_to_an_end(document: Any) -> None:
     parsed = schema(document)
-    parsed.judge(b"1")
+    parsed.validate(b"1")
     parsed.columns()
     with contextlib.suppress(SchemaRefused):
         parsed.sample(random.Random(1))
@@ -195,8 +195,8 @@ def test_schemas_that_go_in_circles_come_to_an_end(document: Any) -> None:
 def test_huge_enums_are_looked_up_not_listed() -> None:
     values = [f"value-{number:020}" for number in range(100_000)]
     parsed = schema({"enum": values})
-    assert parsed.judge(b'"value-00000000000000000007"')[1] == []
-    (violation,) = parsed.judge(b'"value"')[1]
+    assert parsed.validate(b'"value-00000000000000000007"')[1] == []
+    (violation,) = parsed.validate(b'"value"')[1]
     assert violation.expected.endswith("and 99980 more")
     parsed.columns()
     parsed.fill(b'"value"')
@@ -207,7 +207,7 @@ def test_huge_enums_are_looked_up_not_listed() -> None:
 )
 def test_catastrophic_patterns_stay_bounded(pattern: str) -> None:
     parsed = schema({"type": "string", "pattern": pattern})
-    parsed.judge(b'"' + b"a" * 50_000 + b'!"')
+    parsed.validate(b'"' + b"a" * 50_000 + b'!"')
     with contextlib.suppress(SchemaRefused):
         parsed.sample(random.Random(1))
 
@@ -215,8 +215,8 @@ def test_catastrophic_patterns_stay_bounded(pattern: str) -> None:
 def test_a_pattern_that_gives_up_refuses_even_under_not() -> None:
     payload = b'"' + b"a" * 5_000 + b'!"'
     hard = {"type": "string", "pattern": r"^(a|a)*(a|a)*\1b$|(?=x)"}
-    assert schema(hard).judge(payload)[1] != []
-    assert schema({"not": hard}).judge(payload)[1] != []
+    assert schema(hard).validate(payload)[1] != []
+    assert schema({"not": hard}).validate(payload)[1] != []
 
 
 @pytest.mark.parametrize("pattern", ["a{1,1000}{1,1000}{1,1000}", "(" * 5_000 + ")" * 5_000, "[" * 300, "\\"])
@@ -247,7 +247,7 @@ def test_patterns_too_large_or_broken_are_refused(pattern: str) -> None:
 def test_payloads_that_are_not_json_have_a_reason(payload: bytes, code: str, found: str) -> None:
     for document in ({}, {"type": "object", "properties": {"x": {"type": "number"}}}):
         parsed = schema(document)
-        (violation,) = parsed.judge(payload)[1]
+        (violation,) = parsed.validate(payload)[1]
         assert violation.code == code
         assert found in violation.found
         assert parsed.fill(payload) == (None, False)
@@ -255,14 +255,14 @@ def test_payloads_that_are_not_json_have_a_reason(payload: bytes, code: str, fou
 
 def test_large_integers_are_judged_exactly() -> None:
     parsed = schema({"type": "integer", "maximum": 10**40})
-    assert parsed.judge(str(10**40).encode())[1] == []
-    assert parsed.judge(str(10**40 + 1).encode())[1] != []
+    assert parsed.validate(str(10**40).encode())[1] == []
+    assert parsed.validate(str(10**40 + 1).encode())[1] != []
 
 
 def test_violations_are_few_and_short() -> None:
-    _, violations = schema({"items": {"type": "string"}}).judge(b"[" + b"1," * 5_000 + b"1]")
+    _, violations = schema({"items": {"type": "string"}}).validate(b"[" + b"1," * 5_000 + b"1]")
     assert len(violations) == 20
-    (violation,) = schema({"maxLength": 3}).judge(b'"' + b"x" * 100_000 + b'"')[1]
+    (violation,) = schema({"maxLength": 3}).validate(b'"' + b"x" * 100_000 + b'"')[1]
     assert len(violation.found) <= 200
 
 
@@ -286,11 +286,11 @@ def test_a_thousand_dangling_references_are_not_all_looked_for() -> None:
 class Chain:
     """Documents that each refer to the next, without end."""
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         number = int(reference.rpartition("-")[2])
-        return Found(reference, {"items": {"$ref": f"doc-{number + 1}"}})
+        return LibraryDocument(reference, {"items": {"$ref": f"doc-{number + 1}"}})
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         return iter(())
 
 
@@ -320,7 +320,7 @@ def test_nonsense_is_refused_or_usable(document: dict[str, Any], payload: bytes)
         parsed = schema(document)
     except SchemaRefused:
         return
-    parsed.judge(payload)
+    parsed.validate(payload)
     parsed.fill(payload)
     parsed.columns()
 
@@ -328,12 +328,12 @@ def test_nonsense_is_refused_or_usable(document: dict[str, Any], payload: bytes)
 def test_large_payloads_name_their_first_violation_only() -> None:
     names = [f"m{index}" for index in range(1_000)]
     parsed = schema({"required": names, "properties": {name: {"type": "string"} for name in names}})
-    assert len(parsed.judge(b'{"x": 1}')[1]) == 20
+    assert len(parsed.validate(b'{"x": 1}')[1]) == 20
     payload = json.dumps({f"x{index}": index for index in range(5_000)}).encode()
-    assert [(found.code, found.expected) for found in parsed.judge(payload)[1]] == [("payload_required", "m0")]
+    assert [(found.code, found.expected) for found in parsed.validate(payload)[1]] == [("payload_required", "m0")]
 
 
 def test_alternatives_over_large_payloads_are_judged_by_their_first_mistakes() -> None:
     parsed = schema({"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "null"}}]})
-    assert parsed.judge(b"[1]")[1][0].code == "payload_any_of"
-    assert parsed.judge(json.dumps(list(range(100_000))).encode())[1][0].code == "payload_any_of"
+    assert parsed.validate(b"[1]")[1][0].code == "payload_any_of"
+    assert parsed.validate(json.dumps(list(range(100_000))).encode())[1][0].code == "payload_any_of"

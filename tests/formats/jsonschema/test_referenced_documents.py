@@ -7,7 +7,7 @@ import pytest
 from postroom.errors import SchemaRefused
 from postroom.formats.column_types import INT64, JSON_TEXT, STRING, Field, StructOf
 from postroom.formats.jsonschema.format import JsonSchema, parse
-from postroom.formats.schema import Found, SchemaDocument
+from postroom.formats.schema import LibraryDocument, SchemaDocument
 from postroom.formats.schema_library import CatalogLibrary
 
 MONEY = {
@@ -30,8 +30,8 @@ CATALOG: dict[str, Any] = {
 }
 
 
-def read(path: str) -> Found | None:
-    return Found(path, CATALOG[path]) if path in CATALOG else None
+def read(path: str) -> LibraryDocument | None:
+    return LibraryDocument(path, CATALOG[path]) if path in CATALOG else None
 
 
 def schemas(home: str) -> Iterable[str]:
@@ -61,16 +61,16 @@ def schema(document: Any, version: str = "draft-07") -> JsonSchema:
 def test_references_lead_through_the_catalog(reference: str, identifier: str | None) -> None:
     document = {"properties": {"price": {"$ref": reference}}, **({"$id": identifier} if identifier else {})}
     parsed = schema(document)
-    assert parsed.judge(b'{"price": {"cents": 5}}')[1] == []
-    assert [violation.at for violation in parsed.judge(b'{"price": {"cents": -5}}')[1]] == ["/price/cents"]
+    assert parsed.validate(b'{"price": {"cents": 5}}')[1] == []
+    assert [violation.at for violation in parsed.validate(b'{"price": {"cents": -5}}')[1]] == ["/price/cents"]
     (price,) = _fields(parsed)
     assert price.type == StructOf((Field("cents", "cents", INT64),))
-    assert parsed.judge(parsed.encode(parsed.sample(random.Random(1))))[1] == []
+    assert parsed.validate(parsed.encode(parsed.sample(random.Random(1))))[1] == []
 
 
 def test_a_urn_takes_no_relative_references() -> None:
     document = {"$id": "urn:example:order", "properties": {"price": {"$ref": "https://shop.example.com/types/money"}}}
-    assert schema(document).judge(b'{"price": {"cents": 5}}')[1] == []
+    assert schema(document).validate(b'{"price": {"cents": 5}}')[1] == []
     with pytest.raises(SchemaRefused, match="'money' against 'urn:example:order'"):
         schema({"$id": "urn:example:order", "properties": {"price": {"$ref": "money"}}})
 
@@ -83,18 +83,18 @@ def test_references_that_are_no_addresses_are_refused(reference: str) -> None:
 
 def test_a_fragment_of_another_document() -> None:
     parsed = schema({"properties": {"cents": {"$ref": "money#/definitions/cents"}}})
-    assert [violation.code for violation in parsed.judge(b'{"cents": -1}')[1]] == ["payload_minimum"]
+    assert [violation.code for violation in parsed.validate(b'{"cents": -1}')[1]] == ["payload_minimum"]
 
 
 def test_references_of_a_found_document_start_from_its_place() -> None:
     parsed = schema({"$ref": "/schemagroups/bank/schemas/account"})
     assert _fields(parsed)[0].type == STRING
-    assert parsed.judge(b'{"holder": 5}')[1] != []
+    assert parsed.validate(b'{"holder": 5}')[1] != []
 
 
 def test_documents_may_refer_to_each_other_in_circles() -> None:
     parsed = schema({"$ref": "parcel"})
-    assert parsed.judge(b'{"to": {"owes": {"cents": 1}, "sent": {"to": {"owes": {"cents": -1}}}}}')[1] != []
+    assert parsed.validate(b'{"to": {"owes": {"cents": 1}, "sent": {"to": {"owes": {"cents": -1}}}}}')[1] != []
     (to,) = _fields(parsed)
     assert isinstance(to.type, StructOf)
     assert {field.name: field.type for field in to.type.fields}["sent"] == JSON_TEXT
@@ -102,8 +102,8 @@ def test_documents_may_refer_to_each_other_in_circles() -> None:
 
 def test_a_document_without_a_draft_follows_the_one_that_refers_to_it() -> None:
     CATALOG["/schemagroups/shop/schemas/pair"] = {"prefixItems": [{"type": "string"}]}
-    assert schema({"$ref": "pair"}, "draft-07").judge(b"[1]")[1] == []
-    assert schema({"$ref": "pair"}, "draft/2020-12").judge(b"[1]")[1] != []
+    assert schema({"$ref": "pair"}, "draft-07").validate(b"[1]")[1] == []
+    assert schema({"$ref": "pair"}, "draft/2020-12").validate(b"[1]")[1] != []
 
 
 def test_dynamic_references_reach_other_documents() -> None:
@@ -114,8 +114,8 @@ def test_dynamic_references_reach_other_documents() -> None:
     }
     strict = {"$id": "strict", "$dynamicAnchor": "node", "$ref": "tree", "unevaluatedProperties": False}
     parsed = schema(strict, "draft/2020-12")
-    assert parsed.judge(b'{"children": [{"children": []}]}')[1] == []
-    assert parsed.judge(b'{"children": [{"daten": []}]}')[1] != []
+    assert parsed.validate(b'{"children": [{"children": []}]}')[1] == []
+    assert parsed.validate(b'{"children": [{"daten": []}]}')[1] != []
     parsed.columns()
 
 
@@ -139,7 +139,7 @@ def test_a_dangling_reference_is_named(reference: str, sentence: str) -> None:
 
 
 def test_references_in_data_are_not_followed() -> None:
-    assert schema({"enum": [{"$ref": "nobody"}]}).judge(b'{"$ref": "nobody"}')[1] == []
+    assert schema({"enum": [{"$ref": "nobody"}]}).validate(b'{"$ref": "nobody"}')[1] == []
 
 
 def _fields(parsed: JsonSchema) -> tuple[Field, ...]:

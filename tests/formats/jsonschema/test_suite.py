@@ -10,7 +10,7 @@ import pytest
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema.format import parse
-from postroom.formats.schema import Found, SchemaDocument
+from postroom.formats.schema import LibraryDocument, SchemaDocument
 
 DRAFTS = {"draft7": "draft-07", "draft2019-09": "draft/2019-09", "draft2020-12": "draft/2020-12"}
 REMOTES = "http://localhost:1234/"
@@ -29,13 +29,13 @@ class SuiteLibrary:
     def __init__(self, suite: Path) -> None:
         self._remotes = suite / "remotes"
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         path = self._remotes / reference.removeprefix(REMOTES)
         if not reference.startswith(REMOTES) or not path.is_file():
             return None
-        return Found(reference, path.read_bytes())
+        return LibraryDocument(reference, path.read_bytes())
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         return iter(())
 
 
@@ -58,7 +58,7 @@ def disagreements(suite: Path, path: Path, version: str) -> list[str]:
         found.extend(
             f"{group['description']}: {test['description']}: should be valid={test['valid']}"
             for test in group["tests"]
-            if (schema.judge(as_payload(test["data"]))[1] == []) != test["valid"]
+            if (schema.validate(as_payload(test["data"]))[1] == []) != test["valid"]
         )
     return found
 

@@ -37,7 +37,7 @@ def agree(parsed: JsonSchema, payload: bytes) -> bool:
     if accepted:
         assert repr([without_nulls(several[0]), without_nulls(several[2])]) == repr([without_nulls(filled)] * 2)
     if accepted:
-        value, violations = parsed.judge(payload)
+        value, violations = parsed.validate(payload)
         assert violations == []
         expected = without_nulls(filler(parsed.columns())(value))
         assert without_nulls(filled) == expected
@@ -106,7 +106,7 @@ def test_what_the_exact_validator_must_see_is_left_to_it(document: Any, payload:
 def test_members_that_nobody_asks_for_are_text_all_the_same(odd: bytes) -> None:
     parsed = schema({"type": "object", "required": ["sensor"], "properties": {"sensor": {"type": "string"}}})
     payload = b'{"sensor": "a", ' + odd + b"}"
-    assert parsed.judge(payload)[1] != []
+    assert parsed.validate(payload)[1] != []
     assert not agree(parsed, payload)
     doubtful: set[int] = set()
     several = parsed.fill_all([b'{"sensor": "\xc3\xa4"}', payload], doubtful)

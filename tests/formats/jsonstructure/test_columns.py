@@ -82,7 +82,7 @@ def test_the_table_of_columns(schema: dict[str, Any], column: ColumnType) -> Non
 
 def test_values_fill_their_columns() -> None:
     node = structure({"type": {"$ref": "#/definitions/Node"}}, DEFINITIONS)
-    value, _ = node.judge(b'{"value": "9223372036854775807", "next": {"value": "1"}}')
+    value, _ = node.validate(b'{"value": "9223372036854775807", "next": {"value": "1"}}')
     filled = filler(node.columns())(value)
     assert (filled["value"], filled["next"], filled.get("children")) == (2**63 - 1, '{"value":1}', None)
 

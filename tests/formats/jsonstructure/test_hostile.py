@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonstructure.format import check, parse, readable
-from postroom.formats.schema import Found, SchemaDocument
+from postroom.formats.schema import LibraryDocument, SchemaDocument
 from tests.formats.jsonstructure.schemas import DEFINITIONS, document, structure
 
 
@@ -43,15 +43,15 @@ def test_a_long_chain_of_references_is_no_deep_nesting() -> None:
     }
     definitions["T3000"] = {"type": "string"}
     parsed = structure({"type": {"$ref": "#/definitions/T0"}}, definitions)
-    assert parsed.judge(b'{"next": {"next": {}}}')[1] == []
-    assert parsed.judge(b'{"next": {"next": 5}}')[1] != []
+    assert parsed.validate(b'{"next": {"next": {}}}')[1] == []
+    assert parsed.validate(b'{"next": {"next": 5}}')[1] != []
 
 
 @pytest.mark.parametrize("depth", [500, 100_000])
 def test_deep_payloads_are_judged_or_refused(depth: int) -> None:
     node = structure({"type": {"$ref": "#/definitions/Node"}}, DEFINITIONS)
     payload = b'{"value":"1","next":' * depth + b"null" + b"}" * depth
-    _, violations = node.judge(payload)
+    _, violations = node.validate(payload)
     assert [one.code for one in violations] in ([], ["payload_too_deep"], ["payload_not_json"])
 
 
@@ -67,7 +67,7 @@ def test_unions_that_multiply_stop_after_a_while() -> None:
     definitions |= {"A40": {"type": "object", "properties": {"x": {"type": "int8"}}}}
     definitions |= {"B40": {"type": "object", "properties": {"x": {"type": "int8"}}}}
     parsed = structure({"type": {"$ref": "#/definitions/A0"}}, definitions)
-    _, violations = parsed.judge(b'{"x":' * 41 + b'"no"' + b"}" * 41)
+    _, violations = parsed.validate(b'{"x":' * 41 + b'"no"' + b"}" * 41)
     assert [one.code for one in violations] == ["payload_too_complex"]
 
 
@@ -77,13 +77,13 @@ def test_conditions_that_multiply_stop_after_a_while() -> None:
     }
     definitions["T40"] = {"type": "int32"}
     parsed = structure({"type": {"$ref": "#/definitions/T0"}}, definitions)
-    assert [one.code for one in parsed.judge(b"5")[1]] == ["payload_too_complex"]
+    assert [one.code for one in parsed.validate(b"5")[1]] == ["payload_too_complex"]
 
 
 def test_required_members_without_end_have_no_value() -> None:
     endless = {"E": {"type": "object", "properties": {"e": {"type": {"$ref": "#/definitions/E"}}}, "required": ["e"]}}
     parsed = structure({"type": {"$ref": "#/definitions/E"}}, endless)
-    assert parsed.judge(b"{}")[1] != []
+    assert parsed.validate(b"{}")[1] != []
     with pytest.raises(SchemaRefused, match="no value fits"):
         parsed.sample(random.Random(1))
 
@@ -101,19 +101,19 @@ def test_samples_that_would_be_enormous_are_refused() -> None:
 def test_a_huge_enum_is_read() -> None:
     values = [f"value-{number}" for number in range(200_000)]
     parsed = structure({"type": "string", "enum": values})
-    assert parsed.judge(b'"value-77"')[1] == []
-    [violation] = parsed.judge(b'"value-x"')[1]
+    assert parsed.validate(b'"value-77"')[1] == []
+    [violation] = parsed.validate(b'"value-x"')[1]
     assert len(violation.expected) < 500
 
 
 def test_a_pattern_that_backtracks_elsewhere_is_quick() -> None:
     parsed = structure({"type": "string", "pattern": "(a+)+$"})
-    assert [one.code for one in parsed.judge(b'"' + b"a" * 50_000 + b'b"')[1]] == ["payload_pattern"]
+    assert [one.code for one in parsed.validate(b'"' + b"a" * 50_000 + b'b"')[1]] == ["payload_pattern"]
 
 
 def test_at_most_twenty_violations() -> None:
     parsed = structure({"type": "array", "items": {"type": "int8"}})
-    assert len(parsed.judge(b"[" + b'"x",' * 5000 + b"1]")[1]) == 20
+    assert len(parsed.validate(b"[" + b'"x",' * 5000 + b"1]")[1]) == 20
 
 
 BROKEN = [b"", b"{", b'{"a": "1"', b"\xff\xfe{\x00}\x00", b"NaN", b"[Infinity]", b'"\xc3"', b"{}{}", b"\xef\xbb\xbf{}"]
@@ -121,17 +121,17 @@ BROKEN = [b"", b"{", b'{"a": "1"', b"\xff\xfe{\x00}\x00", b"NaN", b"[Infinity]",
 
 @pytest.mark.parametrize("payload", BROKEN)
 def test_payloads_that_are_not_json(payload: bytes) -> None:
-    value, [violation] = structure({"type": "any"}).judge(payload)
+    value, [violation] = structure({"type": "any"}).validate(payload)
     assert (value, violation.code) == (None, "payload_not_json")
 
 
 def test_the_last_of_equal_keys_counts() -> None:
-    assert structure({"type": "map", "values": {"type": "int8"}}).judge(b'{"a": 1, "a": 2}') == ({"a": 2}, [])
+    assert structure({"type": "map", "values": {"type": "int8"}}).validate(b'{"a": 1, "a": 2}') == ({"a": 2}, [])
 
 
 def test_numbers_of_thousands_of_digits() -> None:
     for kind in ("any", "number", "int32", "double"):
-        assert [one.code for one in structure({"type": kind}).judge(b"1" * 10_000)[1]][:1] in (
+        assert [one.code for one in structure({"type": kind}).validate(b"1" * 10_000)[1]][:1] in (
             ["payload_not_json"],
             ["payload_type"],
         )
@@ -198,11 +198,11 @@ class Echo:
     def __init__(self, document: Any) -> None:
         self.document = document
 
-    def find(self, reference: str, place: str = "") -> Found | None:
-        return Found(reference, self.document)
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
+        return LibraryDocument(reference, self.document)
 
-    def neighbours(self) -> Iterator[Found]:
-        return iter([Found("x", self.document)])
+    def neighbours(self) -> Iterator[LibraryDocument]:
+        return iter([LibraryDocument("x", self.document)])
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -236,7 +236,7 @@ def test_mutilated_documents_are_read_or_refused(number: int, junk: Any, elsewhe
     if elsewhere:
         imports = {**document({"type": "string"}), "$import": "https://example.com/other"}
         source = SchemaDocument(document=imports, library=Echo(broken))
-    for action in (check, lambda one: parse(one).judge(b'{"a": "x"}'), lambda one: parse(one).columns()):
+    for action in (check, lambda one: parse(one).validate(b'{"a": "x"}'), lambda one: parse(one).columns()):
         with contextlib.suppress(SchemaRefused):
             action(source)
     with contextlib.suppress(SchemaRefused):

@@ -38,8 +38,8 @@ def test_what_is_invented_is_valid_survives_the_trip_and_fills_its_columns(schem
     except SchemaRefused:
         return  # some random schemas have no values
     payload = parsed.encode(value)
-    assert parsed.judge(payload) == (value, [])
-    assert parsed.judge(parsed.encode(parsed.judge(payload)[0])) == (value, [])
+    assert parsed.validate(payload) == (value, [])
+    assert parsed.validate(parsed.encode(parsed.validate(payload)[0])) == (value, [])
     assert_filled(parsed, payload, value)
 
 
@@ -57,14 +57,14 @@ def test_recursive_inherited_and_chosen_types_are_invented(name: str) -> None:
     parsed = structure({"type": {"$ref": f"#/definitions/{name}"}}, DEFINITIONS)
     for seed in range(30):
         value = parsed.sample(random.Random(seed))
-        assert parsed.judge(parsed.encode(value)) == (value, [])
+        assert parsed.validate(parsed.encode(value)) == (value, [])
 
 
 @given(schema=SCHEMAS, value=JSON)
 @QUICKLY
 def test_the_quick_way_and_the_exact_checks_agree(schema: dict[str, Any], value: Any) -> None:
     parsed = structure(schema, DEFINITIONS)
-    quick, exact = parsed.judge(msgspec.json.encode(value)), parsed.judge_value(value)
+    quick, exact = parsed.validate(msgspec.json.encode(value)), parsed.judge_value(value)
     assert quick == exact
     if not exact[1]:
         assert_filled(parsed, msgspec.json.encode(value), exact[0])
@@ -100,7 +100,7 @@ def test_dates_that_no_column_holds_are_left_to_the_exact_way() -> None:
 @given(schema=SCHEMAS, payload=st.binary(max_size=60) | JSON.map(lambda value: repr(value).encode()))
 @QUICKLY
 def test_no_payload_raises(schema: dict[str, Any], payload: bytes) -> None:
-    value, violations = structure(schema, DEFINITIONS).judge(payload)
+    value, violations = structure(schema, DEFINITIONS).validate(payload)
     assert violations == [] or (value is None and len(violations) <= 20)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from postroom.formats.fill_columns import filler
 from postroom.formats.format_table import check_schema, parse_schema
-from postroom.formats.schema import PayloadSchema, QuickSchema
+from postroom.formats.schema import FastSchema, PayloadSchema
 from tests.formats.jsonstructure.schemas import without_nulls
 
 
@@ -78,14 +78,14 @@ def test_every_real_message_is_judged_as_labelled(shared: Path) -> None:
             schema = schemas[key]
             if schema is None:
                 continue
-            value, violations = schema.judge(payload(event))
+            value, violations = schema.validate(payload(event))
             if (violations == []) == event["expect"]["payload_valid"]:
                 right += 1
             else:
                 wrong[reference.rpartition("/")[2]] += 1
             if not violations:
                 filled = filler(schema.columns())(value)
-                assert isinstance(schema, QuickSchema)
+                assert isinstance(schema, FastSchema)
                 assert without_nulls(schema.fill(payload(event))[0]) == without_nulls(filled)
     assert wrong == {}
     assert right > 4400

@@ -8,7 +8,7 @@ import pytest
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.format_table import check_schema, parse_schema
 from postroom.formats.jsonstructure.format import check, parse
-from postroom.formats.schema import Found, SchemaDocument
+from postroom.formats.schema import LibraryDocument, SchemaDocument
 from tests.formats.jsonstructure.schemas import CORE, DEFINITIONS, EXTENDED
 
 HEAD = {"$schema": CORE, "$id": "https://example.com/car", "name": "Car"}
@@ -22,7 +22,7 @@ CAR = {**HEAD, "type": "object", "properties": {"vin": {"type": "string"}}}
 )
 def test_names_of_the_format(name: str) -> None:
     check_schema(name, CAR)
-    assert parse_schema(name, CAR).judge(b'{"vin": "x"}') == ({"vin": "x"}, [])
+    assert parse_schema(name, CAR).validate(b'{"vin": "x"}') == ({"vin": "x"}, [])
 
 
 def test_an_unknown_draft_is_refused() -> None:
@@ -190,7 +190,7 @@ def test_documents_that_are_allowed(schema: dict[str, Any]) -> None:
 @pytest.mark.parametrize("fragment", ["#/definitions/Colour", "/definitions/Colour", "definitions/Colour"])
 def test_a_pointer_picks_a_type(fragment: str) -> None:
     source = SchemaDocument(document=defined(**DEFINITIONS), fragment=fragment)
-    assert parse(source).judge(b'"red"') == ("red", [])
+    assert parse(source).validate(b'"red"') == ("red", [])
 
 
 @pytest.mark.parametrize("fragment", ["/definitions/Vehicle", "/definitions/Nowhere", "/definitions", "/name"])
@@ -225,12 +225,12 @@ class Shelf:
     def __init__(self, **documents: Any) -> None:
         self.documents = documents
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         name = reference.removeprefix("https://example.com/")
-        return Found(name, self.documents[name]) if name in self.documents else None
+        return LibraryDocument(name, self.documents[name]) if name in self.documents else None
 
-    def neighbours(self) -> Iterator[Found]:
-        return (Found(name, one) for name, one in self.documents.items())
+    def neighbours(self) -> Iterator[LibraryDocument]:
+        return (LibraryDocument(name, one) for name, one in self.documents.items())
 
 
 def imported(keyword: str, people: str = "https://example.com/people", **more: Any) -> dict[str, Any]:
@@ -246,8 +246,8 @@ def test_imported_types_refer_to_each_other() -> None:
     source = SchemaDocument(document=imported("$import"), library=Shelf(people=PEOPLE))
     check(source)
     car = parse(source)
-    assert car.judge(b'{"owner": {"name": "Ada", "friend": {"name": "Eva"}, "address": {"street": "Elm"}}}')[1] == []
-    assert [one.at for one in car.judge(b'{"owner": {"name": "Ada", "address": {"street": 5}}}')[1]] == [
+    assert car.validate(b'{"owner": {"name": "Ada", "friend": {"name": "Eva"}, "address": {"street": "Elm"}}}')[1] == []
+    assert [one.at for one in car.validate(b'{"owner": {"name": "Ada", "address": {"street": 5}}}')[1]] == [
         "/owner/address/street"
     ]
 
@@ -255,17 +255,17 @@ def test_imported_types_refer_to_each_other() -> None:
 def test_definitions_here_stand_in_for_imported_ones() -> None:
     address = {"type": "object", "properties": {"street": {"type": "int32"}}}
     source = SchemaDocument(document=imported("$import", Address=address), library=Shelf(people=PEOPLE))
-    assert parse(source).judge(b'{"owner": {"name": "Ada", "address": {"street": 5}}}')[1] == []
+    assert parse(source).validate(b'{"owner": {"name": "Ada", "address": {"street": 5}}}')[1] == []
 
 
 def test_imports_at_the_root_land_in_the_root_namespace() -> None:
     schema = {**HEAD, "$import": "https://example.com/people", "$root": "#/definitions/Person"}
-    assert parse(SchemaDocument(document=schema, library=Shelf(people=PEOPLE))).judge(b'{"name": "Ada"}')[1] == []
+    assert parse(SchemaDocument(document=schema, library=Shelf(people=PEOPLE))).validate(b'{"name": "Ada"}')[1] == []
 
 
 def test_a_document_is_found_by_its_id() -> None:
     source = SchemaDocument(document=imported("$import"), library=Shelf(elsewhere=PEOPLE))
-    assert parse(source).judge(b'{"owner": {"name": "Ada"}}')[1] == []
+    assert parse(source).validate(b'{"owner": {"name": "Ada"}}')[1] == []
 
 
 def test_only_definitions_are_imported_when_asked_so() -> None:

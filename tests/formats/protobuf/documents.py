@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from postroom.formats.protobuf.format import Protobuf, parse
-from postroom.formats.schema import Found, SchemaDocument
+from postroom.formats.schema import LibraryDocument, SchemaDocument
 
 ORDER = """
 syntax = "proto3";
@@ -91,13 +91,13 @@ class Files:
     def __init__(self, files: Mapping[str, Any]) -> None:
         self._files = files
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         found = self._files.get(reference)
         if isinstance(found, str) and found.startswith("@"):
             return self.find(found[1:])
-        return None if found is None else Found(reference, found)
+        return None if found is None else LibraryDocument(reference, found)
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         return iter(())
 
 

@@ -72,7 +72,7 @@ def assert_rightly_accepted(parsed: Protobuf, payloads: list[bytes]) -> None:
     refused = doubtful(parsed, payloads)
     for place, payload in enumerate(payloads):
         if place not in refused:
-            value, violations = parsed.judge(payload)
+            value, violations = parsed.validate(payload)
             assert violations == []
             fill(value)
     event("accepted" if len(refused) < len(payloads) else "all in doubt")
@@ -149,7 +149,7 @@ def test_one_bad_payload_is_found_among_good_ones(payload: bytes) -> None:
 @pytest.mark.parametrize("payload", [b"", b"\x0a\x01x", b"\xf8\x7f\x05", b"\x12\x03\xf8\x7f\x05", b"\x32\x01r\x2a\x00"])
 def test_what_nobody_declared_is_accepted(payload: bytes) -> None:
     parsed = schema(TRIP, "Trip")
-    assert parsed.judge(payload)[1] == []
+    assert parsed.validate(payload)[1] == []
     assert doubtful(parsed, [payload] * 3) == set()
 
 

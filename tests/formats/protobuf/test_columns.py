@@ -115,7 +115,7 @@ def test_a_new_member_changes_no_other_column() -> None:
 def test_types_that_fan_out_end_as_json_text() -> None:
     text = proto3("".join(f"message M{i} {{ M{i + 1} a = 1; M{i + 1} b = 2; }}" for i in range(40)) + "message M40 {}")
     parsed = schema(text, "M0")
-    filler(parsed.columns())(parsed.judge(b"\x0a\x00")[0])
+    filler(parsed.columns())(parsed.validate(b"\x0a\x00")[0])
 
 
 def test_extensions_have_columns() -> None:

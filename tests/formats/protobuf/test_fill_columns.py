@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from postroom.errors import SchemaRefused
 from postroom.formats.fill_columns import filler
 from postroom.formats.protobuf.format import Protobuf
-from postroom.formats.schema import QuickSchema
+from postroom.formats.schema import FastSchema
 from tests.formats.protobuf.documents import ORDER, OVEN, proto3, schema
 from tests.formats.protobuf.random_messages import documents
 from tests.formats.protobuf.test_batch_check import TRIP, fields
@@ -25,7 +25,7 @@ def assert_filled_rightly(parsed: Protobuf, payload: bytes) -> bool:
     """Hold the short way to the long one; whether it was taken."""
     filled, sure = parsed.fill(payload)
     if sure:
-        value, violations = parsed.judge(payload)
+        value, violations = parsed.validate(payload)
         assert violations == []
         assert repr(filled) == repr(reordered(filled, filler(parsed.columns())(value)))  # NaN equals nothing
     return sure
@@ -97,5 +97,5 @@ def test_what_is_left_to_do_is_done(body: str, value: Any, filled: Any) -> None:
 
 @pytest.mark.parametrize(("contenttype", "quickly"), [("", True), ("application/protobuf", True), ("a/b+json", False)])
 def test_the_short_way_is_for_binary_payloads(contenttype: str, quickly: bool) -> None:
-    order: QuickSchema = schema(ORDER, "Order")
-    assert order.reads_quickly(contenttype) == quickly
+    order: FastSchema = schema(ORDER, "Order")
+    assert order.has_fast_path(contenttype) == quickly

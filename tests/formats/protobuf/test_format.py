@@ -87,15 +87,15 @@ def oven() -> Any:
     ],
 )
 def test_values_come_back_in_plain_form(order: Any, value: Any, read: Any) -> None:
-    found, violations = order.judge(order.encode(value))
+    found, violations = order.validate(order.encode(value))
     assert violations == []
-    assert found == {**order.judge(b"")[0], **read}
-    assert order.judge(order.encode(found)) == (found, [])
+    assert found == {**order.validate(b"")[0], **read}
+    assert order.validate(order.encode(found)) == (found, [])
     filler(order.columns())(found)
 
 
 def test_members_without_presence_have_their_default_and_others_are_missing(order: Any) -> None:
-    assert order.judge(b"") == (
+    assert order.validate(b"") == (
         {
             "id": "",
             "total": 0,
@@ -130,7 +130,7 @@ def test_proto2_groups_extensions_and_defaults(oven: Any) -> None:
         "shelves": [],
         "named": {"top": {"level": 1}},
     }
-    assert oven.judge(oven.encode(value)) == (value, [])
+    assert oven.validate(oven.encode(value)) == (value, [])
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_proto2_groups_extensions_and_defaults(oven: Any) -> None:
     ],
 )
 def test_violations_have_a_code_and_a_pointer(order: Any, payload: bytes, at: str, code: str, words: str) -> None:
-    violations = order.judge(payload)[1]
+    violations = order.validate(payload)[1]
     assert (violations[0].at, violations[0].code) == (at, code)
     assert words in violations[0].found
 
@@ -184,7 +184,7 @@ def test_violations_have_a_code_and_a_pointer(order: Any, payload: bytes, at: st
     ],
 )
 def test_proto2_is_held_to_what_it_requires(oven: Any, payload: bytes, at: str, code: str, expected: str) -> None:
-    (violation,) = oven.judge(payload)[1]
+    (violation,) = oven.validate(payload)[1]
     assert (violation.at, violation.code, violation.expected) == (at, code, expected)
 
 
@@ -201,7 +201,7 @@ def test_proto2_is_held_to_what_it_requires(oven: Any, payload: bytes, at: str, 
     ids=["header", "header with indexes", "unknown text", "unknown number", "last wins", "unknown group"],
 )
 def test_headers_and_unknown_fields_are_taken(order: Any, payload: bytes) -> None:
-    value, violations = order.judge(payload)
+    value, violations = order.validate(payload)
     assert (value["id"], violations) == ("x", [])
 
 
@@ -243,27 +243,27 @@ def test_headers_and_unknown_fields_are_taken(order: Any, payload: bytes) -> Non
     ],
 )
 def test_violations_of_json_payloads(order: Any, payload: bytes, at: str, code: str) -> None:
-    violations = order.judge(payload, JSON)[1]
+    violations = order.validate(payload, JSON)[1]
     assert [(violation.at, violation.code) for violation in violations] == [(at, code)]
 
 
 def test_json_payloads_read_as_binary_ones_do(order: Any) -> None:
     value = {"id": "x", "byNumber": {"1": "y"}, "total": "5", "placed": None, "status": 1}
     binary = order.encode({"id": "x", "by_number": {"1": "y"}, "total": 5, "status": "OPEN"})
-    assert order.judge(json.dumps(value).encode(), JSON) == order.judge(binary, "application/x-protobuf")
-    assert order.judge(json.dumps(value).encode(), "application/vnd.shop+json")[1] == []
+    assert order.validate(json.dumps(value).encode(), JSON) == order.validate(binary, "application/x-protobuf")
+    assert order.validate(json.dumps(value).encode(), "application/vnd.shop+json")[1] == []
 
 
 def test_a_required_member_counts_in_json_too(oven: Any) -> None:
-    assert [violation.expected for violation in oven.judge(b"{}", JSON)[1]] == ["name"]
+    assert [violation.expected for violation in oven.validate(b"{}", JSON)[1]] == ["name"]
 
 
 def test_there_are_never_more_than_twenty_violations(order: Any) -> None:
-    assert len(order.judge(b"\x2a\x02\x08\x01" * 500)[1]) == 20
-    assert len(order.judge(json.dumps({"counts": [None] * 500}).encode(), JSON)[1]) == 20
+    assert len(order.validate(b"\x2a\x02\x08\x01" * 500)[1]) == 20
+    assert len(order.validate(json.dumps({"counts": [None] * 500}).encode(), JSON)[1]) == 20
     assert (
         len(
-            schema(proto2("message A { repeated B b = 1; } message B { required int32 c = 1; }")).judge(
+            schema(proto2("message A { repeated B b = 1; } message B { required int32 c = 1; }")).validate(
                 b"\x0a\x00" * 500
             )[1]
         )
@@ -279,14 +279,14 @@ def test_deep_payloads_end_in_a_violation(order: Any, depth: int) -> None:
         while length > 0x7F:
             prefix, length = prefix + bytes([length & 0x7F | 0x80]), length >> 7
         payload = prefix + bytes([length]) + payload
-    assert [violation.code for violation in order.judge(payload)[1]] == ([] if depth < 100 else ["payload_nesting"])
+    assert [violation.code for violation in order.validate(payload)[1]] == ([] if depth < 100 else ["payload_nesting"])
 
 
 def test_any_inside_any_has_an_end(order: Any) -> None:
     value: Any = {"@type": "x/shop.Line"}
     for _ in range(60):
         value = {"@type": "x/google.protobuf.Any", "value": value}
-    assert order.judge(order.encode({"extra": value}))[1] == []
+    assert order.validate(order.encode({"extra": value}))[1] == []
     payload = b""
     for _ in range(3000):
         url = b"x/google.protobuf.Any"
@@ -297,7 +297,7 @@ def test_any_inside_any_has_an_end(order: Any) -> None:
     parsed = schema(proto3('import "google/protobuf/any.proto"; message A { google.protobuf.Any any = 1; }'))
     length = len(payload)
     prefix = b"\x0a" + bytes([length & 0x7F | 0x80, length >> 7 & 0x7F | 0x80, length >> 14])
-    assert [violation.code for violation in parsed.judge(prefix + payload)[1]] == ["payload_nesting"]
+    assert [violation.code for violation in parsed.validate(prefix + payload)[1]] == ["payload_nesting"]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_what_no_message_can_hold_is_not_encoded(order: Any, value: Any, place: 
 
 def test_equal_names_in_different_schemas_do_not_meet() -> None:
     one, other = schema(proto3("message A { int32 a = 1; }")), schema(proto3("message A { string a = 1; }"))
-    assert (one.judge(b"\x08\x01")[0], other.judge(b"\x0a\x01x")[0]) == ({"a": 1}, {"a": "x"})
+    assert (one.validate(b"\x08\x01")[0], other.validate(b"\x0a\x01x")[0]) == ({"a": 1}, {"a": "x"})
 
 
 def test_names_of_the_runtime_are_good_names_of_fields() -> None:
@@ -335,7 +335,7 @@ def test_names_of_the_runtime_are_good_names_of_fields() -> None:
         "A",
     )
     value = {**{name: number for number, name in enumerate(names)}, "SetInParent": {"SetInParent": 5}}
-    assert parsed.judge(parsed.encode(value)) == (value, [])
+    assert parsed.validate(parsed.encode(value)) == (value, [])
 
 
 @settings(max_examples=300, deadline=None)
@@ -345,7 +345,7 @@ def test_names_of_the_runtime_are_good_names_of_fields() -> None:
 def test_no_bytes_make_it_raise(payload: bytes, contenttype: str, prefix: bytes) -> None:
     for text, name in ((ORDER, "Order"), (OVEN, "Oven")):
         parsed = schema(text, name)
-        value, violations = parsed.judge(prefix + payload, contenttype)
+        value, violations = parsed.validate(prefix + payload, contenttype)
         if not violations:
             filler(parsed.columns())(value)
 
@@ -357,8 +357,8 @@ def test_damaged_payloads_are_judged_not_fatal(seed: int, cut: int, byte: int) -
     payload = bytearray(parsed.encode(parsed.sample(random.Random(seed))))
     if payload:
         payload[cut % len(payload)] = byte
-    parsed.judge(bytes(payload))
-    parsed.judge(bytes(payload[:cut]))
+    parsed.validate(bytes(payload))
+    parsed.validate(bytes(payload[:cut]))
 
 
 @settings(max_examples=200, deadline=None)
@@ -382,7 +382,7 @@ def test_any_value_is_encoded_or_refused(value: Any) -> None:
         payload = parsed.encode(value)
     except SchemaRefused:
         return
-    assert parsed.judge(payload)[1] == []
+    assert parsed.validate(payload)[1] == []
 
 
 def test_the_schemas_of_real_catalogs_are_read(shared: Path) -> None:
@@ -405,5 +405,5 @@ def _texts(value: Any) -> Any:
 
 
 def test_documents_are_values() -> None:
-    assert schema(ORDER, "Line").judge(b"") == schema(ORDER.encode(), "Line").judge(b"")
+    assert schema(ORDER, "Line").validate(b"") == schema(ORDER.encode(), "Line").validate(b"")
     assert SchemaDocument(document=ORDER).fragment == ""

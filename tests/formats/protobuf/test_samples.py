@@ -24,9 +24,9 @@ from tests.formats.protobuf.random_messages import documents
 def test_invented_values_fit_and_fill_their_columns(seed: int, which: tuple[str, str]) -> None:
     parsed = schema(*which)
     payload = parsed.encode(parsed.sample(random.Random(seed)))
-    value, violations = parsed.judge(payload)
+    value, violations = parsed.validate(payload)
     assert violations == []
-    assert parsed.judge(parsed.encode(value)) == (value, [])
+    assert parsed.validate(parsed.encode(value)) == (value, [])
     filler(parsed.columns())(value)
 
 
@@ -34,9 +34,9 @@ def test_invented_values_fit_and_fill_their_columns(seed: int, which: tuple[str,
 @given(text=documents(), seed=st.integers(0, 1000))
 def test_values_of_random_schemas_fit_and_come_back(text: str, seed: int) -> None:
     parsed = schema(text, "Root")
-    value, violations = parsed.judge(parsed.encode(parsed.sample(random.Random(seed))))
+    value, violations = parsed.validate(parsed.encode(parsed.sample(random.Random(seed))))
     assert violations == []
-    assert parsed.judge(parsed.encode(value)) == (value, [])
+    assert parsed.validate(parsed.encode(value)) == (value, [])
     filler(parsed.columns())(value)
 
 
@@ -64,12 +64,12 @@ ODD = [
 def test_odd_but_legal_schemas_are_served(text: str) -> None:
     parsed, rng = schema(text, "A"), random.Random(2)
     for _ in range(20):
-        value, violations = parsed.judge(parsed.encode(parsed.sample(rng)))
+        value, violations = parsed.validate(parsed.encode(parsed.sample(rng)))
         assert violations == []
-        assert parsed.judge(parsed.encode(value)) == (value, [])
-        assert parsed.judge(msgspec.json.encode(value), "application/json") == (value, [])
+        assert parsed.validate(parsed.encode(value)) == (value, [])
+        assert parsed.validate(msgspec.json.encode(value), "application/json") == (value, [])
         filler(parsed.columns())(value)
-    assert [violation.at for violation in parsed.judge(b"\x0a\x01\xff")[1]] == ["/text"]
+    assert [violation.at for violation in parsed.validate(b"\x0a\x01\xff")[1]] == ["/text"]
 
 
 @settings(max_examples=100, deadline=None)
@@ -84,7 +84,7 @@ def test_the_json_of_the_runtime_reads_as_the_binary_form(seed: int, has_names: 
     text = json_format.MessageToJson(
         message, preserving_proto_field_name=has_names, descriptor_pool=descriptors.pool
     ).encode()
-    assert parsed.judge(text, "application/json") == parsed.judge(payload)
+    assert parsed.validate(text, "application/json") == parsed.validate(payload)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.formats.protobuf.documents import proto3, schema
 @pytest.mark.parametrize("name", ["Protobuf/2", "Protobuf/3", "Proto/3", "protobuf/3.0", "PROTOBUF/2.0", "Protobuf"])
 def test_every_spelling_of_the_name_is_read(name: str) -> None:
     parsed = parse_schema(name, proto3("message Oven { string name = 1; }"))
-    assert parsed.judge(b"\x0a\x03AEG") == ({"name": "AEG"}, [])
+    assert parsed.validate(b"\x0a\x03AEG") == ({"name": "AEG"}, [])
 
 
 @pytest.mark.feature("SCH-015")
@@ -37,7 +37,7 @@ def test_every_spelling_of_the_name_is_read(name: str) -> None:
     ],
 )
 def test_the_text_decides_the_syntax_and_the_name_stands_in(version: str, text: str, value: Any) -> None:
-    assert schema(text, version=version).judge(b"") == (value, [])
+    assert schema(text, version=version).validate(b"") == (value, [])
 
 
 @pytest.mark.feature("SCH-024")
@@ -92,7 +92,7 @@ LINE = 'syntax = "proto3"; package shop; message Line { string sku = 1; }'
 )
 def test_imports_are_found_in_the_library(files: Mapping[str, str]) -> None:
     text = proto3('import "common/line.proto"; message Order { shop.Line line = 1; }')
-    assert schema(text, files=files).judge(b"\x0a\x03\x0a\x01x") == ({"line": {"sku": "x"}}, [])
+    assert schema(text, files=files).validate(b"\x0a\x03\x0a\x01x") == ({"line": {"sku": "x"}}, [])
 
 
 def test_one_document_under_two_names_is_one() -> None:
@@ -104,7 +104,7 @@ def test_one_document_under_two_names_is_one() -> None:
     parsed = schema(
         proto3('import "a.proto"; import "c.proto"; message Order { shop.Line line = 1; C c = 2; }'), files=files
     )
-    assert parsed.judge(b"\x0a\x00") == ({"line": {"sku": ""}}, [])
+    assert parsed.validate(b"\x0a\x00") == ({"line": {"sku": ""}}, [])
 
 
 @pytest.mark.parametrize(

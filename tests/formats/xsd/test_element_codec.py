@@ -54,8 +54,8 @@ from tests.formats.xsd.schemas import attribute, item, order, schema, sequence, 
 def test_simple_types(document: str, column: ColumnType, text: str, value: Any) -> None:
     read = parse_schema("XSD/1.0", document)
     assert read.columns() == column
-    assert read.judge(f"<reading>{text}</reading>".encode()) == (value, [])
-    assert read.judge(read.encode(value)) == (value, [])
+    assert read.validate(f"<reading>{text}</reading>".encode()) == (value, [])
+    assert read.validate(read.encode(value)) == (value, [])
     filler(column)(value)
 
 
@@ -70,7 +70,7 @@ def test_attributes_children_and_lists() -> None:
     assert columns(document) == {"@id": STRING, "id": INT64, "line": ListOf(BOOLEAN)}
     read = parse_schema("XSD/1.0", document)
     value = {"@id": "x", "id": 1, "line": [True, False]}
-    assert read.judge(b'<order id="x"><id>1</id><line>1</line><line>false</line></order>') == (value, [])
+    assert read.validate(b'<order id="x"><id>1</id><line>1</line><line>false</line></order>') == (value, [])
     assert read.encode(value) == b'<order id="x"><id>1</id><line>true</line><line>false</line></order>'
 
 
@@ -81,15 +81,15 @@ def test_what_only_the_payload_knows_is_kept_as_xml() -> None:
     )
     assert columns(document) == {"$any": ListOf(STRING), "$anyattributes": MapOf(STRING)}
     read = parse_schema("XSD/1.0", document)
-    value, wrong = read.judge(b'<order b="1"><x xmlns="urn:x" a="2">t</x><y/></order>')
+    value, wrong = read.validate(b'<order b="1"><x xmlns="urn:x" a="2">t</x><y/></order>')
     assert wrong == []
     assert value == {"$any": ['<x xmlns="urn:x" a="2">t</x>', "<y></y>"], "$anyattributes": {"b": "1"}}
-    assert read.judge(read.encode(value)) == (value, [])
+    assert read.validate(read.encode(value)) == (value, [])
 
 
 def test_relative_namespace_names_do_no_harm() -> None:
     read = parse_schema("XSD/1.0", order(sequence('<xs:any namespace="##any" processContents="skip"/>')))
-    value, wrong = read.judge(b'<order><x xmlns="relative">t</x></order>')
+    value, wrong = read.validate(b'<order><x xmlns="relative">t</x></order>')
     assert (value, wrong) == ({"$any": ['<x xmlns="relative">t</x>']}, [])
 
 
@@ -97,9 +97,9 @@ def test_mixed_content_keeps_its_markup() -> None:
     inside = sequence(item("b", occurs="0..*")) + attribute("lang")
     document = order(inside).replace("<xs:complexType>", '<xs:complexType mixed="true">')
     read = parse_schema("XSD/1.0", document)
-    value, _ = read.judge(b'<order lang="de">so <b>viel</b> &amp; mehr</order>')
+    value, _ = read.validate(b'<order lang="de">so <b>viel</b> &amp; mehr</order>')
     assert value == {"@lang": "de", "value": "so <b>viel</b> &amp; mehr"}
-    assert read.judge(read.encode(value)) == (value, [])
+    assert read.validate(read.encode(value)) == (value, [])
 
 
 def test_nil_defaults_and_descriptions() -> None:
@@ -114,9 +114,9 @@ def test_nil_defaults_and_descriptions() -> None:
     )
     read = parse_schema("XSD/1.0", document)
     payload = b'<order xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><a i:nil="true"/><b/></order>'
-    value, wrong = read.judge(payload)
+    value, wrong = read.validate(payload)
     assert (value, wrong) == ({"@unit": "C", "a": None, "b": 5}, [])
-    assert read.judge(read.encode(value)) == (value, [])
+    assert read.validate(read.encode(value)) == (value, [])
     found = read.columns()
     assert isinstance(found, StructOf)
     assert found.fields[-1].description == "What the cook said"
@@ -129,7 +129,7 @@ def test_types_that_hold_themselves_are_json_from_there_on() -> None:
     )
     assert columns(document) == {"n": INT64, "node": JSON_TEXT}
     read = parse_schema("XSD/1.0", document)
-    value, _ = read.judge(b"<node><n>1</n><node><n>2</n></node></node>")
+    value, _ = read.validate(b"<node><n>1</n><node><n>2</n></node></node>")
     assert filler(read.columns())(value) == {"n": 1, "node": '{"n":2}'}
 
 
@@ -147,15 +147,15 @@ def test_substitutes_and_derived_types_are_kept_as_xml() -> None:
         b'<page xmlns:i="http://www.w3.org/2001/XMLSchema-instance"><dot>1</dot><shape>2</shape>'
         b'<v i:type="Car" doors="3"/></page>'
     )
-    value, wrong = read.judge(payload)
+    value, wrong = read.validate(payload)
     assert wrong == []
     assert value["shape"] == ["<dot>1</dot>", "<shape>2</shape>"]
-    assert read.judge(read.encode(value))[1] == []
+    assert read.validate(read.encode(value))[1] == []
 
 
 def test_numbers_too_long_for_their_column_are_not_lost() -> None:
     read = parse_schema("XSD/1.0", simple("integer"))
-    value, _ = read.judge(b"<reading>" + b"9" * 39 + b"</reading>")
+    value, _ = read.validate(b"<reading>" + b"9" * 39 + b"</reading>")
     with pytest.raises(ColumnMismatch):
         filler(read.columns())(value)
 

@@ -15,7 +15,7 @@ from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.column_types import STRING
 from postroom.formats.fill_columns import filler
 from postroom.formats.format_table import check_schema, parse_schema, readable
-from postroom.formats.schema import Found, PayloadSchema
+from postroom.formats.schema import LibraryDocument, PayloadSchema
 from tests.formats.xsd.random_schemas import random_schema
 from tests.formats.xsd.schemas import attribute, choice, item, order, restriction, schema, sequence, simple
 
@@ -37,12 +37,12 @@ class Shelf:
     def __init__(self, **documents: str) -> None:
         self.documents = {f"{name}.xsd": text for name, text in documents.items()}
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         text = self.documents.get(reference)
-        return None if text is None else Found(reference, text)
+        return None if text is None else LibraryDocument(reference, text)
 
-    def neighbours(self) -> Iterator[Found]:
-        return iter([Found(name, text) for name, text in self.documents.items()])
+    def neighbours(self) -> Iterator[LibraryDocument]:
+        return iter([LibraryDocument(name, text) for name, text in self.documents.items()])
 
 
 @pytest.fixture(params=["1.0", "1.1"])
@@ -57,7 +57,7 @@ def parse(document: Any, version: str = "1.0", fragment: str = "", library: Any 
 @pytest.mark.feature("SCH-013", "SCH-017")
 @pytest.mark.parametrize("name", ["XSD", "XSD/1.0", "xsd/1.1", "XMLSchema/1.1", "XmlSchema/1.0", "XML-Schema"])
 def test_every_spelling_of_the_name_is_read(name: str) -> None:
-    value, wrong = parse_schema(name, OVEN).judge(GOOD)
+    value, wrong = parse_schema(name, OVEN).validate(GOOD)
     assert wrong == []
     assert value == {"@zone": 1, "deviceid": "o-7", "temperature": [180], "mode": "Grill"}
 
@@ -96,22 +96,22 @@ def test_newer_words_need_the_newer_version() -> None:
     with pytest.raises(SchemaRefused):
         parse(document, "1.0")
     newer = parse(document, "1.1")
-    assert newer.judge(b'<order n="4"/>') == ({"@n": 4}, [])
-    assert newer.judge(b'<order n="3"/>')[1][0].code == "payload_xsd_assert"
+    assert newer.validate(b'<order n="4"/>') == ({"@n": 4}, [])
+    assert newer.validate(b'<order n="3"/>')[1][0].code == "payload_xsd_assert"
 
 
 def test_a_bare_name_takes_the_version_that_the_document_asks_for() -> None:
     asks = 'xmlns:vc="http://www.w3.org/2007/XMLSchema-versioning" vc:minVersion="1.1"'
     document = order(attribute("n", "int") + '<xs:assert test="@n > 3"/>').replace("<xs:schema", f"<xs:schema {asks}")
-    assert parse_schema("XSD", document).judge(b'<order n="4"/>')[1] == []
+    assert parse_schema("XSD", document).validate(b'<order n="4"/>')[1] == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
 def test_documents_and_payloads_in_other_encodings(encoding: str, version: str) -> None:
     document = f'<?xml version="1.0" encoding="{encoding}"?>{simple("string", "enumeration=é")}'
     payload = f'<?xml version="1.0" encoding="{encoding}"?><reading>é</reading>'
-    assert parse(document.encode(encoding), version).judge(payload.encode(encoding)) == ("é", [])
-    assert parse(document, version).judge(payload.encode(encoding)) == ("é", [])
+    assert parse(document.encode(encoding), version).validate(payload.encode(encoding)) == ("é", [])
+    assert parse(document, version).validate(payload.encode(encoding)) == ("é", [])
 
 
 TWO = schema(
@@ -136,8 +136,8 @@ TWO = schema(
 def test_a_fragment_picks_the_root(fragment: str, root: str, version: str) -> None:
     picked = parse(TWO, version, fragment)
     inside = "7" if root == "cancel" else "<id>7</id>"
-    assert picked.judge(f"<{root}>{inside}</{root}>".encode())[1] == []
-    assert picked.judge(b"<other/>")[1][0].code == "payload_xsd_root"
+    assert picked.validate(f"<{root}>{inside}</{root}>".encode())[1] == []
+    assert picked.validate(b"<other/>")[1][0].code == "payload_xsd_root"
 
 
 @pytest.mark.feature("SCH-020")
@@ -159,7 +159,7 @@ def test_the_root_is_the_first_element_that_no_other_uses() -> None:
         '<xs:element name="line" type="xs:int"/><xs:element name="order"><xs:complexType><xs:sequence>'
         '<xs:element ref="line"/></xs:sequence></xs:complexType></xs:element>'
     )
-    assert parse(document).judge(b"<order><line>1</line></order>") == ({"line": 1}, [])
+    assert parse(document).validate(b"<order><line>1</line></order>") == ({"line": 1}, [])
 
 
 def derived(name: str, base: str) -> str:
@@ -173,16 +173,16 @@ def test_includes_imports_and_redefinitions_come_from_the_library(version: str) 
         money=schema(derived("Amount", "xs:decimal"), 'targetNamespace="urn:money"'),
     )
     included = schema('<xs:include schemaLocation="types.xsd"/><xs:element name="a" type="Id"/>', ORDERS)
-    assert parse(included, version, library=shelf).judge(b'<a xmlns="urn:orders">5</a>') == (5, [])
+    assert parse(included, version, library=shelf).validate(b'<a xmlns="urn:orders">5</a>') == (5, [])
     for location in ("", 'schemaLocation="money.xsd"'):
         body = f'<xs:import namespace="urn:money" {location}/><xs:element name="a" type="m:Amount"/>'
         imported = parse(schema(body, 'xmlns:m="urn:money"'), version, library=shelf)
-        assert imported.judge(b"<a>5.25</a>") == ("5.25", [])
+        assert imported.validate(b"<a>5.25</a>") == ("5.25", [])
     redefined = schema(
         '<xs:redefine schemaLocation="types.xsd"><xs:simpleType name="Id"><xs:restriction base="Id">'
         '<xs:maxInclusive value="9"/></xs:restriction></xs:simpleType></xs:redefine><xs:element name="a" type="Id"/>'
     )
-    assert parse(redefined, version, library=shelf).judge(b"<a>10</a>")[1][0].code == "payload_xsd_max_inclusive"
+    assert parse(redefined, version, library=shelf).validate(b"<a>10</a>")[1][0].code == "payload_xsd_max_inclusive"
 
 
 def test_the_attributes_of_xml_need_no_document(version: str) -> None:
@@ -190,7 +190,7 @@ def test_the_attributes_of_xml_need_no_document(version: str) -> None:
         '<xs:import namespace="http://www.w3.org/XML/1998/namespace" schemaLocation="http://www.w3.org/2001/xml.xsd"/>'
         '<xs:element name="a"><xs:complexType><xs:attribute ref="xml:lang"/></xs:complexType></xs:element>'
     )
-    assert parse(schema(body), version).judge(b'<a xml:lang="de"/>') == ({"@lang": "de"}, [])
+    assert parse(schema(body), version).validate(b'<a xml:lang="de"/>') == ({"@lang": "de"}, [])
 
 
 WRONG = [
@@ -224,23 +224,23 @@ WRONG = [
 
 @pytest.mark.parametrize(("payload", "at", "code"), WRONG)
 def test_what_is_wrong_with_a_payload_and_where(payload: bytes, at: str, code: str, version: str) -> None:
-    value, wrong = parse(OVEN, version).judge(payload)
+    value, wrong = parse(OVEN, version).validate(payload)
     assert value is None
     assert (at, code) in [(violation.at, violation.code) for violation in wrong]
     assert all(violation.expected and violation.found and len(violation.found) <= 200 for violation in wrong)
 
 
 def test_expected_and_found_read_as_a_sentence() -> None:
-    (wrong,) = parse(OVEN).judge(GOOD.replace(b"Grill", b"Fire"))[1]
+    (wrong,) = parse(OVEN).validate(GOOD.replace(b"Grill", b"Fire"))[1]
     assert (wrong.expected, wrong.found) == ("one of 'Grill', 'Convection'", "Fire")
-    (wrong,) = parse(OVEN).judge(GOOD.replace(b"180", b"hot"))[1]
+    (wrong,) = parse(OVEN).validate(GOOD.replace(b"180", b"hot"))[1]
     assert (wrong.expected, wrong.found) == ("xs:int", "hot")
 
 
 def test_values_may_have_white_space_around(version: str) -> None:
     members = [item("on", "boolean"), item("n", "long"), item("x", "double"), item("d", "decimal")]
     payload = b"<order><on> true\n</on><n>\t5 </n><x> 1.5 </x><d> 2.50 </d></order>"
-    assert parse(order(sequence(*members)), version).judge(payload) == (
+    assert parse(order(sequence(*members)), version).validate(payload) == (
         {"on": True, "n": 5, "x": 1.5, "d": "2.50"},
         [],
     )
@@ -249,23 +249,23 @@ def test_values_may_have_white_space_around(version: str) -> None:
 def test_a_payload_has_at_most_twenty_violations(version: str) -> None:
     document = order(sequence(item("n", "int", "0..*")))
     for count in (100, 20_000):
-        _, wrong = parse(document, version).judge(b"<order>" + b"<n>x</n>" * count + b"</order>")
+        _, wrong = parse(document, version).validate(b"<order>" + b"<n>x</n>" * count + b"</order>")
         assert 0 < len(wrong) <= 20
 
 
 def test_large_payloads_are_read_as_small_ones_are(version: str) -> None:
     read = parse(order(sequence(item("n", "int", "0..*"))), version)
-    assert read.judge(b"<order>" + b"<n>1</n>" * 20_000 + b"</order>") == ({"n": [1] * 20_000}, [])
-    assert read.judge(b"<bill>" + b"<n>1</n>" * 20_000 + b"</bill>")[1] != []
+    assert read.validate(b"<order>" + b"<n>1</n>" * 20_000 + b"</order>") == ({"n": [1] * 20_000}, [])
+    assert read.validate(b"<bill>" + b"<n>1</n>" * 20_000 + b"</bill>")[1] != []
     many = b"<order " + b" ".join(b'a%d="1"' % number for number in range(9_000)) + b"/>"
     free = parse(order('<xs:anyAttribute processContents="skip"/>'), version)
-    assert free.judge(many)[1][0].code == "payload_xsd_too_many_attributes"
+    assert free.validate(many)[1][0].code == "payload_xsd_too_many_attributes"
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(payload: bytes) -> None:
-    _, wrong = parse(OVEN).judge(payload)
+    _, wrong = parse(OVEN).validate(payload)
     assert wrong
 
 
@@ -275,7 +275,7 @@ def test_damaged_payloads_never_raise(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(GOOD) - 1))
     damaged = GOOD[:at] + data.draw(st.binary(max_size=5)) + GOOD[at + data.draw(st.integers(0, 5)) :]
     for version in ("1.0", "1.1"):
-        value, wrong = parse(OVEN, version).judge(damaged)
+        value, wrong = parse(OVEN, version).validate(damaged)
         assert (value is None) == bool(wrong)
 
 
@@ -290,7 +290,7 @@ def test_samples_fit_and_come_back_as_they_were(seed: int, version: str) -> None
         return
     fill = filler(read.columns())
     payload = read.encode(value)
-    assert read.judge(payload) == (value, [])
+    assert read.validate(payload) == (value, [])
     fill(value)
 
 
@@ -320,7 +320,7 @@ def test_samples_of_less_usual_schemas(document: str, version: str) -> None:
     read = parse(document, version)
     for seed in range(10):
         value = read.sample(random.Random(seed))
-        assert read.judge(read.encode(value)) == (value, [])
+        assert read.validate(read.encode(value)) == (value, [])
 
 
 def test_a_schema_without_values_has_no_sample() -> None:
@@ -331,8 +331,8 @@ def test_a_schema_without_values_has_no_sample() -> None:
 
 
 def test_values_keep_every_digit() -> None:
-    assert parse(simple("decimal")).judge(b"<reading>1.10</reading>") == ("1.10", [])
-    assert parse(simple("integer")).judge(b"<reading>" + b"9" * 5000 + b"</reading>") == (Decimal("9" * 5000), [])
+    assert parse(simple("decimal")).validate(b"<reading>1.10</reading>") == ("1.10", [])
+    assert parse(simple("integer")).validate(b"<reading>" + b"9" * 5000 + b"</reading>") == (Decimal("9" * 5000), [])
 
 
 def test_the_schemas_of_the_shared_catalogs(shared: Path) -> None:
@@ -345,7 +345,7 @@ def test_the_schemas_of_the_shared_catalogs(shared: Path) -> None:
                     continue
                 read = parse_schema(held["format"], held["schema"])
                 value = read.sample(random.Random(found))
-                assert read.judge(read.encode(value)) == (value, [])
+                assert read.validate(read.encode(value)) == (value, [])
                 assert filler(read.columns())(value)
                 found += 1
     assert found >= 5
@@ -362,9 +362,9 @@ def test_a_union_of_lists_is_a_union_and_its_payloads_are_texts(name: str, versi
     check_schema(f"XSD/{version}", document)
     parsed = parse(document, version)
     assert parsed.columns() == STRING
-    assert parsed.judge(b"<reading>hot dry</reading>") == ("hot dry", [])
-    assert parsed.judge(b"<reading>hot, dry</reading>")[1]
-    assert parsed.judge(parsed.encode(parsed.sample(random.Random(3))))[1] == []
+    assert parsed.validate(b"<reading>hot dry</reading>") == ("hot dry", [])
+    assert parsed.validate(b"<reading>hot, dry</reading>")[1]
+    assert parsed.validate(parsed.encode(parsed.sample(random.Random(3))))[1] == []
     assert readable(f"XSD/{version}", document, document).answer != "incompatible"
 
 
@@ -378,8 +378,8 @@ def test_a_type_of_very_many_digits_has_values_columns_and_comparisons(
     document = simple(base, f"{facet}={digits}")
     parsed = parse(document, version)
     assert parsed.columns() is not None
-    assert parsed.judge(b"<reading>12</reading>")[1] == []
-    assert parsed.judge(parsed.encode(parsed.sample(random.Random(3))))[1] == []
+    assert parsed.validate(b"<reading>12</reading>")[1] == []
+    assert parsed.validate(parsed.encode(parsed.sample(random.Random(3))))[1] == []
     assert readable(f"XSD/{version}", document, simple(base, "totalDigits=3")).answer == "incompatible"
 
 
@@ -388,5 +388,5 @@ def test_a_type_of_very_many_digits_has_values_columns_and_comparisons(
 @pytest.mark.parametrize("text", ["1 2", "1_0", "\u0661", "\uff11", "0x1", "NaN", ""])
 def test_what_only_python_takes_for_a_number_is_none(version: str, kind: str, text: str) -> None:
     number = parse_schema(version, schema(f'<xs:element name="number" type="xs:{kind}"/>'))
-    assert number.judge(f"<number>{text}</number>".encode())[1] != []
-    assert number.judge(b"<number> 12 </number>")[1] == []
+    assert number.validate(f"<number>{text}</number>".encode())[1] != []
+    assert number.validate(b"<number> 12 </number>")[1] == []

@@ -46,7 +46,7 @@ def lines(count: int, text: str = "bread", n: int = 1) -> bytes:
     ],
 )
 def test_what_people_write_is_within_the_budget(test: str, payload: bytes) -> None:
-    assert asserting(test).judge(payload)[1] == []
+    assert asserting(test).validate(payload)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_people_write_is_within_the_budget(test: str, payload: bytes) -> No
     ],
 )
 def test_loops_inside_of_loops_end_at_the_budget(test: str, payload: bytes) -> None:
-    value, wrong = asserting(test).judge(payload)
+    value, wrong = asserting(test).validate(payload)
     assert (value, wrong[0].code) == (None, "payload_xsd_too_complex")
 
 
@@ -94,7 +94,7 @@ def test_expressions_that_need_no_payload_to_take_long_are_refused(test: str) ->
 
 
 def test_the_budget_leaves_no_trace() -> None:
-    asserting("line != line").judge(lines(3000))
+    asserting("line != line").validate(lines(3000))
     assert sys.getprofile() is None
 
 
@@ -106,4 +106,4 @@ def test_samples_and_comparisons_end_at_the_budget() -> None:
 
 
 def test_nothing_is_read_from_elsewhere() -> None:
-    assert asserting("doc-available('file:///etc/hostname')").judge(lines(1))[1][0].code == "payload_xsd_assert"
+    assert asserting("doc-available('file:///etc/hostname')").validate(lines(1))[1][0].code == "payload_xsd_assert"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog.catalog import Catalog
-from postroom.formats.batch_decode import read_all
+from postroom.formats.batch_decode import decode_all
 from postroom.messages.matching.columnar import bundle_of, joined
 from postroom.messages.matching.event_groups import RecordColumns
 from postroom.messages.matching.record_readers import LineReader
@@ -137,7 +137,7 @@ def test_what_was_read_before_more_was_learned_is_still_known() -> None:
 
 def test_what_came_before_and_after_a_broken_text_is_read() -> None:
     doubts: set[int] = set()
-    assert read_all(bytes.decode, [b"a", b"\xff", b"b", b"\xff"], doubts) == ["a", None, "b", None]
+    assert decode_all(bytes.decode, [b"a", b"\xff", b"b", b"\xff"], doubts) == ["a", None, "b", None]
     assert doubts == {1, 3}
 
 

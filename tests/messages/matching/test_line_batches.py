@@ -118,13 +118,13 @@ def test_lines_that_were_made_land_together(seed: int, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 def test_payloads_that_surely_fit_are_not_decoded(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[bytes] = []
-    judge = Protobuf.judge_bare
+    judge = Protobuf.validate_unframed
 
     def noted(self: Protobuf, payload: bytes, contenttype: str = "") -> Any:
         judged.append(payload)
         return judge(self, payload, contenttype)
 
-    monkeypatch.setattr(Protobuf, "judge_bare", noted)
+    monkeypatch.setattr(Protobuf, "validate_unframed", noted)
     catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message("m", **schema("Protobuf/3", PROTO))}}}})
     wrong = b"\x12\x03\x0a\x01x"
     some = [event("m", "/plants/oslo", body, "application/protobuf", mode) for body in [GOOD] * 20 + [wrong]]

@@ -182,7 +182,7 @@ def test_rows_without_a_plain_event_are_sorted_among_the_others(fleet: Any, lake
 def test_a_payload_that_breaks_a_validator_is_a_dead_letter_among_good_rows(
     fleet: Any, lake: Lake, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge, fill_all = JsonSchema.judge, JsonSchema.fill_all_keeping
+    judge, fill_all = JsonSchema.validate, JsonSchema.fill_all_and_undeclared
 
     def breaking_judge(self: Any, payload: bytes, contenttype: str = "") -> Any:
         if b"666" in bytes(payload):
@@ -194,8 +194,8 @@ def test_a_payload_that_breaks_a_validator_is_a_dead_letter_among_good_rows(
             raise ZeroDivisionError("what a library may do")
         return fill_all(self, payloads, doubtful, kept)
 
-    monkeypatch.setattr(JsonSchema, "judge", breaking_judge)
-    monkeypatch.setattr(JsonSchema, "fill_all_keeping", breaking_fill)
+    monkeypatch.setattr(JsonSchema, "validate", breaking_judge)
+    monkeypatch.setattr(JsonSchema, "fill_all_and_undeclared", breaking_fill)
     bad = fleet.position(2, data={"lat": 666.0, "lon": 1.0})
     path = fleet.write(tmp_path / "r.jsonl", [fleet.position(1), bad, fleet.position(3)])
     job = fleet.job(lake, catalog.compiled)

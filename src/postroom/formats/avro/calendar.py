@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from postroom.formats.avro.value_errors import Misfit
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 
 _DATE = r"([+-]\d{4,12}|\d{4})-(\d\d)-(\d\d)"
 _TIME = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?"
@@ -50,7 +50,7 @@ def days_of(text: str) -> int:
     """The days after 1970-01-01 that a date's text means."""
     found = _DAY.match(text)
     if found is None:
-        raise Misfit("payload_date", "a date such as 2026-01-31", shown(text))
+        raise Misfit("payload_date", "a date such as 2026-01-31", show_value(text))
     return _days(found, text)
 
 
@@ -58,7 +58,7 @@ def ticks_of_day(text: str, per_second: int) -> int:
     """The ticks after midnight that a time's text means."""
     found = _TIME_OF_DAY.match(text)
     if found is None:
-        raise Misfit("payload_time", "a time such as 12:30:00", shown(text))
+        raise Misfit("payload_time", "a time such as 12:30:00", show_value(text))
     return _ticks(found.groups(), per_second, text)
 
 
@@ -66,7 +66,7 @@ def ticks_of(text: str, per_second: int) -> int:
     """The ticks after the beginning of 1970 that a point in time's text means; without a zone, UTC is meant."""
     found = _INSTANT.match(text)
     if found is None:
-        raise Misfit("payload_time", "a time such as 2026-01-31T12:30:00Z", shown(text))
+        raise Misfit("payload_time", "a time such as 2026-01-31T12:30:00Z", show_value(text))
     seconds = _days(found, text) * 86_400 - _offset(found[8] or "Z")
     return seconds * per_second + _ticks(found.groups()[3:7], per_second, text)
 
@@ -75,7 +75,7 @@ def _days(found: re.Match[str], text: str) -> int:
     year, month, day = int(found[1]), int(found[2]), int(found[3])
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= month <= 12 or not 1 <= day <= _MONTHS[month - 1] or (month == 2 and day == 29 and not is_leap):
-        raise Misfit("payload_date", "a date of the calendar", shown(text))
+        raise Misfit("payload_date", "a date of the calendar", show_value(text))
     era, within = divmod(year - (month <= 2), 400)
     past = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     return era * 146_097 + within * 365 + within // 4 - within // 100 + past - 719_468
@@ -84,11 +84,11 @@ def _days(found: re.Match[str], text: str) -> int:
 def _ticks(parts: Any, per_second: int, text: str) -> int:
     hours, minutes, seconds = (int(part or 0) for part in parts[:3])
     if hours > 23 or minutes > 59 or seconds > 59:
-        raise Misfit("payload_time", "a time of day", shown(text))
+        raise Misfit("payload_time", "a time of day", show_value(text))
     nanos = int((parts[3] or "").ljust(9, "0"))
     ticks, rest = divmod(nanos * per_second, 1_000_000_000)
     if rest:
-        raise Misfit("payload_time", f"a time in steps of 1/{per_second} second", shown(text))
+        raise Misfit("payload_time", f"a time in steps of 1/{per_second} second", show_value(text))
     return (hours * 3600 + minutes * 60 + seconds) * per_second + ticks
 
 

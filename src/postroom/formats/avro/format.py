@@ -25,20 +25,20 @@ from postroom.formats.avro.names import is_name
 from postroom.formats.avro.parse_schema import Parser
 from postroom.formats.avro.types import AvroType, simple_name
 from postroom.formats.avro.value_errors import Misfit
-from postroom.formats.batch_decode import Members, read_all
+from postroom.formats.batch_decode import MemberColumns, decode_all
 from postroom.formats.column_types import ColumnType, StructOf
 from postroom.formats.schema import (
     Frame,
+    FramedReader,
     FramedSchema,
     PayloadSchema,
-    Reading,
     SchemaDocument,
     Verdict,
     Violation,
 )
 from postroom.formats.schema_id_framing import registry_frame
-from postroom.formats.schema_text import json_of
-from postroom.formats.schema_versions import FIRST_BYTES, Versions
+from postroom.formats.schema_text import load_json
+from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions
 
 _VERSION = re.compile(r"(?:1(?:\.(\d+))?(?:\.\d+)?)?\Z")
 # From this version on, the default of a union may fit any of its types.
@@ -68,12 +68,12 @@ class Avro:
     def _columns(self) -> ColumnType:
         return columns.columns(self.type)
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload: Avro's JSON encoding if the content type is one of JSON, else binary, with
         what may stand in front of it."""
-        if payload[:1] not in FIRST_BYTES:
-            return self.judge_bare(payload, contenttype)
-        judged = self._alone.judge(payload, contenttype)
+        if payload[:1] not in HEADER_FIRST_BYTES:
+            return self.validate_unframed(payload, contenttype)
+        judged = self._alone.validate(payload, contenttype)
         return judged.value, judged.violations
 
     @functools.cached_property
@@ -86,30 +86,30 @@ class Avro:
             return registry_frame(payload, is_sure=True)
         return payload_framing.frame_of(payload)
 
-    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+    def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge a payload as one without a header."""
         if contenttype and _is_json(contenttype):
             return json_reader.read_json(self.type, payload)
         return payload_framing.judge_from(self._read, payload, 0)
 
-    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+    def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge what stands behind a header."""
         if contenttype and _is_json(contenttype):
             return json_reader.read_json(self.type, payload[start:])
         return payload_framing.judge_from(self._read, payload, start)
 
-    def shown_behind(self, payload: bytes, start: int, contenttype: str) -> Any:
+    def decode_leniently(self, payload: bytes, start: int, contenttype: str) -> Any:
         """The value behind a header; values of logical types stay as they are where they stand for nothing."""
-        value, violations = self.judge_behind(payload, start, contenttype)
+        value, violations = self.validate_framed(payload, start, contenttype)
         if not violations or _is_json(contenttype):
             return value
         return payload_framing.judge_from(self._read_leniently, payload, start)[0]
 
-    def bare(self, payload: bytes, start: int) -> bytes | None:
+    def strip_header(self, payload: bytes, start: int) -> bytes | None:
         """What stands behind a header."""
         return payload[start:]
 
-    def written_by(self, writer: PayloadSchema) -> Reading | None:
+    def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """How this schema reads what another wrote."""
         if isinstance(writer, Avro):
             return Resolved(writer, self.type)
@@ -119,28 +119,28 @@ class Avro:
         """The fingerprint of the schema's canonical form."""
         return self._fingerprint
 
-    def reads_quickly(self, contenttype: str) -> bool:
+    def has_fast_path(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: those in binary."""
         return not (contenttype and _is_json(contenttype))
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
-        """A binary payload in the shape of its columns and True; (None, False) when `judge` has to decide."""
-        doubtful: set[int] = set()
-        found = self.fill_all([payload], doubtful)
-        return (None, False) if doubtful else (found[0], True)
+        """A binary payload in the shape of its columns and True; (None, False) when `validate` has to decide."""
+        fallback: set[int] = set()
+        found = self.fill_all([payload], fallback)
+        return (None, False) if fallback else (found[0], True)
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any] | Members:
-        """The same for many; the places of those that `judge` has to decide are added to `doubtful`."""
+    def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any] | MemberColumns:
+        """The same for many; the places of those that `validate` has to decide are added to `fallback`."""
         if self._fast is None or not isinstance(self._columns, StructOf):
-            doubtful.update(range(len(payloads)))
+            fallback.update(range(len(payloads)))
             return [None] * len(payloads)
         names = tuple(field.name for field in self._columns.fields)
-        doubts: set[int] = set()
-        rows = read_all(self._fast, payloads, doubts, compiled_reader.UNSURE)
-        for place in doubts:
+        refused: set[int] = set()
+        rows = decode_all(self._fast, payloads, refused, compiled_reader.UNSURE)
+        for place in refused:
             rows[place] = (None,) * len(names)
-        doubtful |= doubts
-        return Members.of_rows(names, rows)
+        fallback |= refused
+        return MemberColumns.of_rows(names, rows)
 
     @functools.cached_property
     def _fast(self) -> compiled_reader.FastRead | None:
@@ -175,11 +175,11 @@ class Resolved:
         self._writer = writer
         self._read = resolving_reader.resolving_reader(writer.type, reader)
 
-    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+    def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge what stands behind a header."""
         if not _is_json(contenttype):
             return payload_framing.judge_from(self._read, payload, start)
-        value, violations = self._writer.judge_behind(payload, start, contenttype)
+        value, violations = self._writer.validate_framed(payload, start, contenttype)
         # Only the binary encoding is resolved, and there is one for every value.
         return (
             (None, violations) if violations else payload_framing.judge_from(self._read, self._writer.encode(value), 0)
@@ -226,7 +226,7 @@ def _document(document: Any) -> Any:
     text = document.decode("ascii", "replace") if isinstance(document, bytes) else document
     if isinstance(text, str) and is_name(text.strip()):
         return text.strip()
-    return json_of(document)
+    return load_json(document)
 
 
 def _picked(name: str, root: AvroType, parser: Parser) -> AvroType:

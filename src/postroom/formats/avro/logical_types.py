@@ -18,7 +18,7 @@ from postroom.formats.avro import calendar
 from postroom.formats.avro.codec.varints import read_long, write_long
 from postroom.formats.avro.types import Logical
 from postroom.formats.avro.value_errors import Misfit
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 
 # Wider decimals have no column of their own and are text.
 WIDEST_DECIMAL = 38
@@ -189,7 +189,7 @@ def _time_meaning(per_second: int) -> Conversion:
 
 def _uuid_text(text: str) -> str:
     if _UUID.match(text) is None:
-        raise Misfit("payload_uuid", "a UUID", shown(text))
+        raise Misfit("payload_uuid", "a UUID", show_value(text))
     return text
 
 
@@ -236,10 +236,10 @@ def _decimal_plain(logical: Logical, size: int | None) -> Conversion:
             scaled = number.scaleb(logical.scale, context)
             unscaled = int(scaled)
         except (decimal.DecimalException, ValueError, OverflowError):
-            raise Misfit("payload_type", "a decimal number", shown(value)) from None
+            raise Misfit("payload_type", "a decimal number", show_value(value)) from None
         if unscaled != scaled or not -limit < unscaled < limit:
             expected = f"a number of at most {logical.precision} digits, {logical.scale} of them behind the point"
-            raise Misfit("payload_precision", expected, shown(value))
+            raise Misfit("payload_precision", expected, show_value(value))
         length = unscaled.bit_length() // 8 + 1 if size is None else size
         return unscaled.to_bytes(length, "big", signed=True)
 
@@ -265,10 +265,10 @@ def _big_decimal_bytes(value: Any) -> Any:
     try:
         number = decimal.Decimal(str(value) if isinstance(value, float) else value)
     except decimal.DecimalException:
-        raise Misfit("payload_type", "a decimal number", shown(value)) from None
+        raise Misfit("payload_type", "a decimal number", show_value(value)) from None
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or len(digits) > _DECIMAL_LIMIT:
-        raise Misfit("payload_type", "a decimal number", shown(value))
+        raise Misfit("payload_type", "a decimal number", show_value(value))
     unscaled = int(decimal.Decimal((sign, digits, 0)))
     raw = unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
     return write_long(len(raw)) + raw + write_long(-exponent)

@@ -8,8 +8,8 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.avro.names import namespace_of, qualified
-from postroom.formats.schema import Found, Library
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema import Library, LibraryDocument
+from postroom.formats.schema_text import load_json
 
 _MOST_DOCUMENTS = 200
 _DEEPEST = 100
@@ -46,17 +46,17 @@ class Neighbours:
                 self._learn(found_by_name)
         return self._known.get(name)
 
-    def _learn(self, found: Found) -> bool:
+    def _learn(self, found: LibraryDocument) -> bool:
         """Take in the names that a document defines; False when enough documents were read."""
         self._read += 1
         if self._read > _MOST_DOCUMENTS or self._known is None:
             return False
         try:
-            schema = json_of(found.document)
+            schema = load_json(found.document)
         except SchemaRefused:
             # Documents of other formats live in the same group.
             return True
-        for name, definition in _definitions(schema, "", f"{found.place}#", 0):
+        for name, definition in _definitions(schema, "", f"{found.location}#", 0):
             self._known.setdefault(name, definition)
         return True
 

@@ -13,7 +13,7 @@ import jsonschema_rs
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.batch_decode import Members, read_all
+from postroom.formats.batch_decode import MemberColumns, decode_all
 from postroom.formats.column_types import ColumnType
 from postroom.formats.jsonschema import columns
 from postroom.formats.jsonschema.compat.compare import readable
@@ -31,7 +31,7 @@ from postroom.formats.jsonschema.violations import first_line, too_costly, unexp
 from postroom.formats.jsonschema.work_bounds import extent, work_of
 from postroom.formats.schema import SchemaDocument, Violation
 from postroom.formats.schema_id_framing import JsonFraming
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema_text import load_json
 from postroom.formats.undeclared_members import Undeclared
 
 __all__ = ["JsonSchema", "check", "parse", "readable"]
@@ -68,7 +68,7 @@ class JsonSchema(JsonFraming):
         # place in many ways are exponentially many.
         self._lists_errors = not branches and work.entries <= 1 and work.judgements <= _FEW_JUDGEMENTS
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload; of equal keys in an object the last one counts."""
         try:
             # Not orjson: it turns integers beyond 64 bits into floats, and free-form parts must keep every digit.
@@ -86,14 +86,15 @@ class JsonSchema(JsonFraming):
                 raise
             return None, [Violation("", "payload_too_complex", "a value that can be judged", first_line(error))]
 
-    def reads_quickly(self, contenttype: str) -> bool:
+    def has_fast_path(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: all are JSON."""
         return True
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
-        """A valid payload in the shape of its columns, in one pass, and True; (None, False) when `judge` has to decide.
+        """Decode a valid payload into the form of its columns in one pass, and True; (None, False) when it needs
+        `validate`.
 
-        The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
+        The value is what `fill_columns.filler(columns())` makes of the validated one, without absent members.
         """
         if self._fast is None or (len(payload) > SHALLOW and may_be_deep(payload)) or not is_text(payload):
             return None, False
@@ -102,40 +103,40 @@ class JsonSchema(JsonFraming):
         except (ValueError, RecursionError):
             return None, False
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any] | Members:
-        """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
+    def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any] | MemberColumns:
+        """Fill the columns of many payloads; the indexes of those that need `validate` are added to `fallback`."""
         fast = self._fast
         if fast is None:
-            doubtful.update(range(len(payloads)))
+            fallback.update(range(len(payloads)))
             return [None] * len(payloads)
         payloads = _readable(payloads)
         if self._fast_members is not None:
-            return self._fast_members.read_all(payloads, doubtful)
-        return read_all(fast, payloads, doubtful)
+            return self._fast_members.decode_all(payloads, fallback)
+        return decode_all(fast, payloads, fallback)
 
-    def fill_all_keeping(
-        self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]
-    ) -> list[Any] | Members:
-        """`fill_all` that also puts what columns do not hold into `kept`, by place."""
+    def fill_all_and_undeclared(
+        self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
+    ) -> list[Any] | MemberColumns:
+        """`fill_all` that also puts what columns do not hold into `undeclared`, by place."""
         strict = self._strict_members
         if strict is None:
-            found = self.fill_all(payloads, doubtful)
-            self._undeclared.of_all(payloads, doubtful, kept)
+            found = self.fill_all(payloads, fallback)
+            self._undeclared.find_all(payloads, fallback, undeclared)
             return found
         # Where nothing is undeclared, which is the rule, that costs nothing: a strict decoder takes what fits.
         payloads = _readable(payloads)
-        doubts: set[int] = set()
-        values = read_all(strict.decode, payloads, doubts)
-        for place in tuple(doubts):
+        refused: set[int] = set()
+        values = decode_all(strict.decode, payloads, refused)
+        for place in tuple(refused):
             values[place] = self._read_leniently(payloads[place])
             if values[place] is None:
                 continue
-            doubts.discard(place)
-            left = self._undeclared.found(payloads[place])
+            refused.discard(place)
+            left = self._undeclared.extract(payloads[place])
             if left is not None:
-                kept[place] = left
-        doubtful |= doubts
-        return strict.members(values, doubts)
+                undeclared[place] = left
+        fallback |= refused
+        return strict.members(values, refused)
 
     def _read_leniently(self, payload: Any) -> Any:
         """A payload that a strict decoder refused; None where the other one refuses it as well."""
@@ -146,7 +147,7 @@ class JsonSchema(JsonFraming):
 
     def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
         """What a valid payload has and its columns do not, as JSON text; None for nothing."""
-        return self._undeclared.of(payload)
+        return self._undeclared.find(payload)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON."""
@@ -225,7 +226,7 @@ class JsonSchema(JsonFraming):
 
 def _readable(payloads: Sequence[Any]) -> Sequence[Any]:
     """Payloads for the short way. Nothing at all is no JSON either: what may be too deep, or is no text, is left to
-    `judge`."""
+    `validate`."""
     if max(map(len, payloads), default=0) > SHALLOW:
         payloads = [b"" if may_be_deep(bytes(payload)) else payload for payload in payloads]
     if not is_text(b"\n".join(payloads)):
@@ -235,7 +236,7 @@ def _readable(payloads: Sequence[Any]) -> Sequence[Any]:
 
 def parse(source: SchemaDocument) -> JsonSchema:
     """The schema, ready for payloads; `format` is asserted only when asked for."""
-    document = json_of(source.document)
+    document = load_json(source.document)
     if not isinstance(document, dict | bool):
         raise SchemaRefused("a JSON Schema is an object or a boolean.")
     documents = Documents(document, draft_of(document, source.version), source.library)

@@ -50,4 +50,4 @@ class Dialect(msgspec.Struct, frozen=True):
 
 @functools.lru_cache(maxsize=1024)
 def _refuses(draft: str, document: bytes, payload: bytes) -> bool:
-    return bool(parse_schema(f"JsonSchema/{draft}", document).judge(payload)[1])
+    return bool(parse_schema(f"JsonSchema/{draft}", document).validate(payload)[1])

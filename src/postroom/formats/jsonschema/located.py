@@ -13,7 +13,7 @@ from postroom.formats.jsonschema.keyword_support import Dialect
 from postroom.formats.jsonschema.referenced_documents import Documents
 from postroom.formats.jsonschema.schema_addresses import joined, shown
 from postroom.formats.schema import SchemaDocument
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema_text import load_json
 from postroom.model.json_pointers import pointer
 
 
@@ -30,7 +30,7 @@ class Spots:
     """The subschemas that a schema document leads to."""
 
     def __init__(self, source: SchemaDocument) -> None:
-        document = json_of(source.document)
+        document = load_json(source.document)
         self._draft = draft_of(document, source.version)
         self._documents = Documents(document, self._draft, source.library)
         self._bases: dict[str, Any] = {}

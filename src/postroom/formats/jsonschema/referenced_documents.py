@@ -11,8 +11,8 @@ from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.jsonschema.drafts import Draft, dialect
 from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.schema_addresses import CATALOG, HOME, REFERENCES, Addresses, Located, joined, shown
-from postroom.formats.schema import Found, Library
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema import Library, LibraryDocument
+from postroom.formats.schema_text import load_json
 from postroom.model.json_pointers import pointer
 
 _MOST_DOCUMENTS = 200
@@ -26,7 +26,7 @@ class Documents:
         self.draft = draft
         self._library = library
         self._addresses = Addresses(draft)
-        self._by_id: dict[str, Found] | None = None
+        self._by_id: dict[str, LibraryDocument] | None = None
         self._missing: list[tuple[str, str]] = []
         self.enter = self._addresses.enter
         self.follow = self._addresses.follow
@@ -115,7 +115,7 @@ class Documents:
                     continue
                 if len(queue) >= _MOST_DOCUMENTS:
                     raise SchemaRefused(f"it refers to more than {_MOST_DOCUMENTS} other documents.")
-                queue.append((self._in_our_draft(_schema_of(found.document, reference)), target, found.place))
+                queue.append((self._in_our_draft(_schema_of(found.document, reference)), target, found.location))
 
     def _in_our_draft(self, document: Any) -> Any:
         """A document that names its draft: without a name that means something here it follows the root's."""
@@ -126,7 +126,7 @@ class Documents:
             return document
         return {**document, "$schema": self.draft.uri}
 
-    def _find(self, reference: str, target: str, place: str) -> Found | None:
+    def _find(self, reference: str, target: str, place: str) -> LibraryDocument | None:
         """A document by its address, as the author wrote it, or by the `$id` of a neighbour."""
         for wanted in dict.fromkeys((reference.partition("#")[0], target)):
             found = self._looked_up(wanted, place) if wanted and not wanted.startswith(CATALOG) else None
@@ -134,20 +134,20 @@ class Documents:
                 return found
         return self._neighbour(target)
 
-    def _looked_up(self, reference: str, place: str) -> Found | None:
+    def _looked_up(self, reference: str, place: str) -> LibraryDocument | None:
         try:
             return self._library.find(reference, place)
         except ValueError:
             return None  # what is no address leads nowhere
 
-    def _neighbour(self, target: str) -> Found | None:
+    def _neighbour(self, target: str) -> LibraryDocument | None:
         if self._by_id is None:
             self._by_id = {}
             for found in self._library.neighbours():
                 document = _readable(found.document)
                 stated = document.get(self.draft.id_keyword) if isinstance(document, dict) else None
                 if isinstance(stated, str):
-                    self._by_id.setdefault(stated.partition("#")[0], Found(found.place, document))
+                    self._by_id.setdefault(stated.partition("#")[0], LibraryDocument(found.location, document))
         return self._by_id.get(target)
 
 
@@ -162,14 +162,14 @@ def _is_meta_schema(uri: str) -> bool:
 
 def _readable(document: Any) -> Any:
     try:
-        return json_of(document)
+        return load_json(document)
     except SchemaRefused:
         return None
 
 
 def _schema_of(document: Any, reference: str) -> Any:
     try:
-        found = json_of(document)
+        found = load_json(document)
     except SchemaRefused as error:
         raise SchemaRefused(f"the document that {reference!r} refers to is broken: {error.sentence}") from None
     if not isinstance(found, dict | bool):

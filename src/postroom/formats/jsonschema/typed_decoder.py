@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, Union
 import msgspec
 from msgspec.structs import astuple
 
-from postroom.formats.batch_decode import Members, read_all
+from postroom.formats.batch_decode import MemberColumns, decode_all
 from postroom.formats.column_types import BOOLEAN, DOUBLE, INT64, JSON_TEXT, STRING, ColumnType, ListOf, MapOf, StructOf
 from postroom.formats.jsonschema import typed_scalars as scalars
 from postroom.formats.jsonschema.drafts import dialect
@@ -88,24 +88,24 @@ class FastMembers:
         self.decode: Callable[[Any], Any] = msgspec.json.Decoder(struct).decode
         self._nothing = struct(**dict.fromkeys(rename))
 
-    def read_all(self, payloads: Sequence[Any], doubtful: set[int]) -> Members:
-        """The members of all payloads; nothing for those whose places are added to `doubtful`."""
-        doubts: set[int] = set()
-        values = read_all(self.decode, payloads, doubts)
-        doubtful |= doubts
-        return self.members(values, doubts)
+    def decode_all(self, payloads: Sequence[Any], fallback: set[int]) -> MemberColumns:
+        """The members of all payloads; nothing for those whose places are added to `fallback`."""
+        refused: set[int] = set()
+        values = decode_all(self.decode, payloads, refused)
+        fallback |= refused
+        return self.members(values, refused)
 
-    def members(self, values: list[Any], doubts: set[int]) -> Members:
+    def members(self, values: list[Any], refused: set[int]) -> MemberColumns:
         """The members of values that were decoded, nothing in the places that are in doubt."""
-        for place in doubts:
+        for place in refused:
             values[place] = self._nothing
-        found = Members.of_rows(self._names, list(map(astuple, values)))
+        found = MemberColumns.of_rows(self._names, list(map(astuple, values)))
         if not self._classes:
             return found
         columns = list(found.columns)
         for number in self._classes:
             columns[number] = msgspec.to_builtins(columns[number])
-        return Members(self._names, columns, len(found))
+        return MemberColumns(self._names, columns, len(found))
 
 
 def fast_members(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.formats.schema import Violation
-from postroom.formats.show_value import shorten, shown
+from postroom.formats.show_value import shorten, show_value
 from postroom.model.json_pointers import pointer
 
 MOST_OPTIONS = 20
@@ -25,7 +25,7 @@ def of_kind(at: str, kind: Any, value: Any) -> Violation:
     is_null = keyword == "type" and value is None
     code = "null_not_allowed" if is_null else "payload_" + _snake(keyword)
     describe = _bounded_text if gave_up(kind) else _EXPECTATIONS.get(keyword, lambda _: f"valid under {keyword}")
-    return Violation(at, code, describe(kind), shown(value))
+    return Violation(at, code, describe(kind), show_value(value))
 
 
 def gave_up(kind: Any) -> bool:
@@ -35,7 +35,7 @@ def gave_up(kind: Any) -> bool:
 
 def of_keyword(at: str, keyword: str, expected: str, value: Any) -> Violation:
     """The same, where we know ourselves what was expected."""
-    return Violation(at, "payload_" + _snake(keyword), expected, shown(value))
+    return Violation(at, "payload_" + _snake(keyword), expected, show_value(value))
 
 
 def too_costly(length: int) -> Violation:
@@ -58,7 +58,7 @@ def _snake(keyword: str) -> str:
 
 
 def _options(values: list[Any]) -> str:
-    listed = ", ".join(map(shown, values[:MOST_OPTIONS]))
+    listed = ", ".join(map(show_value, values[:MOST_OPTIONS]))
     return f"{listed} and {len(values) - MOST_OPTIONS} more" if len(values) > MOST_OPTIONS else listed
 
 
@@ -69,7 +69,7 @@ def _bounded_text(_: Any) -> str:
 _EXPECTATIONS: dict[str, Callable[[Any], str]] = {
     "type": lambda kind: " or ".join(kind.types),
     "enum": lambda kind: "one of " + _options(kind.options),
-    "const": lambda kind: shown(kind.value),
+    "const": lambda kind: show_value(kind.value),
     "required": lambda kind: str(kind.property),
     "falseSchema": lambda _: "absent",
     "additionalProperties": lambda kind: ", ".join(kind.unexpected[:MOST_OPTIONS]),

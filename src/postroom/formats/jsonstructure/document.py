@@ -10,7 +10,7 @@ import msgspec
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.jsonstructure.imports import IMPORTS, with_imports
 from postroom.formats.schema import SchemaDocument
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema_text import load_json
 
 COMPOSITION = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 DRAFTS = ("draft-00", "draft-01", "draft-02", "draft-03", "draft-04")
@@ -35,7 +35,7 @@ def read_document(source: SchemaDocument) -> Document:
         raise FormatUnknown(
             f"JsonStructure/{source.version} is not a draft we read.", remedy=f"We read {', '.join(DRAFTS)}."
         )
-    document = json_of(source.document)
+    document = load_json(source.document)
     if not isinstance(document, dict):
         raise SchemaRefused("a JSON Structure document is a JSON object.")
     _check_root(document)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from postroom.errors import SchemaRefused
-from postroom.formats.batch_decode import read_all
+from postroom.formats.batch_decode import decode_all
 from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import ColumnMismatch
 from postroom.formats.jsonstructure import columns
@@ -26,7 +26,7 @@ from postroom.formats.jsonstructure.validation.validate import Checks
 from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.schema_id_framing import JsonFraming
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 from postroom.formats.undeclared_members import Undeclared
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -52,7 +52,7 @@ class JsonStructure(JsonFraming):
         # A payload may ask for add-ins, and only the exact checks look for that.
         return None if self.document.offers else quick_decoder(self.root, self._checks)
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         quick = self._quick
         if quick is not None:
@@ -66,12 +66,12 @@ class JsonStructure(JsonFraming):
             return None, [Violation("", "payload_not_json", "JSON", str(error).splitlines()[0])]
         return self.judge_value(value, len(payload))
 
-    def reads_quickly(self, contenttype: str) -> bool:
+    def has_fast_path(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: all are JSON."""
         return True
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
-        """A valid payload in the shape of its columns, and True; (None, False) when `judge` has to decide.
+        """A valid payload in the shape of its columns, and True; (None, False) when `validate` has to decide.
 
         The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
         """
@@ -83,22 +83,24 @@ class JsonStructure(JsonFraming):
         except _NOT_FILLED:
             return None, False
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
-        """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
+    def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any]:
+        """The same for many payloads; the places of those that `validate` has to decide are added to `fallback`."""
         if self._filled is None:
-            doubtful.update(range(len(payloads)))
+            fallback.update(range(len(payloads)))
             return [None] * len(payloads)
-        return read_all(self._filled, payloads, doubtful, _NOT_FILLED)
+        return decode_all(self._filled, payloads, fallback, _NOT_FILLED)
 
-    def fill_all_keeping(self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]) -> list[Any]:
-        """`fill_all` that also puts what columns do not hold into `kept`, by place."""
-        found = self.fill_all(payloads, doubtful)
-        self._undeclared.of_all(payloads, doubtful, kept)
+    def fill_all_and_undeclared(
+        self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
+    ) -> list[Any]:
+        """`fill_all` that also puts what columns do not hold into `undeclared`, by place."""
+        found = self.fill_all(payloads, fallback)
+        self._undeclared.find_all(payloads, fallback, undeclared)
         return found
 
     def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
         """What a valid payload has and its columns do not, as JSON text; None for nothing."""
-        return self._undeclared.of(payload)
+        return self._undeclared.find(payload)
 
     def read_member(self, path: tuple[str, ...], value: Any) -> Any:
         """What a member of a payload means, found by the names on the way to it ("" for items and values of maps);
@@ -151,7 +153,7 @@ class JsonStructure(JsonFraming):
     def _judge_with_addins(self, value: dict[str, Any], size: int) -> tuple[Any, list[Violation]]:
         used, offers = value["$uses"], self.document.offers
         if not isinstance(used, list) or not all(isinstance(name, str) and name in offers for name in used):
-            return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", shown(used))]
+            return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", show_value(used))]
         names = frozenset(used)
         if names not in self._variants:
             addins = tuple(reference for name in sorted(names) for reference in offers[name])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.errors import ReferenceMissing, SchemaRefused
-from postroom.formats.schema import Found, Library
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema import Library, LibraryDocument
+from postroom.formats.schema_text import load_json
 from postroom.model.json_pointers import pointer
 
 IMPORTS = ("$import", "$importdefs")
@@ -70,14 +70,14 @@ class _Importer:
         found = self._find(reference, place)
         if found is None:
             raise ReferenceMissing(f"the imported document {reference[:200]!r} is not in the catalog.", place=at)
-        if found.place in trail:
+        if found.location in trail:
             raise SchemaRefused(f"the import of {reference[:200]!r} leads back to itself.", place=at)
-        document = json_of(found.document)
+        document = load_json(found.document)
         if not isinstance(document, dict):
             raise SchemaRefused(f"the imported document {reference[:200]!r} is no JSON Structure document.", place=at)
-        return self.complete(document, found.place, (*trail, found.place))
+        return self.complete(document, found.location, (*trail, found.location))
 
-    def _find(self, reference: str, place: str) -> Found | None:
+    def _find(self, reference: str, place: str) -> LibraryDocument | None:
         found = self._library.find(reference, place)
         if found is not None:
             return found

@@ -55,7 +55,7 @@ class Checker:
             numbers = None if message.GetOptions().map_entry else frozenset(member.number for member in members)
             self._declared[message.full_name] = numbers
 
-    def accepts_all(self, payloads: Sequence[bytes], doubtful: set[int]) -> None:
+    def accepts_all(self, payloads: Sequence[bytes], fallback: set[int]) -> None:
         """Add the places of payloads that do not surely fit."""
         longest = max(map(len, payloads), default=0)
         together = max(1, min(_MOST_TOGETHER, _MOST_BYTES // (longest + 1)))
@@ -63,7 +63,7 @@ class Checker:
             some = payloads[start : start + together]
             if not self._accepts(some):
                 singly = enumerate(some, start)
-                doubtful.update(place for place, payload in singly if len(some) == 1 or not self._accepts((payload,)))
+                fallback.update(place for place, payload in singly if len(some) == 1 or not self._accepts((payload,)))
 
     def _accepts(self, payloads: Sequence[bytes]) -> bool:
         merged = self._merged()

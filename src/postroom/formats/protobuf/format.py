@@ -14,7 +14,7 @@ from google.protobuf.json_format import MessageToJson, SerializeToJsonError
 from google.protobuf.message import DecodeError
 
 from postroom.errors import SchemaRefused
-from postroom.formats.batch_decode import read_all
+from postroom.formats.batch_decode import decode_all
 from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import ColumnMismatch
 from postroom.formats.protobuf import columns, samples, well_known_types, wire_format
@@ -30,15 +30,15 @@ from postroom.formats.protobuf.root_message import root_message
 from postroom.formats.protobuf.unknown_fields import unknown_of
 from postroom.formats.schema import (
     Frame,
+    FramedReader,
     FramedSchema,
     PayloadSchema,
-    Reading,
     SchemaDocument,
     Verdict,
     Violation,
 )
 from postroom.formats.schema_id_framing import registry_frame
-from postroom.formats.schema_versions import FIRST_BYTES, Versions
+from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions
 
 _DOUBTS = (DecodeError, Suspicious, well_known_types.OutOfRange)
 _NOT_FILLED = (*_DOUBTS, RecursionError, ColumnMismatch, TypeError)
@@ -53,12 +53,12 @@ class Protobuf:
         self._class: Any = message_class(message)
         self._parse = self._class.FromString
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload in binary form, or in Protobuf's JSON if the content type says JSON, with what
         may stand in front of it."""
-        if payload[:1] not in FIRST_BYTES:
-            return self.judge_bare(payload, contenttype)
-        judged = self._alone.judge(payload, contenttype)
+        if payload[:1] not in HEADER_FIRST_BYTES:
+            return self.validate_unframed(payload, contenttype)
+        judged = self._alone.validate(payload, contenttype)
         return judged.value, judged.violations
 
     @functools.cached_property
@@ -69,7 +69,7 @@ class Protobuf:
         """The header of a registry. Neither a message nor JSON starts with a zero byte: no field has number 0."""
         return registry_frame(payload, is_sure=True)
 
-    def judge_bare(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
+    def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge a payload as one without a header."""
         if contenttype and _is_json(contenttype):
             return self._judge_json(payload)
@@ -84,7 +84,7 @@ class Protobuf:
             return None, [_TOO_DEEP]
         return self._judge_slowly(payload)
 
-    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+    def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge what stands behind a header: JSON, or the way to a message of the document and the message."""
         if contenttype and _is_json(contenttype):
             return self._judge_json(payload[start:])
@@ -92,16 +92,16 @@ class Protobuf:
         if indexes is None:
             return self._judge_slowly(payload)
         violations = self._wrong_message(indexes)
-        return (None, violations) if violations else self.judge_bare(payload[indexes.end :], "")
+        return (None, violations) if violations else self.validate_unframed(payload[indexes.end :], "")
 
-    def bare(self, payload: bytes, start: int) -> bytes | None:
+    def strip_header(self, payload: bytes, start: int) -> bytes | None:
         """The message behind a header; None unless it is one of this type."""
         if payload[start : start + 1] == b"\0" and self._is_first:
             return payload[start + 1 :]
         indexes = wire_format.indexes_of(payload, start)
         return None if indexes is None or self._wrong_message(indexes) else payload[indexes.end :]
 
-    def written_by(self, writer: PayloadSchema) -> Reading | None:
+    def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """How this schema reads what another wrote: by the other, under the names that members have here."""
         if not isinstance(writer, Protobuf):
             return writer if isinstance(writer, FramedSchema) else None
@@ -112,33 +112,35 @@ class Protobuf:
         """None is carried."""
         return b""
 
-    def reads_quickly(self, contenttype: str) -> bool:
+    def has_fast_path(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: those in binary form."""
         return not _is_json(contenttype)
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
-        """A valid payload in the shape of its columns and True; (None, False) when `judge` has to decide."""
+        """A valid payload in the shape of its columns and True; (None, False) when `validate` has to decide."""
         try:
             return self._fill(payload), True
         except _NOT_FILLED:
             return None, False
 
-    def fill_all(self, payloads: Sequence[Any], doubtful: set[int]) -> list[Any]:
-        """The same for many payloads; the places of those that `judge` has to decide are added to `doubtful`."""
-        return read_all(self._fill, payloads, doubtful, _NOT_FILLED)
+    def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any]:
+        """The same for many payloads; the places of those that `validate` has to decide are added to `fallback`."""
+        return decode_all(self._fill, payloads, fallback, _NOT_FILLED)
 
-    def fill_all_keeping(self, payloads: Sequence[Any], doubtful: set[int], kept: dict[int, str]) -> list[Any]:
-        """`fill_all` that also puts fields nobody declared into `kept`, by place."""
-        doubts: set[int] = set()
-        values = read_all(self._fill_closed, payloads, doubts, _NOT_FILLED)
-        for place in tuple(doubts):
+    def fill_all_and_undeclared(
+        self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
+    ) -> list[Any]:
+        """`fill_all` that also puts fields nobody declared into `undeclared`, by place."""
+        refused: set[int] = set()
+        values = decode_all(self._fill_closed, payloads, refused, _NOT_FILLED)
+        for place in tuple(refused):
             values[place], is_filled = self.fill(payloads[place])
             if is_filled:
-                doubts.discard(place)
+                refused.discard(place)
                 left = self.undeclared(bytes(payloads[place]), "")
                 if left is not None:
-                    kept[place] = left
-        doubtful |= doubts
+                    undeclared[place] = left
+        fallback |= refused
         return values
 
     def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
@@ -151,12 +153,12 @@ class Protobuf:
             return None
         return None if left is None else msgspec.json.encode(left).decode()
 
-    def accepts_all(self, payloads: Sequence[bytes], contenttype: str, doubtful: set[int]) -> None:
+    def accepts_all(self, payloads: Sequence[bytes], contenttype: str, fallback: set[int]) -> None:
         """Add the places of payloads that do not surely fit; columns can hold whatever fits."""
         if self._checker is None or _is_json(contenttype):
-            doubtful.update(range(len(payloads)))
+            fallback.update(range(len(payloads)))
         else:
-            self._checker.accepts_all(payloads, doubtful)
+            self._checker.accepts_all(payloads, fallback)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The binary form of a value, or Protobuf's JSON if the content type says JSON.
@@ -306,9 +308,9 @@ class Renamed:
         self._writer = writer
         self._rename = rename
 
-    def judge_behind(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
+    def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
         """Judge what stands behind a header."""
-        value, violations = self._writer.judge_behind(payload, start, contenttype)
+        value, violations = self._writer.validate_framed(payload, start, contenttype)
         return (None, violations) if violations else (self._rename(value), [])
 
 

@@ -15,7 +15,7 @@ from postroom.formats.protobuf.fields import Entry, entry_of, is_map, member_nam
 from postroom.formats.protobuf.scalar_values import Unfit, map_key, scalar
 from postroom.formats.protobuf.wire_format import DEEPEST, MOST_VIOLATIONS
 from postroom.formats.schema import Violation
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 from postroom.model.json_pointers import pointer
 
 Steps = tuple[object, ...]
@@ -206,7 +206,7 @@ class Writer:
             self._misfit((*steps, "value"), "payload_type", "bytes as base64 text", held)
 
     def _misfit(self, steps: Steps, code: str, expected: str, value: Any) -> None:
-        self._add(steps, "null_not_allowed" if value is None else code, expected, shown(value))
+        self._add(steps, "null_not_allowed" if value is None else code, expected, show_value(value))
 
     def _add(self, steps: Steps, code: str, expected: str, found: str) -> None:
         if len(self.violations) < MOST_VIOLATIONS:

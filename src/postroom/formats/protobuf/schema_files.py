@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.protobuf import protoc
-from postroom.formats.schema import Found, Library, SchemaDocument
-from postroom.formats.schema_text import text_of
+from postroom.formats.schema import Library, LibraryDocument, SchemaDocument
+from postroom.formats.schema_text import load_text
 
 ROOT = "schema.proto"
 _MOST_FILES = 200
@@ -33,7 +33,7 @@ class Texts(NamedTuple):
 
 def gather(source: SchemaDocument) -> Texts:
     """A document and everything it imports, directly or not."""
-    text = _bounded(text_of(source.document).removeprefix("\ufeff"), "the document")
+    text = _bounded(load_text(source.document).removeprefix("\ufeff"), "the document")
     line = _syntax_line(source.version)
     statements = _statements(text)
     shift = 0
@@ -57,17 +57,17 @@ class _Gathering:
             if name in self.texts or protoc.is_well_known(name):
                 continue
             found = self._find(name, place)
-            first = self.names.setdefault(found.place, name)
+            first = self.names.setdefault(found.location, name)
             if first != name:
                 # Two names for one document: the second hands on what the first declares.
                 self.texts[name] = f'syntax = "proto3"; import public "{first}";'
                 continue
-            text = _bounded(text_of(found.document).removeprefix("\ufeff"), f"the imported {name}")
+            text = _bounded(load_text(found.document).removeprefix("\ufeff"), f"the imported {name}")
             self._add(name, text)
-            waiting += [(inner, found.place) for inner in _imports(_statements(text))]
+            waiting += [(inner, found.location) for inner in _imports(_statements(text))]
         return tuple(self.texts.items())
 
-    def _find(self, name: str, place: str) -> Found:
+    def _find(self, name: str, place: str) -> LibraryDocument:
         if not _SAFE_NAME.match(name):
             raise SchemaRefused(f"the import {name[:200]!r} is not the name of a schema.")
         found = self.library.find(name, place)

@@ -9,7 +9,7 @@ import msgspec
 from lxml import etree
 
 from postroom.errors import ReferenceMissing, SchemaRefused
-from postroom.formats.schema import Found, Library, SchemaDocument
+from postroom.formats.schema import Library, LibraryDocument, SchemaDocument
 from postroom.formats.xsd import safe_parser
 from postroom.formats.xsd.xml_names import XML, XS, local_name, xs
 
@@ -49,20 +49,20 @@ class _Collector:
         self.bytes = self.elements = 0
 
     def collect(self, document: Any) -> list[Part]:
-        self._add(Found("", document))
+        self._add(LibraryDocument("", document))
         for part in self.parts:  # grows while we follow references
             for reference in [child for child in part.root if child.tag in _FOLLOWED]:
                 self._follow(reference, part)
         return self.parts
 
-    def _add(self, found: Found, called: str = "") -> Part:
+    def _add(self, found: LibraryDocument, called: str = "") -> Part:
         if len(self.parts) >= MOST_DOCUMENTS:
             raise SchemaRefused(f"the schema refers to more than {MOST_DOCUMENTS} documents.")
         root = self._read(found.document, called)
-        part = Part(f"document-{len(self.parts)}.xsd", found.place, root)
+        part = Part(f"document-{len(self.parts)}.xsd", found.location, root)
         self.parts.append(part)
-        if found.place:
-            self.by_place[found.place] = part
+        if found.location:
+            self.by_place[found.location] = part
         return part
 
     def _read(self, document: Any, called: str) -> Any:
@@ -101,20 +101,20 @@ class _Collector:
         found = self.library.find(location, place)
         if found is None:
             return None
-        return self.by_place.get(found.place) or self._add(found, location)
+        return self.by_place.get(found.location) or self._add(found, location)
 
     def _of_namespace(self, namespace: str) -> Part | None:
         for part in self.parts:
             if part.root.get("targetNamespace", "") == namespace and part is not self.parts[0]:
                 return part
         if namespace == XML:
-            return self._add(Found("", _XML_ATTRIBUTES), "the attributes of XML")
+            return self._add(LibraryDocument("", _XML_ATTRIBUTES), "the attributes of XML")
         for found in self._neighbours():
-            if found.place not in self.by_place and _target_namespace(found.document) == namespace:
-                return self._add(found, found.place)
+            if found.location not in self.by_place and _target_namespace(found.document) == namespace:
+                return self._add(found, found.location)
         return None
 
-    def _neighbours(self) -> Iterator[Found]:
+    def _neighbours(self) -> Iterator[LibraryDocument]:
         for count, found in enumerate(self.library.neighbours()):
             if count >= MOST_DOCUMENTS:
                 return

@@ -14,7 +14,7 @@ from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import json_text
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
-from postroom.formats.undeclared_members import left_of
+from postroom.formats.undeclared_members import undeclared_value
 from postroom.formats.xsd import documents, root_element, safe_parser, schema_limits, validators, violations, xpath
 from postroom.formats.xsd import encode as encoding
 from postroom.formats.xsd.compat import verdict
@@ -68,7 +68,7 @@ class XmlSchema:
         """How payloads are read."""
         return self.plans.element(self.root)
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         try:
             if len(payload) > _LARGE:
@@ -97,7 +97,7 @@ class XmlSchema:
         """
         if b"nil" not in payload:
             return None
-        left = left_of(self._columns, self.judge(payload, contenttype)[0])
+        left = undeclared_value(self._columns, self.validate(payload, contenttype)[0])
         return None if left is None else json_text(left)
 
     def _read_large(self, payload: bytes) -> tuple[Any, list[Violation]]:
@@ -169,10 +169,10 @@ class XmlSchema:
         for attempt in range(_TRIES):
             # The last tries leave out all that can be left out.
             tree = Inventor(self.plans, rng, plain=attempt >= _TRIES // 2).document(self.root)
-            value, wrong = self.judge(etree.tostring(tree))
+            value, wrong = self.validate(etree.tostring(tree))
             if wrong and wrong[0].code == _TOO_COMPLEX:
                 break
-            if not wrong and not self.judge(self.encode(value))[1]:
+            if not wrong and not self.validate(self.encode(value))[1]:
                 return value
         raise SchemaRefused("no value could be invented that the schema takes.")
 

@@ -9,7 +9,7 @@ import msgspec
 
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.format_table import parse_schema
-from postroom.formats.schema import Found, Library
+from postroom.formats.schema import Library, LibraryDocument
 from postroom.formats.schema_library import CatalogLibrary
 from postroom.formats.schema_versions import MOST_WRITERS
 from postroom.messages.definitions.definition import CompiledCatalog, SchemaSource, StoredSchema
@@ -52,14 +52,14 @@ class Documents:
         stored = self._schemas.get(url)
         return None if stored is None else stored.document
 
-    def _read(self, path: str) -> Found | None:
+    def _read(self, path: str) -> LibraryDocument | None:
         stored = self._schemas.get(path)
         if stored is None:
             schema, _, version = path.partition("/versions/")
             stored = self._schemas.get(schema)
             if stored is None or stored.version != version:
                 return None
-        return None if stored.document is None else Found(path, stored.document)
+        return None if stored.document is None else LibraryDocument(path, stored.document)
 
     def _names(self, place: str) -> Iterable[str]:
         prefix = "/".join(place.split("/")[:4]) + "/"

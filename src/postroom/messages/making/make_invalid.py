@@ -87,7 +87,7 @@ def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
     if schema is None:
         return
     contenttype = maker.definition.contenttype
-    value, violations = schema.judge(draft.body, contenttype)
+    value, violations = schema.validate(draft.body, contenttype)
     if violations:
         return
     if (draft.mode == "binary" and draft.protocol) or not is_json(contenttype):
@@ -99,7 +99,7 @@ def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
             body = schema.encode(changed, contenttype)
         except SchemaRefused:  # a value that the format cannot even write
             continue
-        if len(schema.judge(body, contenttype)[1]) == 1:
+        if len(schema.validate(body, contenttype)[1]) == 1:
             yield replace(draft, body=body)
 
 

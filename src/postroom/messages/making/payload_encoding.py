@@ -12,7 +12,7 @@ import msgspec
 from postroom.errors import MakeRefused, SchemaRefused
 from postroom.formats.fill_columns import ColumnMismatch, Filler, filler
 from postroom.formats.format_table import sample_value
-from postroom.formats.schema import PayloadSchema, QuickSchema, Violation
+from postroom.formats.schema import FastSchema, PayloadSchema, Violation
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.engine import Engine, payload_reason
@@ -50,9 +50,9 @@ class BodyMaker:
         return None if self.schema is None else filler(self.schema.columns())
 
     @cached_property
-    def _quick(self) -> QuickSchema | None:
+    def _quick(self) -> FastSchema | None:
         schema: Any = self.schema
-        return schema if isinstance(schema, QuickSchema) and schema.reads_quickly(JSON_DATA) else None
+        return schema if isinstance(schema, FastSchema) and schema.has_fast_path(JSON_DATA) else None
 
     def shortcut(self, contenttype: str) -> Shortcut:
         """What writes an object as JSON, as `make` does for one content type, by the shortest way."""
@@ -113,7 +113,7 @@ class BodyMaker:
         return body
 
     def _violations(self, schema: PayloadSchema, body: bytes, contenttype: str) -> list[Violation]:
-        value, violations = schema.judge(body, contenttype)
+        value, violations = schema.validate(body, contenttype)
         if not violations and self._fill is not None:
             try:
                 self._fill(value)

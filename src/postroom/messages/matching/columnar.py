@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from postroom.formats.batch_decode import Members, read_all, without
+from postroom.formats.batch_decode import MemberColumns, decode_all, drop_rows
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.definitions.templates import Template
@@ -26,7 +26,7 @@ T = TypeVar("T")
 Column = Sequence[Any]
 # Shapes bodies for their columns; adds the places of those that are in doubt to the set, who wrote the others where a
 # header says so, and what their columns do not hold.
-DecodeAll = Callable[[Column, list[str], set[int], Writers, Kept], Column | Members]
+DecodeAll = Callable[[Column, list[str], set[int], Writers, Kept], Column | MemberColumns]
 
 _ZEROS = str.maketrans("123456789", "000000000")
 _SECOND = "0000-00-00T00:00:00"
@@ -94,7 +94,7 @@ class Bundle(msgspec.Struct, gc=False):
     variables: dict[str, Column]
     metadata: dict[str, Column]
     extensions: dict[int, dict[str, Any]]
-    data: Column | Members
+    data: Column | MemberColumns
     timestamps: frozenset[str]
     writers: Writers
     protocol: str
@@ -124,11 +124,14 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
         out = sorted(bad)
         left = [rows[place] for place in out]
         if extensions or writers or undeclared:
-            kept = without(list(range(len(rows))), out)
+            kept = drop_rows(list(range(len(rows))), out)
             extensions, writers = _renumbered(extensions, kept), _renumbered(writers, kept)
             undeclared = _renumbered(undeclared, kept)
-        carried = without(carried, out) if carried else carried
-        rows, data = without(rows, out), data.without(out) if isinstance(data, Members) else without(data, out)
+        carried = drop_rows(carried, out) if carried else carried
+        rows, data = (
+            drop_rows(rows, out),
+            data.drop_rows(out) if isinstance(data, MemberColumns) else drop_rows(data, out),
+        )
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
     told = (writers, pile.protocol, carried, undeclared)
     return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
@@ -139,7 +142,7 @@ def _renumbered(found: dict[int, T], kept: list[int]) -> dict[int, T]:
 
 
 def _thinned(columns: dict[str, Column], places: list[int]) -> dict[str, Column]:
-    return {name: without(column, places) for name, column in columns.items()}
+    return {name: drop_rows(column, places) for name, column in columns.items()}
 
 
 def surely_timestamps(texts: Sequence[Any]) -> bool:
@@ -200,7 +203,7 @@ def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) ->
 
 
 def _unpacked(texts: Column, bad: set[int]) -> Column:
-    return [body or b"" for body in read_all(unpack, texts, bad)]
+    return [body or b"" for body in decode_all(unpack, texts, bad)]
 
 
 _NOTHING = {None}

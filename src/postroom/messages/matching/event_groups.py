@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import astuple
 
-from postroom.formats.batch_decode import UNREADABLE, read_all
+from postroom.formats.batch_decode import DECODE_ERRORS, decode_all
 from postroom.messages.matching.columnar import Pile
 from postroom.messages.matching.match_plan import Plan
 from postroom.messages.matching.record_readers import RECORD, is_structured
@@ -166,7 +166,7 @@ class _Heap:
         some = [lines[row] for row in rows]
         is_record = bool(some) and some[0].startswith(RECORD)
         doubts: set[int] = set()
-        found = read_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
+        found = decode_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
         if doubts:
             for place in sorted(doubts):
                 self._add_line(rows[place], some[place])
@@ -206,7 +206,7 @@ class _Heap:
         try:
             record = self._express.lines.read_any(line)
             opened = self._express.opened(record)
-        except UNREADABLE:
+        except DECODE_ERRORS:
             opened = None
         if opened is None:
             self.left.append(row)
@@ -225,7 +225,7 @@ class _Heap:
     def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: Told) -> None:
         """Put events on their piles that are the bodies of records."""
         doubts: set[int] = set()
-        events = read_all(self._express.read_event, bodies, doubts)
+        events = decode_all(self._express.read_event, bodies, doubts)
         if doubts:
             self.left += [rows[place] for place in sorted(doubts)]
             keep = [event is not None for event in events]

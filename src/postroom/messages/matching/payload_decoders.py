@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
-from postroom.formats.batch_decode import Members
+from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.fill_columns import ColumnMismatch, Filler
-from postroom.formats.schema import QuickOpenSchema, QuickSchema, Violation
+from postroom.formats.schema import FastOpenSchema, FastSchema, Violation
 from postroom.formats.schema_versions import WriterVersion
 
 Judge = Callable[[bytes, str], tuple[Any, list[Violation]]]
@@ -69,11 +69,11 @@ class ExactDecoder:
 class QuickDecoder:
     """Takes the short way that a schema has, for payloads that it is for."""
 
-    def __init__(self, schema: QuickSchema, exact: ExactDecoder) -> None:
-        self._is_quick = schema.reads_quickly
+    def __init__(self, schema: FastSchema, exact: ExactDecoder) -> None:
+        self._is_quick = schema.has_fast_path
         self._fill = schema.fill
         self._fill_all = schema.fill_all
-        self._fill_all_keeping = schema.fill_all_keeping if isinstance(schema, QuickOpenSchema) else None
+        self._fill_all_keeping = schema.fill_all_and_undeclared if isinstance(schema, FastOpenSchema) else None
         self._exact = exact
 
     def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
@@ -85,7 +85,7 @@ class QuickDecoder:
 
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
-    ) -> list[Any] | Members:
+    ) -> list[Any] | MemberColumns:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if not all(map(self._is_quick, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad, writers, kept)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from postroom.formats.batch_decode import UNREADABLE, Members
+from postroom.formats.batch_decode import DECODE_ERRORS, MemberColumns
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.definition_index import Filter, Index
 from postroom.messages.matching.match_plan import Landed, Plan
@@ -45,7 +45,7 @@ class Decoder(Protocol):
 
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
-    ) -> list[Any] | Members:
+    ) -> list[Any] | MemberColumns:
         """The same for many; the places of those in doubt are added to `bad`, those in it are passed over.
 
         Who wrote payloads behind a header is added to `writers`, what payloads have and their columns do not to `kept`,
@@ -91,13 +91,13 @@ class Express:
                 return self._take_record(line)
             event = self.read_event(line)
             return self._structured(self.planned("", event.type), event, {})
-        except UNREADABLE:
+        except DECODE_ERRORS:
             return None
 
     def _take_record(self, line: bytes) -> Landed | None:
         try:
             record = self.lines.read(line)
-        except UNREADABLE:
+        except DECODE_ERRORS:
             return self._take_any(self.lines.read_any(line))
         kind = type(record)
         protocol = self.lines.protocols[kind]

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from postroom.formats.batch_decode import Members
+from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.fill_columns import ColumnMismatch, Filler
 from postroom.formats.schema import FramedSchema, Violation
-from postroom.formats.schema_id_framing import HEADER
-from postroom.formats.schema_versions import FIRST_BYTES, Versions, WriterVersion
+from postroom.formats.schema_id_framing import HEADER_LENGTH
+from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions, WriterVersion
 from postroom.messages.matching.payload_decoders import ExactDecoder, Kept, QuickDecoder, Writers, bytes_of
 
-_BEGINNINGS = frozenset((*FIRST_BYTES, "\0"))
+_BEGINNINGS = frozenset((*HEADER_FIRST_BYTES, "\0"))
 
 
 class _Framed(NamedTuple):
@@ -45,7 +45,7 @@ class VersionDecoder:
 
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
-    ) -> list[Any] | Members:
+    ) -> list[Any] | MemberColumns:
         """The values of many payloads; the places of those in doubt are added to `bad`."""
         if bodies and type(bodies[0]) is Raw:  # JSON within JSON
             return self._bare.all(bodies, contenttypes, bad, writers, kept)
@@ -64,7 +64,7 @@ class VersionDecoder:
 
     def _headers_first(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept
-    ) -> list[Any] | Members:
+    ) -> list[Any] | MemberColumns:
         alike = self._alike(bodies)
         if alike is not None:
             writers.update(dict.fromkeys(range(len(bodies)), alike[0]))
@@ -86,7 +86,7 @@ class VersionDecoder:
 
     def _some(
         self, bodies: list[Any], contenttypes: list[str], places: list[int], doubts: set[int], kept: Kept
-    ) -> list[Any] | Members:
+    ) -> list[Any] | MemberColumns:
         """The values of some payloads without headers; what their columns do not hold is kept by their places."""
         mine: Kept = None if kept is None else {}
         values = self._bare.all(bodies, contenttypes, doubts, {}, mine)
@@ -98,12 +98,12 @@ class VersionDecoder:
         """The reader's own version and what stands behind the headers, if they are all alike and name that one."""
         if not bodies or type(bodies[0]) is not bytes:
             return None
-        way = self._versions.known(bodies[0][:HEADER])
+        way = self._versions.plan_for_header(bodies[0][:HEADER_LENGTH])
         if way is None or way.writer is None or way.writer.version != self._versions.own:
             return None
-        if len({body[:HEADER] for body in bodies}) > 1:
+        if len({body[:HEADER_LENGTH] for body in bodies}) > 1:
             return None
-        bare, start = self._reader.bare, way.start
+        bare, start = self._reader.strip_header, way.start
         found = [bare(body, start) for body in bodies]
         return None if None in found else (way.writer, found)
 
@@ -116,7 +116,7 @@ class VersionDecoder:
             if not _begins(bodies[place]) or place in bad:
                 continue
             body, contenttype = bytes_of(bodies[place]), contenttypes[place]
-            writer, start, problem = self._versions.way(body, contenttype)
+            writer, start, problem = self._versions.read_plan(body, contenttype)
             if writer is not None:
                 framed.setdefault(writer.version, []).append(_Framed(place, body, start, contenttype, writer))
             elif problem is not None:
@@ -132,12 +132,12 @@ class VersionDecoder:
                 found[one.place] = None if one.place in bad else values[number]
         return found
 
-    def _behind(self, some: list[_Framed], bad: set[int], writers: Writers, kept: Kept) -> list[Any] | Members:
+    def _behind(self, some: list[_Framed], bad: set[int], writers: Writers, kept: Kept) -> list[Any] | MemberColumns:
         """The values of payloads that one version wrote."""
         writers.update((one.place, one.writer) for one in some)
         if some[0].writer.version != self._versions.own:
             return [self._read(one, bad, kept) for one in some]
-        bare = [self._reader.bare(one.body, one.start) for one in some]
+        bare = [self._reader.strip_header(one.body, one.start) for one in some]
         doubts = {number for number, body in enumerate(bare) if body is None}
         places, types = [one.place for one in some], [one.contenttype for one in some]
         values = self._some([body or b"" for body in bare], types, places, doubts, kept)
@@ -145,9 +145,9 @@ class VersionDecoder:
         return values
 
     def _read(self, one: _Framed, bad: set[int], kept: Kept) -> Any:
-        reading = self._versions.reading(one.writer)
+        reading = self._versions.framed_reader(one.writer)
         if not isinstance(reading, Violation):
-            value, violations = reading.judge_behind(one.body, one.start, one.contenttype)
+            value, violations = reading.validate_framed(one.body, one.start, one.contenttype)
             try:
                 if not violations:
                     return self._kept(one, self._fill(value), kept)
@@ -158,7 +158,7 @@ class VersionDecoder:
 
     def _kept(self, one: _Framed, value: Any, kept: Kept) -> Any:
         if kept is not None:
-            left = self._versions.undeclared_behind(one.body, one.start, one.contenttype, one.writer)
+            left = self._versions.undeclared_framed(one.body, one.start, one.contenttype, one.writer)
             if left is not None:
                 kept[one.place] = left
         return value

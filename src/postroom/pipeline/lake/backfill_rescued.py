@@ -254,7 +254,7 @@ class _Table:
                 self._members += found.members
                 places[row] = len(rescued) + len(values)
                 values.append(found.data)
-                rescued[row] = found.left
+                rescued[row] = found.remaining
         if not values:
             return None
         self._rows += len(values)

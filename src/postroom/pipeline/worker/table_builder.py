@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from postroom.formats.batch_decode import Members
+from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.column_types import STRING, TIMESTAMP
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.columnar import Bundle, surely_timestamps
@@ -210,8 +210,8 @@ def _repeated(values: Sequence[Any], count: int) -> pa.Array | None:
     return pa.repeat(first, count) if is_one else None
 
 
-def _data(data: Sequence[Any] | Members, kind: pa.DataType, count: int) -> pa.Array:
-    if not isinstance(data, Members):
+def _data(data: Sequence[Any] | MemberColumns, kind: pa.DataType, count: int) -> pa.Array:
+    if not isinstance(data, MemberColumns):
         return pa.array(data, kind, size=count)
     fields = list(kind)
     members = [pa.array(column, field.type, size=count) for column, field in zip(data.columns, fields, strict=True)]

@@ -52,7 +52,7 @@ READ: list[tuple[Any, bytes, Any]] = [
 
 @pytest.mark.parametrize(("document", "payload", "value"), READ)
 def test_payloads_are_read(document: Any, payload: bytes, value: Any) -> None:
-    found, violations = parse_schema("Avro", document).judge(payload)
+    found, violations = parse_schema("Avro", document).validate(payload)
     assert violations == []
     assert document is NODE or found == value
 
@@ -97,7 +97,7 @@ REFUSED: list[tuple[Any, bytes, str, str]] = [
 
 @pytest.mark.parametrize(("document", "payload", "at", "code"), REFUSED)
 def test_broken_payloads_are_refused_with_their_place(document: Any, payload: bytes, at: str, code: str) -> None:
-    value, violations = parse_schema("Avro", document).judge(payload)
+    value, violations = parse_schema("Avro", document).validate(payload)
     assert value is None
     assert [(violation.at, violation.code) for violation in violations] == [(at, code)]
 
@@ -106,7 +106,7 @@ def test_a_long_way_around_a_cycle_ends_as_well() -> None:
     document: Any = ["null", "R0"]
     for index in reversed(range(40)):
         document = {"type": "record", "name": f"R{index}", "fields": [{"name": "a", "type": document}]}
-    _, violations = parse_schema("Avro", document).judge(b"\x02" * 10_000)
+    _, violations = parse_schema("Avro", document).validate(b"\x02" * 10_000)
     assert [violation.code for violation in violations] == ["payload_depth"]
 
 

@@ -68,7 +68,7 @@ def test_a_record_of_all_types_is_read_the_short_way(changes: dict[str, Any]) ->
     schema, payload = everything(**changes)
     quick, sure = schema.fill(payload)
     assert sure
-    assert quick == filler(schema.columns())(schema.judge(payload)[0])
+    assert quick == filler(schema.columns())(schema.validate(payload)[0])
 
 
 def test_every_cut_and_every_byte_more_is_left_to_the_exact_way() -> None:
@@ -93,7 +93,7 @@ def test_the_frame_of_single_objects_comes_before_the_plain_encoding() -> None:
         {"type": "record", "name": "R", "fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}]},
     )
     assert schema.fill(b"\xc3\x01\x02a") == (None, False)  # as plain, the number -162 and "a"
-    assert schema.judge(b"\xc3\x01\x02a")[1] == []
+    assert schema.validate(b"\xc3\x01\x02a")[1] == []
 
 
 @pytest.mark.parametrize("document", ["string", {"type": "array", "items": "int"}])
@@ -108,7 +108,7 @@ def test_what_is_no_record_is_read_the_exact_way(document: Any) -> None:
 @pytest.mark.parametrize(("contenttype", "quickly"), [("", True), ("avro/binary", True), ("application/json", False)])
 def test_the_short_way_is_for_binary_payloads(contenttype: str, quickly: bool) -> None:
     schema, _ = everything()
-    assert schema.reads_quickly(contenttype) is quickly
+    assert schema.has_fast_path(contenttype) is quickly
 
 
 @pytest.mark.parametrize("bits", range(64))

@@ -132,7 +132,7 @@ def test_resolution_decides(writer: Any, reader: Any, answer: str, writer_at: st
     assert (verdict.reason == "") == (answer == YES)
     if answer == NO:
         assert verdict.counterexample is not None
-        assert parse_schema("Avro", writer).judge(verdict.counterexample)[1] == []
+        assert parse_schema("Avro", writer).validate(verdict.counterexample)[1] == []
         with pytest.raises(SchemaResolutionError):
             fastavro.schemaless_reader(io.BytesIO(verdict.counterexample), full(writer), full(reader))
 

@@ -9,7 +9,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.format_table import parse_schema
 from postroom.formats.jsonschema.compat.compare import readable
 from postroom.formats.jsonschema.compat.containment_rules import matches_everything
-from postroom.formats.schema import Found, SchemaDocument, Verdict
+from postroom.formats.schema import LibraryDocument, SchemaDocument, Verdict
 
 YES, NO, OPEN = "compatible", "incompatible", "undecided"
 
@@ -22,8 +22,8 @@ def compare(writer: Any, reader: Any, version: str = "draft-07", reader_version:
     verdict = readable(source(writer, version), source(reader, reader_version or version))
     if verdict.answer == NO:
         assert verdict.counterexample is not None
-        assert parse_schema(f"JsonSchema/{version}", writer).judge(verdict.counterexample)[1] == []
-        refused = parse_schema(f"JsonSchema/{reader_version or version}", reader).judge(verdict.counterexample)[1]
+        assert parse_schema(f"JsonSchema/{version}", writer).validate(verdict.counterexample)[1] == []
+        refused = parse_schema(f"JsonSchema/{reader_version or version}", reader).validate(verdict.counterexample)[1]
         assert refused != []
         assert verdict.counterexample.decode().startswith(verdict.shown.removesuffix("…"))
     return verdict
@@ -311,11 +311,15 @@ class Shelf:
     def __init__(self, **documents: Any) -> None:
         self.documents = documents
 
-    def find(self, reference: str, place: str = "") -> Found | None:
+    def find(self, reference: str, base: str = "") -> LibraryDocument | None:
         name = reference.rpartition("/")[2].removesuffix(".json")
-        return Found(f"/schemagroups/shelf/schemas/{name}", self.documents[name]) if name in self.documents else None
+        return (
+            LibraryDocument(f"/schemagroups/shelf/schemas/{name}", self.documents[name])
+            if name in self.documents
+            else None
+        )
 
-    def neighbours(self) -> Iterator[Found]:
+    def neighbours(self) -> Iterator[LibraryDocument]:
         return iter(())
 
 

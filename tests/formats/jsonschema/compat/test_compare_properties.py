@@ -110,12 +110,12 @@ def _parsed(document: Any, draft: str) -> PayloadSchema:
 def _hold(verdict: Verdict, writer: PayloadSchema, reader: PayloadSchema, payloads: list[Any]) -> None:
     if verdict.answer == "incompatible":
         assert verdict.counterexample is not None
-        assert writer.judge(verdict.counterexample)[1] == []
-        assert reader.judge(verdict.counterexample)[1] != []
+        assert writer.validate(verdict.counterexample)[1] == []
+        assert reader.validate(verdict.counterexample)[1] != []
     if verdict.answer == "compatible":
         for value in payloads:
             payload = json.dumps(value).encode()
-            assert writer.judge(payload)[1] != [] or reader.judge(payload)[1] == []
+            assert writer.validate(payload)[1] != [] or reader.validate(payload)[1] == []
 
 
 @pytest.mark.feature("SCH-025")

@@ -79,8 +79,8 @@ def test_every_no_shows_a_payload_that_one_side_takes_and_the_other_refuses(
             sides = [pairs[number]["original"], pairs[number]["updated"]]
             writer, reader = sides if mode == "backward" else reversed(sides)
             assert verdict.counterexample is not None
-            assert parse_schema("JsonSchema/draft-07", writer).judge(verdict.counterexample)[1] == []
-            assert parse_schema("JsonSchema/draft-07", reader).judge(verdict.counterexample)[1] != []
+            assert parse_schema("JsonSchema/draft-07", writer).validate(verdict.counterexample)[1] == []
+            assert parse_schema("JsonSchema/draft-07", reader).validate(verdict.counterexample)[1] != []
 
 
 def test_the_page_argues_something() -> None:

@@ -11,7 +11,7 @@ from postroom.formats.fill_columns import filler
 from postroom.formats.format_table import parse_schema
 from postroom.formats.jsonschema.format import parse
 from postroom.formats.jsonschema.samples.sample_strings import FORMATS
-from postroom.formats.regex_samples import sample_text
+from postroom.formats.regex_samples import sample_string
 from postroom.formats.schema import PayloadSchema, SchemaDocument
 
 
@@ -60,7 +60,7 @@ def test_invented_values_validate_and_fill_their_columns(document: dict[str, Any
         else {"allOf": [document], "definitions": {"money": money}}
     )
     value = parsed.sample(random.Random(seed))
-    decoded, violations = parsed.judge(parsed.encode(value))
+    decoded, violations = parsed.validate(parsed.encode(value))
     assert violations == []
     filler(parsed.columns())(decoded)
 
@@ -77,7 +77,7 @@ def test_texts_for_patterns(pattern: str) -> None:
     parsed = schema({"type": "string", "pattern": pattern})
     rng = random.Random(5)
     for _ in range(20):
-        assert parsed.judge(parsed.encode(sample_text(pattern, rng)))[1] == []
+        assert parsed.validate(parsed.encode(sample_string(pattern, rng)))[1] == []
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_texts_for_patterns(pattern: str) -> None:
 def test_values_for_every_keyword(document: Any) -> None:
     parsed = schema(document, "draft/2020-12")
     for seed in range(5):
-        assert parsed.judge(parsed.encode(parsed.sample(random.Random(seed))))[1] == []
+        assert parsed.validate(parsed.encode(parsed.sample(random.Random(seed))))[1] == []
 
 
 def test_formats_are_invented_so_that_they_could_be_asserted() -> None:
@@ -151,4 +151,4 @@ def test_schemas_without_a_value_say_so(document: Any) -> None:
 
 def test_patterns_of_endless_texts_are_refused() -> None:
     with pytest.raises(SchemaRefused, match="no text could be invented"):
-        sample_text("((a{1000}){1000}){1000}", random.Random(1))
+        sample_string("((a{1000}){1000}){1000}", random.Random(1))

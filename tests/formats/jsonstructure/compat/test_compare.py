@@ -25,9 +25,9 @@ def verdict(
     found = readable(written, SchemaDocument(document=document(reader, others or definitions)))
     if found.answer == NO:
         assert found.counterexample is not None
-        assert parse(written).judge(found.counterexample)[1] == []
+        assert parse(written).validate(found.counterexample)[1] == []
         read = parse(SchemaDocument(document=document(reader, others or definitions)))
-        assert read.judge(found.counterexample)[1] != []
+        assert read.validate(found.counterexample)[1] != []
         assert found.shown
     return found
 
@@ -255,7 +255,7 @@ def test_no_answer_is_ever_wrong(writer: dict[str, Any], reader: dict[str, Any],
             payloads = [written.encode(written.sample(rng)) for _ in range(10)]
         except SchemaRefused:
             return  # no payload at all
-        assert [read.judge(payload)[1] for payload in payloads] == [[]] * 10
+        assert [read.validate(payload)[1] for payload in payloads] == [[]] * 10
 
 
 @given(schema=SCHEMAS)

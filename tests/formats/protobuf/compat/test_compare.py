@@ -272,7 +272,7 @@ def test_the_rules(writer: str, reader: str, answer: str, words: str) -> None:
         assert found.counterexample is not None
         assert found.shown
         name = found.shown.partition(" ")[0]
-        assert schema(writer, name).judge(found.counterexample)[1] == []
+        assert schema(writer, name).validate(found.counterexample)[1] == []
         assert (
             found.reason.startswith("the reader's document has no message")
             or lost(found.counterexample, writer, reader, name if f"message {name} " in reader else "")
@@ -346,6 +346,6 @@ def test_the_payloads_in_the_documentation_do_what_it_says() -> None:
     old, new = (
         schema(proto3(f"message Person {{ int32 id = 1; string {name} = 2; }}")) for name in ("old_name", "new_name")
     )
-    assert old.judge(b"\x12\x01x")[0]["old_name"] == new.judge(b"\x12\x01x")[0]["new_name"] == "x"
-    assert old.judge(b'{"oldName":"x"}', "application/json")[1] == []
-    assert new.judge(b'{"oldName":"x"}', "application/json")[1] != []
+    assert old.validate(b"\x12\x01x")[0]["old_name"] == new.validate(b"\x12\x01x")[0]["new_name"] == "x"
+    assert old.validate(b'{"oldName":"x"}', "application/json")[1] == []
+    assert new.validate(b'{"oldName":"x"}', "application/json")[1] != []

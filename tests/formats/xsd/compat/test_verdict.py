@@ -300,8 +300,8 @@ def test_changes_and_their_verdicts(writer: str, reader: str, expected: str) -> 
         assert verdict.shown
         assert verdict.writer_at
         for version in ("1.0", "1.1"):
-            assert parse_schema(f"XSD/{version}", writer).judge(verdict.counterexample)[1] == []
-            assert parse_schema(f"XSD/{version}", reader).judge(verdict.counterexample)[1] != []
+            assert parse_schema(f"XSD/{version}", writer).validate(verdict.counterexample)[1] == []
+            assert parse_schema(f"XSD/{version}", reader).validate(verdict.counterexample)[1] != []
     if expected == MAYBE:
         assert verdict.reason
 
@@ -344,8 +344,8 @@ def test_no_definite_verdict_is_wrong(seed: int) -> None:
         return
     verdict = readable("XSD/1.0", *pair)
     if verdict.counterexample is not None:
-        assert writer.judge(verdict.counterexample)[1] == []
-        assert reader.judge(verdict.counterexample)[1] != []
+        assert writer.validate(verdict.counterexample)[1] == []
+        assert reader.validate(verdict.counterexample)[1] != []
     if verdict.answer == YES:
         for number in range(10):
             try:
@@ -353,4 +353,4 @@ def test_no_definite_verdict_is_wrong(seed: int) -> None:
             except SchemaRefused:
                 # Two changes may leave a type that no text fits (a pattern of three letters, two at most).
                 return
-            assert reader.judge(payload)[1] == [], payload
+            assert reader.validate(payload)[1] == [], payload

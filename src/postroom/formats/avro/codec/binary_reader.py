@@ -52,13 +52,13 @@ def lenient_reader(kind: AvroType) -> Read:
 def guarded(kind: AvroType, read: Read) -> Read:
     """A function that reads a type, told by Misfit where the buffer ends too early."""
 
-    def read_all(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
+    def decode_all(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         try:
             return read(buffer, position, depth)
         except (IndexError, struct.error):
             raise cut_off(kind) from None
 
-    return read_all
+    return decode_all
 
 
 class Compiler:

@@ -29,7 +29,7 @@ from postroom.formats.avro.types import (
     tagged_branch,
 )
 from postroom.formats.avro.value_errors import Misfit
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 
 _RANGES = {"int": range(-(2**31), 2**31), "long": range(-(2**63), 2**63)}
 _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -60,7 +60,7 @@ def _write(kind: AvroType, value: Any, exactly: bool) -> bytes:
         return _write_map(kind, value, exactly)
     if isinstance(kind, Enum):
         if not isinstance(value, str) or value not in kind.numbers:
-            raise Misfit("payload_enum", f"a symbol of {kind.name}", shown(value))
+            raise Misfit("payload_enum", f"a symbol of {kind.name}", show_value(value))
         return write_long(kind.numbers[value])
     raw = _plain(kind, value)
     written = _write_fixed(kind, raw, exactly) if isinstance(kind, Fixed) else _PRIMITIVES[kind.kind](raw, exactly)
@@ -79,7 +79,7 @@ def _require_same(kind: Primitive | Fixed, raw: Any, value: Any) -> None:
     logical = kind.logical
     again = meaning(logical, kind.kind)(raw) if logical is not None else raw
     if type(again) is not type(value) or again != value:
-        raise Misfit("payload_type", branch_name(kind), shown(value))
+        raise Misfit("payload_type", branch_name(kind), show_value(value))
 
 
 def _write_union(kind: Union, value: Any, exactly: bool) -> bytes:
@@ -98,14 +98,14 @@ def _write_union(kind: Union, value: Any, exactly: bool) -> bytes:
         return write_long(kind.branches.index(tagged)) + _write(tagged, next(iter(value.values())), False)
     if why is not None and value is not None:
         raise why
-    raise Misfit("payload_union", f"one of {', '.join(map(branch_name, kind.branches))}", shown(value))
+    raise Misfit("payload_union", f"one of {', '.join(map(branch_name, kind.branches))}", show_value(value))
 
 
 def _write_record(kind: Record, value: Any, exactly: bool) -> bytes:
     _require(isinstance(value, dict), f"the record {kind.name}", value)
     unknown = [name for name in value if name not in kind.names]
     if unknown:
-        raise Misfit("payload_additional_properties", ", ".join(map(str, unknown))[:200], shown(value))
+        raise Misfit("payload_additional_properties", ", ".join(map(str, unknown))[:200], show_value(value))
     written = bytearray()
     for field in kind.fields:
         try:
@@ -154,7 +154,7 @@ def _write_map(kind: Map, value: Any, exactly: bool) -> bytes:
 def _require(holds: bool, expected: str, value: Any) -> None:
     if not holds:
         code = "null_not_allowed" if value is None else "payload_type"
-        raise Misfit(code, expected, shown(value))
+        raise Misfit(code, expected, show_value(value))
 
 
 def _write_null(value: Any, exactly: bool) -> bytes:
@@ -193,7 +193,7 @@ def _writes_number(kind: str, packed: struct.Struct) -> Callable[[Any, bool], by
         try:
             return write_number(value, exactly)
         except OverflowError:
-            raise Misfit("payload_range", f"a {kind}", shown(value)) from None
+            raise Misfit("payload_range", f"a {kind}", show_value(value)) from None
 
     return write_checked
 
@@ -224,7 +224,9 @@ def _bytes_of(value: Any, expected: str, exactly: bool) -> bytes:
         try:
             return value.encode("latin-1")
         except UnicodeEncodeError:
-            raise Misfit("payload_type", f"{expected}, as text with a character for each byte", shown(value)) from None
+            raise Misfit(
+                "payload_type", f"{expected}, as text with a character for each byte", show_value(value)
+            ) from None
     _require(isinstance(value, bytes), expected, value)
     return bytes(value)
 

@@ -33,7 +33,7 @@ from postroom.formats.avro.types import (
 )
 from postroom.formats.avro.value_errors import Misfit
 from postroom.formats.schema import Violation
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 
 _MOST_VIOLATIONS = 20
 _STEPS = 200_000
@@ -114,7 +114,7 @@ class _Reader:
             return self._map(kind, value, exactly, depth)
         if isinstance(kind, Enum):
             if not isinstance(value, str) or value not in kind.numbers:
-                raise Misfit("payload_enum", _symbols(kind), shown(value))
+                raise Misfit("payload_enum", _symbols(kind), show_value(value))
             return value
         return _leaf(kind, value, exactly)
 
@@ -133,7 +133,7 @@ class _Reader:
                 found.append(Misfit("payload_required", field.name, "missing"))
         extra = [str(name) for name in value if name not in kind.names]
         if extra:
-            found.append(Misfit("payload_additional_properties", ", ".join(extra[:20])[:200], shown(value)))
+            found.append(Misfit("payload_additional_properties", ", ".join(extra[:20])[:200], show_value(value)))
         if found:
             raise _Misfits(found[:_MOST_VIOLATIONS])
         return values
@@ -190,7 +190,7 @@ class _Reader:
                     return self.value(branch, value, strictly, depth)
                 except (Misfit, _Misfits) as error:
                     why = why or (error if branch is only and not strictly else None)
-        raise why or Misfit("payload_union", _branches(kind), shown(value))
+        raise why or Misfit("payload_union", _branches(kind), show_value(value))
 
 
 def _below(error: Misfit | _Misfits, step: str | int) -> list[Misfit]:
@@ -239,12 +239,12 @@ def _latin(value: str, expected: str) -> bytes:
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:
-        raise Misfit("payload_type", f"{expected}, as text with a character for each byte", shown(value)) from None
+        raise Misfit("payload_type", f"{expected}, as text with a character for each byte", show_value(value)) from None
 
 
 def _require(holds: bool, expected: str, value: Any) -> None:
     if not holds:
-        raise Misfit("payload_type", expected, shown(value))
+        raise Misfit("payload_type", expected, show_value(value))
 
 
 def _symbols(kind: Enum) -> str:

@@ -17,7 +17,7 @@ from postroom.formats.avro.render_schema import rendered
 from postroom.formats.avro.samples import Step, bare, reached_types, sample_through
 from postroom.formats.avro.types import AvroType, Union
 from postroom.formats.avro.value_errors import Misfit
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 
 # It compares each type of the writer's union with each of the reader's.
 _MOST_BRANCHES = 200_000
@@ -43,7 +43,7 @@ def witness(writer: AvroType, reader: AvroType, steps: Sequence[Step]) -> Witnes
         return "fastavro takes too long to be asked about unions of so many types."
     if not _is_refused(payload, rendered(writer), rendered(reader)):
         return "fastavro, asked to, reads a payload with such a value."
-    return Witness(payload, shown(bare(value)))
+    return Witness(payload, show_value(bare(value)))
 
 
 def _largest_union(kind: AvroType) -> int:

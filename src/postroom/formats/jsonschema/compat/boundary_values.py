@@ -12,7 +12,7 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema.compat.merged_assertions import Nodes, exact
-from postroom.formats.regex_samples import sample_text
+from postroom.formats.regex_samples import sample_string
 
 _PLAIN_NUMBERS = (0, 1, -1, 0.5, 1.5, 7, 100, -100, 100.5, 1_000_003, 1.0)
 _PLAIN_TEXTS = (
@@ -89,7 +89,7 @@ def _matching(pattern: str, counts: list[int]) -> Iterator[str]:
     rng = random.Random(zlib.crc32(pattern.encode("utf-8", "replace")))  # noqa: S311 - texts, not secrets
     for _ in range(_SAMPLES):
         try:
-            text = sample_text(pattern, rng)
+            text = sample_string(pattern, rng)
         except (SchemaRefused, RecursionError, ValueError, OverflowError):
             return
         if len(text) <= _LONGEST:

@@ -26,7 +26,7 @@ from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, Too
 from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.violations import TOO_COSTLY
 from postroom.formats.schema import PayloadSchema, SchemaDocument, Verdict, Violation
-from postroom.formats.schema_text import json_of
+from postroom.formats.schema_text import load_json
 
 _PROOF_WORK = 40_000
 _SEARCH_WORK = 40_000
@@ -54,7 +54,7 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
 
 
 def _refuses(reader: PayloadSchema, payload: bytes) -> bool:
-    violations = reader.judge(payload)[1]
+    violations = reader.validate(payload)[1]
     # What takes too long to judge may be valid.
     return bool(violations) and violations[0].code != TOO_COSTLY
 
@@ -109,7 +109,7 @@ class _Comparison:
         # A quick look first: telling all that is wrong with a payload takes much longer than telling that it is.
         if not self._fits_quickly(value):
             return False
-        return not writer.judge(payload)[1] and _refuses(reader, payload)
+        return not writer.validate(payload)[1] and _refuses(reader, payload)
 
     def _fits_quickly(self, value: Any) -> bool:
         try:
@@ -134,7 +134,7 @@ class _Comparison:
             writer_at = reader_at = ""
         return Verdict(
             answer="incompatible",
-            reason=_sentence(self.sides[1].judge(payload)[1][0]),
+            reason=_sentence(self.sides[1].validate(payload)[1][0]),
             writer_at=writer_at,
             reader_at=reader_at,
             counterexample=payload,
@@ -216,7 +216,7 @@ def _is_same(writer: SchemaDocument, reader: SchemaDocument) -> bool:
     same_place = writer.version == reader.version and writer.fragment == reader.fragment
     if not same_place or writer.library is not reader.library:
         return False
-    first, second = (msgspec.json.encode(json_of(side.document), order="sorted") for side in (writer, reader))
+    first, second = (msgspec.json.encode(load_json(side.document), order="sorted") for side in (writer, reader))
     return first == second
 
 

@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from postroom.errors import SchemaRefused
 from postroom.formats.regex_cost import affordable
-from postroom.formats.regex_samples import sample_text
+from postroom.formats.regex_samples import sample_string
 
 _TRIES = 30
 _LONGEST = 1_000_000
@@ -48,7 +48,7 @@ class TextMaker:
         if patterns:
             # Enough repeats to reach the length, few enough not to pass it.
             repeats = self.rng.randint(8, max(8, min(2 * least, 5_000)))
-            made = sample_text(self.rng.choice(patterns), self.rng, repeats)
+            made = sample_string(self.rng.choice(patterns), self.rng, repeats)
         elif formats and formats[0] in FORMATS:
             made = FORMATS[formats[0]](self.rng)
         else:

@@ -18,7 +18,7 @@ from postroom.formats.jsonstructure.types import Anything, Shape
 from postroom.formats.jsonstructure.validation.validate import Checks
 from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, Findings, TooMuchWork
 from postroom.formats.schema import Verdict, Violation
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 from postroom.formats.work_budget import spend
 
 _SEED = 2026
@@ -32,7 +32,7 @@ class Schema(Protocol):
     document: Document
     root: Shape
 
-    def judge(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
+    def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         ...
 
@@ -66,11 +66,11 @@ def compare(writer: Schema, reader: Schema) -> Verdict:
 
 
 def _refuted(writer: Schema, reader: Schema, payload: bytes) -> bool:
-    return not writer.judge(payload)[1] and bool(reader.judge(payload)[1])
+    return not writer.validate(payload)[1] and bool(reader.validate(payload)[1])
 
 
 def _incompatible(found: Gap, reader: Schema, payload: bytes) -> Verdict:
-    violation = reader.judge(payload)[1][0]
+    violation = reader.validate(payload)[1][0]
     where = f" at {violation.at}" if violation.at else ""
     return Verdict(
         answer="incompatible",
@@ -78,7 +78,7 @@ def _incompatible(found: Gap, reader: Schema, payload: bytes) -> Verdict:
         writer_at=found.writer_at,
         reader_at=found.reader_at,
         counterexample=payload,
-        shown=shown(msgspec.json.decode(payload)),
+        shown=show_value(msgspec.json.decode(payload)),
     )
 
 

@@ -15,7 +15,7 @@ from postroom.formats.jsonstructure.keyword_rules import number_of
 from postroom.formats.jsonstructure.types import Primitive
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, LONG_INTEGERS, digits
 from postroom.formats.jsonstructure.validation.string_types import ENCODINGS
-from postroom.formats.regex_samples import sample_text
+from postroom.formats.regex_samples import sample_string
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _LONGEST = 1000
@@ -104,7 +104,7 @@ def _decimal(rules: dict[str, Any], rng: random.Random) -> str:
 
 def _string(rules: dict[str, Any], rng: random.Random) -> str:
     if "pattern" in rules:
-        return sample_text(rules["pattern"], rng)
+        return sample_string(rules["pattern"], rng)
     made = _FORMATS.get(rules.get("format", ""))
     if made is not None:
         return made(rng)

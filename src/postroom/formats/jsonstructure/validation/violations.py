@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.formats.schema import Violation
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 from postroom.model.json_pointers import pointer
 
 # Where a value lies: the place of its container and the step from there; None is the payload itself.
@@ -33,7 +33,7 @@ class Findings:
         if len(self.violations) < MOST_FINDINGS:
             if value is None and code == "payload_type":
                 code = "null_not_allowed"
-            self.violations.append(Violation(_pointer(place), code, expected, shown(value)))
+            self.violations.append(Violation(_pointer(place), code, expected, show_value(value)))
 
     def extend(self, others: Findings) -> None:
         """Note what an alternative noted."""

@@ -21,7 +21,7 @@ from postroom.formats.protobuf.compile_schema import Compiled
 from postroom.formats.protobuf.fields import Entry, entry_of, is_map, member_name
 from postroom.formats.protobuf.root_message import relative_name, root_message, top_messages, unused_messages
 from postroom.formats.schema import Verdict
-from postroom.formats.show_value import shown
+from postroom.formats.show_value import show_value
 from postroom.formats.work_budget import spend
 
 _MOST_PAIRS = 5_000
@@ -129,7 +129,7 @@ class _Comparing:
                     writer_at=broken.writer_at,
                     reader_at=broken.reader_at,
                     counterexample=payload,
-                    shown=f"{relative_name(root[0])} {shown(value)}",
+                    shown=f"{relative_name(root[0])} {show_value(value)}",
                 )
         self.doubt = self.doubt or f"{broken.reason}, but no payload was found that shows it."
         return None
@@ -145,7 +145,7 @@ class _Comparing:
             reason=f"the reader's document has no message {name}.",
             writer_at=message.full_name,
             counterexample=payload,
-            shown=f"{name} {shown(value)}",
+            shown=f"{name} {show_value(value)}",
         )
 
     def _breaks(self, pair: _Pair) -> Iterator[Break]:

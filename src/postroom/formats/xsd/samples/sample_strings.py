@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from postroom.errors import SchemaRefused
-from postroom.formats.regex_samples import sample_text
+from postroom.formats.regex_samples import sample_string
 from postroom.formats.work_budget import spend
 from postroom.formats.xsd.regex_automata import python_pattern
 from postroom.formats.xsd.simple_types import Bound, Facts, facts
@@ -59,7 +59,7 @@ def _candidate(demands: Facts, rng: random.Random) -> str:
     if demands.patterns:
         # Any step's alternatives; the others are checked by the type itself.
         step = rng.choice(demands.patterns)
-        return sample_text(python_pattern(rng.choice(step)), rng)
+        return sample_string(python_pattern(rng.choice(step)), rng)
     if demands.primitive in ("decimal", "float", "double"):
         return _number(demands, rng)
     return _MAKERS.get(demands.builtin, _MAKERS.get(demands.primitive, _letters))(demands, rng)
