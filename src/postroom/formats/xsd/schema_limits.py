@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from postroom.errors import SchemaRefused
-from postroom.formats.xsd import regex_automata
+from postroom.formats.xsd import patterns
 from postroom.formats.xsd.documents import Part
 from postroom.formats.xsd.xml_names import local_name, xs
 
@@ -52,9 +52,9 @@ def set_patterns_aside(parts: Iterable[Part]) -> bool:
     for part in parts:
         for facet in part.root.iter(xs("pattern")):
             pattern = facet.get("value")
-            if pattern is None or regex_automata.is_quick(pattern):
+            if pattern is None or patterns.is_quick(pattern):
                 continue
-            takes_nothing = regex_automata.automaton(pattern).nullable
+            takes_nothing = patterns.automaton(pattern).nullable
             facet.set(KEPT_PATTERN, pattern)
             facet.set("value", r"[\s\S]*" if takes_nothing else r"[\s\S]+")
             found = True

@@ -13,7 +13,7 @@ from xmlschema.loaders import SchemaLoader
 from xmlschema.validators import XsdPatternFacets, XsdSimpleType
 
 from postroom.errors import SchemaRefused
-from postroom.formats.xsd import regex_automata, safe_parser, xpath
+from postroom.formats.xsd import patterns, safe_parser, xpath
 from postroom.formats.xsd.documents import Part, text_of
 from postroom.formats.xsd.schema_limits import KEPT_PATTERN
 from postroom.formats.xsd.xml_names import VERSIONING, XS, xs
@@ -123,10 +123,10 @@ class _Linear:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self._automaton = regex_automata.automaton(pattern)
+        self._matches = patterns.linear_matcher(pattern)
 
     def match(self, text: str) -> bool | None:
-        return self._automaton.match(text) or None
+        return self._matches(text) or None
 
 
 def _match_in_linear_time(schema: Any) -> None:

@@ -17,7 +17,7 @@ from elementpath.regex import translate_pattern
 from elementpath.xpath_tokens import XPathToken
 
 from postroom.errors import SchemaRefused
-from postroom.formats.xsd import regex_automata
+from postroom.formats.xsd import patterns
 from postroom.formats.xsd.documents import Part
 from postroom.formats.xsd.xml_names import xs
 
@@ -110,9 +110,9 @@ def _longest(pattern: str) -> int:
     bare = pattern.removeprefix("^")
     bare = bare[:-1] if bare.endswith("$") and not bare.endswith(r"\$") else bare
     try:
-        if regex_automata.is_quick(bare):
+        if patterns.is_quick(bare):
             return LONGEST_QUICK
-        return LONGEST_SLOW if regex_automata.is_flat(bare) else 0
+        return LONGEST_SLOW if patterns.is_flat(bare) else 0
     except SchemaRefused:
         # Reluctant repeats and references to groups, which XPath has and XML Schema has not.
         return 0 if _ENDLESS.search(pattern) else LONGEST_SLOW

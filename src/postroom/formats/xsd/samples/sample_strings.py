@@ -13,7 +13,7 @@ from typing import Any
 from postroom.errors import SchemaRefused
 from postroom.formats.regex_samples import sample_string
 from postroom.formats.work_budget import spend
-from postroom.formats.xsd.regex_automata import python_pattern
+from postroom.formats.xsd.patterns import python_pattern
 from postroom.formats.xsd.simple_types import Bound, Facts, facts
 
 _TRIES = 60

@@ -1,7 +1,7 @@
-"""The regular expressions of XML Schema as automata of positions, so that no pattern can take exponential time.
+"""Patterns of XML Schema: which ones validators match quickly, and a linear-time matcher for the others.
 
-Backtracking matchers are quick on patterns where the next character always decides; others are matched here, with the
-set of positions a text can be at, in time that grows with the text only.
+Backtracking matchers are quick on patterns where the next character always decides, as the automaton of a pattern's
+positions tells. Others are translated for the engine without backtracking of jsonschema-rs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 from elementpath.regex import RegexError, translate_pattern
 
@@ -27,67 +28,45 @@ MOST_POSITIONS = 5_000
 # Pairs of positions that may follow each other.
 MOST_PAIRS = 300_000
 MOST_CHOICES = 1_000
+# What a pattern may take in the engine without backtracking.
+MOST_BYTES = 1 << 25
 # The logarithm of far more choices.
 _OUT_OF_REACH = 20.0
 _LAST = 0x10FFFF
 _PREFIX, _SUFFIX = "^(?:", r")$(?!\n\Z)"
 
 Range = tuple[int, int]
-_WORD: tuple[Range, ...] = ((48, 57), (65, 90), (95, 95), (97, 122), (128, _LAST))
-_CATEGORIES: dict[str, tuple[tuple[Range, ...], Callable[[str], bool]]] = {
-    "CATEGORY_DIGIT": (((48, 57), (128, _LAST)), str.isdecimal),
-    "CATEGORY_SPACE": (((9, 10), (13, 13), (32, 32)), lambda c: c in " \t\r\n"),
-    "CATEGORY_WORD": (_WORD, lambda c: re.match(r"\w", c) is not None),
-    "CATEGORY_NOT_DIGIT": (((0, 47), (58, _LAST)), lambda c: not c.isdecimal()),
-    "CATEGORY_NOT_SPACE": (((0, 8), (11, 12), (14, 31), (33, _LAST)), lambda c: c not in " \t\r\n"),
-    "CATEGORY_NOT_WORD": (
-        ((0, 47), (58, 64), (91, 94), (96, 96), (123, _LAST)),
-        lambda c: re.match(r"\W", c) is not None,
+Ranges = tuple[Range, ...]
+# What Python reads an escape as: its class in XML Schema, and ranges that surely cover what all engines take it for.
+# Python's \w has "_" and no symbols; that of XML Schema, and of libxml2, is the other way round.
+_ESCAPES: dict[str, tuple[str, Ranges]] = {
+    "CATEGORY_DIGIT": (r"[\d]", ((48, 57), (128, _LAST))),
+    "CATEGORY_SPACE": (r"[\s]", ((9, 10), (13, 13), (32, 32))),
+    "CATEGORY_WORD": (
+        r"[\w]",
+        ((36, 36), (43, 43), (48, 57), (60, 62), (65, 90), (94, 122), (124, 124), (126, 126), (128, _LAST)),
     ),
+    "CATEGORY_NOT_DIGIT": (r"[^\d]", ((0, 47), (58, _LAST))),
+    "CATEGORY_NOT_SPACE": (r"[^\s]", ((0, 8), (11, 12), (14, 31), (33, _LAST))),
+    "CATEGORY_NOT_WORD": (r"[^\w]", ((0, 47), (58, 64), (91, 96), (123, _LAST))),
 }
 
 
-class Characters(msgspec.Struct, frozen=True):
-    """A set of characters: ranges that surely cover it, and the exact test."""
-
-    ranges: tuple[Range, ...]
-    holds: Callable[[str], bool]
-
-    def meets(self, other: Characters) -> bool:
-        """Whether a character may be in both sets."""
-        return any(low <= top and bottom <= high for low, high in self.ranges for bottom, top in other.ranges)
-
-
 class Automaton(msgspec.Struct):
-    """The positions of a pattern, which may come first, which may follow which, and which may be last."""
+    """The positions of a pattern, which may come first, which may follow which, and whether none is needed."""
 
-    positions: list[Characters]
+    positions: list[Ranges]
     follow: list[set[int]]
     first: set[int]
-    last: set[int]
     nullable: bool
     doubled: bool
 
-    def match(self, text: str) -> bool:
-        """Whether the whole text fits."""
-        if not text:
-            return self.nullable
-        current = self.first
-        for index, character in enumerate(text):
-            reached = {place for place in current if self.positions[place].holds(character)}
-            if not reached:
-                return False
-            if index == len(text) - 1:
-                return bool(reached & self.last)
-            current = set().union(*(self.follow[place] for place in reached))
-        return False
-
     def is_deterministic(self) -> bool:
-        """Whether the next character always decides, also between ways that lead to the same position."""
-        return not self.doubled and all(self._disjoint(places) for places in [self.first, *self.follow])
+        """Whether the next character always decides, also between paths that lead to the same position."""
+        return not self.doubled and all(self._disjoint(positions) for positions in [self.first, *self.follow])
 
-    def _disjoint(self, places: set[int]) -> bool:
-        ranges = sorted(found for place in places for found in _merged(self.positions[place].ranges))
+    def _disjoint(self, positions: set[int]) -> bool:
+        ranges = sorted(found for position in positions for found in _merged(self.positions[position]))
         return all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
 
 
@@ -109,10 +88,23 @@ def automaton(pattern: str) -> Automaton:
     """The automaton of a pattern of XML Schema."""
     builder = _Builder()
     try:
-        first, last, nullable = builder.sequence(_parsed(pattern))
+        first, _, nullable = builder.sequence(_parsed(pattern))
     except RecursionError:
         raise SchemaRefused(f"the pattern {pattern[:200]!r} is nested too deeply.") from None
-    return Automaton(builder.positions, builder.follow, first, last, nullable, builder.doubled)
+    return Automaton(builder.positions, builder.follow, first, nullable, builder.doubled)
+
+
+def linear_matcher(pattern: str) -> Callable[[str], bool]:
+    """The function that says whether a whole text fits a pattern, in time that grows with the text only."""
+    automaton(pattern)  # refuses what repeats too much
+    linear = f"^(?:{_linear_pattern(_parsed(pattern))})$"
+    try:
+        options = jsonschema_rs.RegexOptions(size_limit=MOST_BYTES)
+        found = jsonschema_rs.Draft202012Validator({"pattern": linear}, pattern_options=options)
+    except (jsonschema_rs.ValidationError, ValueError):
+        raise SchemaRefused(f"the pattern {pattern[:200]!r} repeats too much to be matched quickly.") from None
+    is_valid: Callable[[str], bool] = found.is_valid
+    return is_valid
 
 
 @functools.lru_cache(maxsize=2_000)
@@ -169,19 +161,19 @@ def _choices(parsed: Iterable[Any]) -> tuple[float, float]:
 
 class _Builder:
     def __init__(self) -> None:
-        self.positions: list[Characters] = []
+        self.positions: list[Ranges] = []
         self.follow: list[set[int]] = []
         self.doubled = False
         self.pairs = 0
 
     def join(self, ends: Iterable[int], heads: set[int]) -> None:
         """Let positions follow others. `(a+)+` leads from `a` to `a` in two ways, which only looks decided."""
-        for place in ends:
+        for position in ends:
             self.pairs += len(heads)
             if self.pairs > MOST_PAIRS:
                 raise SchemaRefused("a pattern can go on in too many ways to be matched quickly.")
-            self.doubled = self.doubled or not self.follow[place].isdisjoint(heads)
-            self.follow[place] |= heads
+            self.doubled = self.doubled or not self.follow[position].isdisjoint(heads)
+            self.follow[position] |= heads
 
     def sequence(self, parsed: Iterable[Any]) -> tuple[set[int], set[int], bool]:
         first: set[int] = set()
@@ -207,9 +199,9 @@ class _Builder:
             )
         if kind == "MAX_REPEAT":
             return self.repeat(*argument)
-        return self.character(_characters(kind, argument))
+        return self.character(_characters(kind, argument, covering=True))
 
-    def character(self, characters: Characters) -> tuple[set[int], set[int], bool]:
+    def character(self, characters: Ranges) -> tuple[set[int], set[int], bool]:
         if len(self.positions) >= MOST_POSITIONS:
             raise SchemaRefused(f"a pattern repeats more than {MOST_POSITIONS} characters, too many to match quickly.")
         self.positions.append(characters)
@@ -236,51 +228,55 @@ class _Builder:
         return first, ends or last, nullable or least == 0
 
 
-def _characters(kind: str, argument: Any) -> Characters:
+def _characters(kind: str, argument: Any, covering: bool = False) -> Ranges:
+    """The characters that a position takes, or, which are fewer ranges, some that surely cover them."""
     if kind == "LITERAL":
-        wanted = chr(argument)
-        return Characters(((argument, argument),), lambda c: c == wanted)
+        return ((argument, argument),)
     if kind == "NOT_LITERAL":
-        unwanted = chr(argument)
-        return Characters(_complement(((argument, argument),)), lambda c: c != unwanted)
+        return _complement([(argument, argument)])
     if kind == "ANY":
-        return Characters(((0, 9), (11, _LAST)), lambda c: c != "\n")
-    if kind == "IN":
-        return _class(argument)
-    raise SchemaRefused(f"a pattern uses {kind.lower()}, which XML Schema does not have.")
-
-
-def _class(items: Any) -> Characters:
+        return _complement([(10, 10)])
+    if kind != "IN":
+        raise SchemaRefused(f"a pattern uses {kind.lower()}, which XML Schema does not have.")
     ranges: list[Range] = []
-    tests: list[Callable[[str], bool]] = []
-    exact: list[Range] = []
-    negated = False
-    for kind, argument in items:
-        name = str(kind)
-        if name == "NEGATE":
-            negated = True
-        elif name == "LITERAL":
-            exact.append((argument, argument))
-        elif name == "RANGE":
-            exact.append(argument)
-        elif name == "CATEGORY":
-            covered, test = _CATEGORIES[str(argument)]
-            ranges += covered
-            tests.append(test)
-    merged = _merged([*exact])
-
-    def holds(character: str) -> bool:
-        code = ord(character)
-        inside = any(low <= code <= high for low, high in merged) or any(test(character) for test in tests)
-        return inside != negated
-
-    if negated:
-        # What a category surely leaves out is not known: only exact ranges are taken away.
-        return Characters(_complement(merged), holds)
-    return Characters(_merged([*exact, *ranges]), holds)
+    for name, item in argument:
+        if str(name) == "CATEGORY":
+            written, cover = _ESCAPES[str(item)]
+            ranges += cover if covering else _characters("IN", _parsed(written)[0][1])
+        elif str(name) != "NEGATE":
+            ranges.append((item, item) if str(name) == "LITERAL" else item)
+    # elementpath writes out escapes in brackets, except in [^\w\W], which is the empty class for all engines.
+    return _complement(ranges) if str(argument[0][0]) == "NEGATE" else _merged(ranges)
 
 
-def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+def _linear_pattern(parsed: Iterable[Any]) -> str:
+    """The pattern for jsonschema-rs, with every character written out."""
+    return "".join(_linear_piece(str(kind), argument) for kind, argument in parsed)
+
+
+def _linear_piece(kind: str, argument: Any) -> str:
+    if kind == "SUBPATTERN":
+        return f"(?:{_linear_pattern(argument[3])})"
+    if kind == "BRANCH":
+        return f"(?:{'|'.join(map(_linear_pattern, argument[1]))})"
+    if kind == "MAX_REPEAT":
+        least, most, inner = argument
+        return f"(?:{_linear_pattern(inner)}){{{least},{'' if most is _parser.MAXREPEAT else most}}}"
+    # Surrogates are no characters of a text.
+    ranges = [
+        found
+        for low, high in _characters(kind, argument)
+        for found in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high))
+    ]
+    members = "".join(f"{_escaped(low)}-{_escaped(high)}" for low, high in ranges if low <= high)
+    return f"[{members}]" if members else r"[^\s\S]"
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 128 else chr(code)
+
+
+def _merged(ranges: Iterable[Range]) -> Ranges:
     merged: list[Range] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -290,7 +286,7 @@ def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
     return tuple(merged)
 
 
-def _complement(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+def _complement(ranges: Iterable[Range]) -> Ranges:
     found: list[Range] = []
     start = 0
     for low, high in _merged(ranges):
