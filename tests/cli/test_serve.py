@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from postroom.catalog.open_store import open_store
+from postroom.http.server.worker_processes import START_SECONDS
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -177,8 +178,8 @@ def test_workers_log_like_their_parent(tmp_path: Path) -> None:
 
 
 def _replaced_workers(pid: int, before: list[int]) -> list[int]:
-    """Two workers, one of them new. The kernel may leave out a child from its list while another one goes."""
-    deadline = time.monotonic() + 30
+    """Two workers, one of them new. A worker that dies while it is asked for a sign of life is waited for first."""
+    deadline = time.monotonic() + 3 * START_SECONDS
     while time.monotonic() < deadline:
         workers = _workers(pid)
         if len(workers) == 2 and set(workers) != set(before):
