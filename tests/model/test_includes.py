@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.model.includes import Remembering, expand_includes, refuse_all
+from postroom.model.includes import CachedFetch, expand_includes, refuse_fetch
 from postroom.model.model_refused import ModelRefused
 from postroom.model.shipped_models import load_model
 from postroom.outbound import Fetcher, FetchRefused
@@ -44,7 +44,7 @@ def test_what_is_there_wins_over_what_is_included() -> None:
     merged = included("http://host/models/docs.json#/groups", dirs={"singular": "dir"})
     assert merged == {"docs": {"singular": "doc"}, "dirs": {"singular": "dir"}}
     two = {"first": {"a": 1, "b": 1}, "second": {"b": 2, "c": 2}, "x": {"$includes": ["#/first", "#/second"], "c": 3}}
-    assert expand_includes(two, refuse_all)["x"] == {"a": 1, "b": 1, "c": 3}
+    assert expand_includes(two, refuse_fetch)["x"] == {"a": 1, "b": 1, "c": 3}
 
 
 @pytest.mark.feature("MOD-095")
@@ -106,10 +106,10 @@ def test_what_was_fetched_before_is_not_fetched_again_and_nothing_else_is() -> N
         asked.append(url)
         return fetch(url)
 
-    remembering = Remembering(ask)
+    remembering = CachedFetch(ask)
     source = {"groups": {"$include": "http://host/models/docs.json#/groups"}}
     first = expand_includes(source, remembering)
-    closed = remembering.closed()
+    closed = remembering.cached_only()
     assert expand_includes(source, closed) == first
     assert asked == ["http://host/models/docs.json"]
     with pytest.raises(ModelRefused, match="cannot be included here"):

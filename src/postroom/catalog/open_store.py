@@ -8,7 +8,7 @@ from pathlib import Path
 
 from postroom.catalog.wiring import RULES
 from postroom.errors import FileMissing, SourceUnknown, StoreUnusable
-from postroom.model.includes import Fetch, refuse_all
+from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.operations import initialise
 from postroom.registry.rules import Rules
 from postroom.store.interface import Store
@@ -24,7 +24,7 @@ def open_store(
     model: str = "messaging",
     *,
     create: bool = True,
-    fetch: Fetch = refuse_all,
+    fetch: Fetch = refuse_fetch,
     rules: Rules | None = None,
     retention: Retention = FOREVER,
     write_wait_s: float = 10.0,

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from postroom.model.conform import text_of, value_error
+from postroom.model.conform import ifvalue_key, value_error
 from postroom.model.model_refused import ModelRefused
 from postroom.model.names import CHARSETS, is_attribute_name
 from postroom.model.scalar_types import is_among
@@ -108,7 +108,7 @@ def _check_default(model: Model, attribute: Attribute, place: str) -> None:
 def _check_ifvalues(model: Model, attribute: Attribute, place: str, level: Level) -> None:
     if attribute.ifvalues and attribute.type not in SCALAR_TYPES:
         raise ModelRefused("goes with scalar types only.", place=f"{place}/ifvalues")
-    allowed = {text_of(value) for value in attribute.enum} if attribute.strict else set()
+    allowed = {ifvalue_key(value) for value in attribute.enum} if attribute.strict else set()
     seen: set[str] = set()
     for key, clause in attribute.ifvalues.items():
         if not key or key.startswith("^") or key.casefold() in seen:

@@ -15,7 +15,7 @@ from postroom.model.xids import is_xidtype, xid_error
 Path = tuple[str | int, ...]
 
 
-class Violation(msgspec.Struct, frozen=True):
+class AttributeViolation(msgspec.Struct, frozen=True):
     """One way in which a value does not conform; the path leads to the place."""
 
     kind: Literal["unknown", "invalid", "missing"]
@@ -38,7 +38,7 @@ class Violation(msgspec.Struct, frozen=True):
 
 def conform(
     model: Model, attributes: Attributes, value: dict[str, Any], charset: str = ""
-) -> tuple[dict[str, Any], list[Violation]]:
+) -> tuple[dict[str, Any], list[AttributeViolation]]:
     """The normal form of an entity's or object's value, and every violation found on the way."""
     walker = _Walker(model)
     return walker.members(attributes, value, (), charset), walker.violations
@@ -53,7 +53,7 @@ def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[At
         current = value.get(attribute.name)
         if not attribute.ifvalues or current is None:
             continue
-        clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == text_of(current)), None)
+        clause = next((c for key, c in attribute.ifvalues.items() if key.casefold() == ifvalue_key(current)), None)
         for name, sibling in (clause.siblingattributes if clause else {}).items():
             if name in active:
                 return active, name
@@ -64,7 +64,7 @@ def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[At
     return active, ""
 
 
-def text_of(value: Any) -> str:
+def ifvalue_key(value: Any) -> str:
     """A scalar as the text that keys of `ifvalues` are compared with, in one case."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -74,10 +74,10 @@ def text_of(value: Any) -> str:
 class _Walker:
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.violations: list[Violation] = []
+        self.violations: list[AttributeViolation] = []
 
     def invalid(self, path: Path, detail: str) -> None:
-        self.violations.append(Violation("invalid", path, detail))
+        self.violations.append(AttributeViolation("invalid", path, detail))
 
     def members(self, attributes: Attributes, value: dict[str, Any], path: Path, charset: str) -> dict[str, Any]:
         filled = dict(value)
@@ -95,7 +95,7 @@ class _Walker:
             kept[name] = self.attribute(found, member, (*path, name))
         for name, attribute in active.items():
             if attribute.required and kept.get(name) is None:
-                self.violations.append(Violation("missing", (*path, name), "is required"))
+                self.violations.append(AttributeViolation("missing", (*path, name), "is required"))
         return kept
 
     def _definition(self, active: Attributes, name: str, path: Path, charset: str) -> Attribute | None:
@@ -103,7 +103,7 @@ class _Walker:
             return active[name]
         wildcard = active.get("*")
         if wildcard is None:
-            self.violations.append(Violation("unknown", path, "is not known to the model"))
+            self.violations.append(AttributeViolation("unknown", path, "is not known to the model"))
             return None
         if not is_attribute_name(name, charset):
             self.invalid(path, f"{name!r} is not a legal attribute name")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.model.scalar_types import is_among, scalar_error
-from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Constraint, GroupType
+from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, GroupConstraint, GroupType
 
 
-def narrowed(base: Constraint, own: Constraint) -> Constraint:
+def narrow_constraint(base: GroupConstraint, own: GroupConstraint) -> GroupConstraint:
     """The constraint of a Group type with what one Group adds to it; what the Group leaves out stays in force."""
-    return Constraint(
+    return GroupConstraint(
         default=base.default if own.default is None else own.default,
         enum=own.enum or base.enum,
         equals=own.equals or base.equals,
@@ -29,16 +29,16 @@ def find_attribute(attributes: Attributes, path: str) -> Attribute | None:
     return found
 
 
-def constraint_error(group: GroupType, key: str, own: Constraint, base: Constraint | None = None) -> str:
+def constraint_error(group: GroupType, key: str, own: GroupConstraint, base: GroupConstraint | None = None) -> str:
     """What is wrong with a constraint, of a Group type or (with the type's as `base`) of one Group; empty: nothing."""
     plural, _, path = key.partition(".")
     resource = group.resources.get(plural)
     attribute = find_attribute(resource.attributes, path) if resource else None
     if attribute is None or attribute.type not in SCALAR_TYPES:
         return f"{key} names no scalar attribute of a Resource type here"
-    whole = narrowed(base, own) if base else own
+    whole = narrow_constraint(base, own) if base else own
     checks: tuple[Callable[[], str], ...] = (
-        lambda: _narrowing_error(own, base or Constraint()),
+        lambda: _narrowing_error(own, base or GroupConstraint()),
         lambda: _type_error(attribute, own),
         lambda: _enum_error(attribute, whole),
         lambda: _equals_error(group, attribute, whole.equals),
@@ -46,7 +46,7 @@ def constraint_error(group: GroupType, key: str, own: Constraint, base: Constrai
     return next((f"{key}: {error}" for check in checks if (error := check())), "")
 
 
-def _narrowing_error(own: Constraint, base: Constraint) -> str:
+def _narrowing_error(own: GroupConstraint, base: GroupConstraint) -> str:
     if own.enum and base.enum and not _subset(own.enum, base.enum):
         return "its enum must be a subset of the group type's"
     if own.equals and base.equals and own.equals != base.equals:
@@ -54,12 +54,12 @@ def _narrowing_error(own: Constraint, base: Constraint) -> str:
     return ""
 
 
-def _type_error(attribute: Attribute, own: Constraint) -> str:
+def _type_error(attribute: Attribute, own: GroupConstraint) -> str:
     values = [*own.enum, *([] if own.default is None else [own.default])]
     return next((f"{value!r} {error}" for value in values if (error := scalar_error(attribute.type, value))), "")
 
 
-def _enum_error(attribute: Attribute, whole: Constraint) -> str:
+def _enum_error(attribute: Attribute, whole: GroupConstraint) -> str:
     strict = attribute.enum if attribute.strict else ()
     if whole.enum and strict and not _subset(whole.enum, strict):
         return "its enum must be a subset of the attribute's values"

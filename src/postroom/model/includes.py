@@ -12,7 +12,7 @@ from postroom.outbound import FetchRefused
 
 Fetch = Callable[[str], bytes]
 DIRECTIVES = ("$include", "$includes")
-MOST_INCLUDES = 1000
+MAX_INCLUDES = 1000
 
 
 def expand_includes(document: dict[str, Any], fetch: Fetch, base: str = "") -> dict[str, Any]:
@@ -23,12 +23,12 @@ def expand_includes(document: dict[str, Any], fetch: Fetch, base: str = "") -> d
         raise ModelRefused("it is nested too deeply.") from None
 
 
-def refuse_all(url: str) -> bytes:
+def refuse_fetch(url: str) -> bytes:
     """The fetch of those who may not fetch anything."""
     raise FetchRefused(f"{url} cannot be included here")
 
 
-class Remembering:
+class CachedFetch:
     """A fetch that asks for each URL once and then gives the same answer again."""
 
     def __init__(self, fetch: Fetch) -> None:
@@ -47,9 +47,9 @@ class Remembering:
             raise answer
         return answer
 
-    def closed(self) -> Remembering:
-        """The same answers, and no further questions."""
-        only_known = Remembering(refuse_all)
+    def cached_only(self) -> CachedFetch:
+        """A fetch that repeats the known answers and refuses every other URL."""
+        only_known = CachedFetch(refuse_fetch)
         only_known._answers = self._answers
         return only_known
 
@@ -71,8 +71,8 @@ class _Expansion:
 
     def _included(self, reference: str, base: str, place: str, trail: tuple[str, ...]) -> dict[str, Any]:
         self._count += 1
-        if self._count > MOST_INCLUDES:
-            raise ModelRefused(f"there are more than {MOST_INCLUDES} includes.", place=place)
+        if self._count > MAX_INCLUDES:
+            raise ModelRefused(f"there are more than {MAX_INCLUDES} includes.", place=place)
         url, fragment = _located(base, reference, place)
         pointer = fragment if not fragment or fragment.startswith("/") else f"/{fragment}"  # C-39
         target = f"{url}#{pointer}"

@@ -12,7 +12,7 @@ from postroom.model.types import GroupType, Model, ResourceType
 VERSION_MODES = ("createdat", "manual", "modifiedat", "semver")
 TYPEMAP_VALUES = ("binary", "json", "string")
 # Paths of the registry itself (http.md, Registry HTTP APIs): a Group type of that name could not be reached.
-TAKEN_PATHS = frozenset({"capabilities", "capabilitiesoffered", "export", "model", "modelsource"})
+RESERVED_PATHS = frozenset({"capabilities", "capabilitiesoffered", "export", "model", "modelsource"})
 
 
 def check_model(model: Model) -> None:
@@ -24,7 +24,7 @@ def check_model(model: Model) -> None:
         place = f"/groups/{plural}"
         _check_names(group, names, SINGULAR_LENGTH, place)
         _check_collection(plural, core_attributes.registry_attributes(), place)
-        if plural in TAKEN_PATHS:
+        if plural in RESERVED_PATHS:
             raise ModelRefused(f"{plural!r} is a path of the registry itself.", place=place)
         _check_group(model, group, place)
 

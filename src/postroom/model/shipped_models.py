@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from postroom.errors import DocumentBroken, FileMissing
-from postroom.model.includes import Fetch, expand_includes, refuse_all
+from postroom.model.includes import Fetch, expand_includes, refuse_fetch
 from postroom.model.model_refused import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Model
@@ -27,7 +27,7 @@ def model_source(name: str) -> dict[str, Any]:
     return _read(Path(name))
 
 
-def expanded_source(name: str, fetch: Fetch = refuse_all) -> dict[str, Any]:
+def expanded_source(name: str, fetch: Fetch = refuse_fetch) -> dict[str, Any]:
     """The same with its includes resolved; those of a file may name other files, relative to it."""
     source = model_source(name)
     if source and name != "messaging":

@@ -67,7 +67,7 @@ class Attribute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
 Attributes = dict[str, Attribute]
 
 
-class Constraint(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class GroupConstraint(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a Group type demands of an attribute of its Resources."""
 
     default: Any = None
@@ -114,7 +114,7 @@ class GroupType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     modelversion: str = ""
     modelcompatiblewith: str = ""
     attributes: Attributes = {}
-    constraints: dict[str, Constraint] = {}
+    constraints: dict[str, GroupConstraint] = {}
     resources: dict[str, ResourceType] = {}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.model.includes import Fetch, refuse_all
+from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.shipped_models import expanded_source, model_source
 from postroom.registry.configuration.capabilities import read_capabilities, write_capabilities
 from postroom.registry.configuration.model_update import checked_model, write_modelsource
@@ -48,7 +48,7 @@ class Imported(msgspec.Struct, frozen=True):
     updated: dict[str, int]
 
 
-def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_all) -> None:
+def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch) -> None:
     """Give an empty store its root entity and its model; leave any other store as it is."""
     if tx.entity("/") is not None:
         return

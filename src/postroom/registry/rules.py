@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from postroom.model.conform import Violation
+from postroom.model.conform import AttributeViolation
 from postroom.model.types import GroupType, ResourceType
 
 Body = dict[str, Any]
@@ -70,7 +70,7 @@ class NoDocumentRules:
         return Judgement("unknown", "no format is known here")
 
 
-def take_as_written(kind: GroupType | ResourceType, body: Body) -> tuple[Body, list[Violation]]:
+def take_as_written(kind: GroupType | ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
     """Read nothing differently."""
     return body, []
 
@@ -79,7 +79,7 @@ def allow_changes(tx: Any, before: Mapping[str, Any]) -> None:
     """Let everything be changed."""
 
 
-def allow_everything(kind: GroupType, group: Body) -> Iterable[Violation]:
+def allow_everything(kind: GroupType, group: Body) -> Iterable[AttributeViolation]:
     """Demand nothing."""
     return ()
 
@@ -87,11 +87,11 @@ def allow_everything(kind: GroupType, group: Body) -> Iterable[Violation]:
 class GroupRules(msgspec.Struct, frozen=True, kw_only=True):
     """Rules on the Groups of one type and on the Versions in them."""
 
-    read: Callable[[GroupType, Body], tuple[Body, list[Violation]]] = take_as_written
+    read: Callable[[GroupType, Body], tuple[Body, list[AttributeViolation]]] = take_as_written
     """A Group as it is written, with the words of older texts replaced."""
-    check: Callable[[GroupType, Body], Iterable[Violation]] = allow_everything
+    check: Callable[[GroupType, Body], Iterable[AttributeViolation]] = allow_everything
     """Looks at a Group as it will be."""
-    check_version: Callable[[Body, Body], Iterable[Violation]] | None = None
+    check_version: Callable[[Body, Body], Iterable[AttributeViolation]] | None = None
     """Looks at a Version beside its Group; what it finds is a `constraint_failure`."""
     inherited: frozenset[str] = frozenset()
     """Dotted paths (`messages.protocol`) that a Version without a value takes from its Group."""
@@ -102,7 +102,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     groups: Mapping[tuple[str, str], GroupRules] = {}
     """By plural and singular name of a Group type."""
-    read_version: Callable[[ResourceType, Body], tuple[Body, list[Violation]]] = take_as_written
+    read_version: Callable[[ResourceType, Body], tuple[Body, list[AttributeViolation]]] = take_as_written
     """A Version as it is written, with the words of older texts replaced."""
     documents: DocumentRules = NoDocumentRules()
     """What is known about the formats of documents."""

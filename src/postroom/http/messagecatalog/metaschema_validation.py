@@ -11,7 +11,7 @@ from typing import Any
 from postroom.errors import DefinitionRefused
 from postroom.http.messagecatalog.metaschemas import COMMON, LOOSE, MQTT_5_ONLY, SECTIONS, Field, Section
 from postroom.messages.definitions.templates import Template
-from postroom.model.conform import Violation
+from postroom.model.conform import AttributeViolation
 from postroom.model.scalar_types import normal_timestamp, scalar_error
 
 Tree = dict[str, Any]
@@ -32,7 +32,7 @@ _NAMES: dict[str, tuple[re.Pattern[str], str]] = {
 }
 
 
-def violations(document: Tree, form: str) -> Iterator[Violation]:
+def violations(document: Tree, form: str) -> Iterator[AttributeViolation]:
     """All that is wrong with a document of a format that we know."""
     sections, loose = SECTIONS[form], {**COMMON, **LOOSE.get(form, {})}
     for name, value in document.items():
@@ -42,10 +42,10 @@ def violations(document: Tree, form: str) -> Iterator[Violation]:
             yield from _field(value, loose[name], (name,))
         elif isinstance(value, dict):
             known = ", ".join(sections)
-            yield Violation("invalid", (name,), f"there is no such section in {form}; it has {known}")
+            yield AttributeViolation("invalid", (name,), f"there is no such section in {form}; it has {known}")
     for name, section in sections.items():
         if any(field.fixed for field in section.fields.values()) and not isinstance(document.get(name), dict):
-            yield Violation("invalid", (name,), "this section has to be there")
+            yield AttributeViolation("invalid", (name,), "this section has to be there")
     if form == "MQTT":
         yield from _mqtt(document)
 
@@ -55,29 +55,29 @@ def is_template(text: str) -> bool:
     return _PLACEHOLDER.search(text) is not None
 
 
-def _section(section: Any, known: Section, steps: Steps) -> Iterator[Violation]:
+def _section(section: Any, known: Section, steps: Steps) -> Iterator[AttributeViolation]:
     if section is None:
         return
     if not isinstance(section, dict):
-        yield Violation("invalid", steps, "must be an object")
+        yield AttributeViolation("invalid", steps, "must be an object")
         return
     for name, value in section.items():
         if name in known.fields:
             yield from _field(value, known.fields[name], (*steps, name))
         elif not known.others:
             words = ", ".join(known.fields)
-            yield Violation("invalid", (*steps, name), f"there is no such field here; there are {words}")
+            yield AttributeViolation("invalid", (*steps, name), f"there is no such field here; there are {words}")
         else:
             pattern, rule = _NAMES[known.others]
             if not pattern.match(name):
-                yield Violation("invalid", (*steps, name), f"the name must be {rule}")
+                yield AttributeViolation("invalid", (*steps, name), f"the name must be {rule}")
             yield from _field(value, _OTHER if known.others != "cloudevents" else _ATTRIBUTE, (*steps, name))
     for name, field in known.fields.items():
         if field.fixed and section.get(name) in (None, ""):
-            yield Violation("invalid", (*steps, name), "must be there, with a text of its own")
+            yield AttributeViolation("invalid", (*steps, name), "must be there, with a text of its own")
 
 
-def _field(value: Any, field: Field, steps: Steps) -> Iterator[Violation]:
+def _field(value: Any, field: Field, steps: Steps) -> Iterator[AttributeViolation]:
     if value is None or value == "":  # CAT-011: not listed, or any content
         return
     if isinstance(value, str) and not field.allowed and _EXPRESSION.search(value):
@@ -85,7 +85,7 @@ def _field(value: Any, field: Field, steps: Steps) -> Iterator[Violation]:
     else:
         detail = _CHECKS[field.kind](value) or _bounds_error(value, field)
     if detail:
-        yield Violation("invalid", steps, detail)
+        yield AttributeViolation("invalid", steps, detail)
 
 
 def _template_error(text: str) -> str:
@@ -163,10 +163,10 @@ _CHECKS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _mqtt(document: Tree) -> Iterator[Violation]:
+def _mqtt(document: Tree) -> Iterator[AttributeViolation]:
     publish = document.get("publish")
     if not isinstance(publish, dict) or publish.get("mqttversion") != "3.1.1":
         return
     found = [("publish", name) for name in MQTT_5_ONLY if publish.get(name) is not None]
     for steps in [*found, *([("userproperty",)] if document.get("userproperty") else [])]:
-        yield Violation("invalid", steps, "MQTT 3.1.1 has no such thing, MQTT 5.0 has")
+        yield AttributeViolation("invalid", steps, "MQTT 3.1.1 has no such thing, MQTT 5.0 has")

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.http.server.request import Call
 from postroom.http.server.request_body import parse_json
-from postroom.model.includes import Fetch, Remembering, expand_includes
+from postroom.model.includes import Fetch, CachedFetch, expand_includes
 from postroom.model.model_refused import ModelRefused
 from postroom.outbound import allowed_fetcher
 from postroom.registry.problems import RegistryProblem
@@ -16,12 +16,12 @@ from postroom.settings import Settings
 
 def fetched_includes(source: Any, settings: Settings) -> Fetch:
     """A fetch that knows what the includes of a model need and goes nowhere else: a slow host must not hold writers."""
-    fetch = Remembering(allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb))
+    fetch = CachedFetch(allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb))
     if isinstance(source, dict):
         # A refusal is met again by the change itself, in its place among all others.
         with suppress(ModelRefused):
             expand_includes(source, fetch)
-    return fetch.closed()
+    return fetch.cached_only()
 
 
 def fetched_for(call: Call, settings: Settings) -> Fetch:

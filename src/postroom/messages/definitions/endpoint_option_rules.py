@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.model.conform import Path, Violation
+from postroom.model.conform import Path, AttributeViolation
 from postroom.protocols.protocol_table import canonical_protocol
 
 ANY_ITEM = "*"
@@ -56,7 +56,7 @@ class Rule:
     detail: str
 
 
-def option_violations(attributes: dict[str, Any]) -> Iterator[Violation]:
+def option_violations(attributes: dict[str, Any]) -> Iterator[AttributeViolation]:
     """The rules that an endpoint breaks; one without options is abstract and breaks none."""
     options, protocol, usage = (attributes.get(name) for name in ("protocoloptions", "protocol", "usage"))
     if not isinstance(options, dict):
@@ -68,7 +68,7 @@ def option_violations(attributes: dict[str, Any]) -> Iterator[Violation]:
             continue
         for path, value, beside in _places(options, rule.path, ("protocoloptions",)):
             if not rule.holds(Place(path, value, beside, options, roles)):
-                yield Violation("missing" if value is None else "invalid", path, rule.detail)
+                yield AttributeViolation("missing" if value is None else "invalid", path, rule.detail)
 
 
 def _places(value: Any, path: tuple[str, ...], walked: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:

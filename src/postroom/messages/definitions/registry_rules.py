@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.messages.definitions.endpoint_option_rules import option_violations
-from postroom.model.conform import Violation
+from postroom.model.conform import AttributeViolation
 from postroom.model.types import GroupType, ResourceType
 from postroom.protocols.protocol_table import canonical_protocol
 
@@ -19,7 +19,7 @@ NOT_EMPTY = ("envelope", "protocol", "channel")
 BASE_ALIASES = ("basemessageuri", "basemessageurl")  # C-01
 
 
-def read_endpoint(kind: GroupType, body: Body) -> tuple[Body, list[Violation]]:
+def read_endpoint(kind: GroupType, body: Body) -> tuple[Body, list[AttributeViolation]]:
     """An endpoint as written, with what older texts call differently under today's names."""
     body = _read_deprecated(body)
     if isinstance(body.get("usage"), str):  # rc2 and older: one word instead of a list
@@ -27,7 +27,7 @@ def read_endpoint(kind: GroupType, body: Body) -> tuple[Body, list[Violation]]:
     return body, []
 
 
-def read_message(kind: ResourceType, body: Body) -> tuple[Body, list[Violation]]:
+def read_message(kind: ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
     """A Version as written, with the aliases of `basemessage` read as it (C-01)."""
     violations = []
     for alias in BASE_ALIASES if "basemessage" in kind.attributes else ():
@@ -35,38 +35,38 @@ def read_message(kind: ResourceType, body: Body) -> tuple[Body, list[Violation]]
             continue
         value = body[alias]
         if body.get("basemessage", value) != value:
-            violations.append(Violation("invalid", (alias,), "differs from basemessage"))
+            violations.append(AttributeViolation("invalid", (alias,), "differs from basemessage"))
         body = {"basemessage": value, **{name: given for name, given in body.items() if name != alias}}
     return body, violations
 
 
-def check_messagegroup(kind: GroupType, group: Body) -> Iterator[Violation]:
+def check_messagegroup(kind: GroupType, group: Body) -> Iterator[AttributeViolation]:
     """The rules that a group of messages breaks."""
     for name in NOT_EMPTY:
         if group.get(name) == "" and name in kind.attributes:
-            yield Violation("invalid", (name,), "must not be empty")
+            yield AttributeViolation("invalid", (name,), "must not be empty")
 
 
-def check_endpoint(kind: GroupType, endpoint: Body) -> Iterator[Violation]:
+def check_endpoint(kind: GroupType, endpoint: Body) -> Iterator[AttributeViolation]:
     """The rules that an endpoint breaks."""
     yield from check_messagegroup(kind, endpoint)
     yield from _check_usage(endpoint)
     envelope = endpoint.get("envelope")
     if isinstance(envelope, str) and not all(envelope.split("/", 1)):
-        yield Violation("invalid", ("envelope",), "must be NAME or NAME/VERSION")
+        yield AttributeViolation("invalid", ("envelope",), "must be NAME or NAME/VERSION")
     options = endpoint.get("envelopeoptions")
     mode = str(options.get("mode")).casefold() if isinstance(options, dict) else ""
     if isinstance(options, dict) and mode == "binary" and options.get("format") is not None:
-        yield Violation("invalid", ("envelopeoptions", "format"), "is for the structured mode only")
+        yield AttributeViolation("invalid", ("envelopeoptions", "format"), "is for the structured mode only")
     yield from option_violations(endpoint)
 
 
-def check_message(endpoint: Body, message: Body) -> Iterator[Violation]:
+def check_message(endpoint: Body, message: Body) -> Iterator[AttributeViolation]:
     """A message has the envelope and protocol of its endpoint; what it leaves out, it inherits."""
     for name, agrees in (("envelope", _is_as_precise), ("protocol", _is_same_protocol)):
         wanted, given = endpoint.get(name), message.get(name)
         if isinstance(wanted, str) and isinstance(given, str) and not agrees(given, wanted):
-            yield Violation("invalid", (name,), f"{name} is {given}, that of the endpoint is {wanted}")
+            yield AttributeViolation("invalid", (name,), f"{name} is {given}, that of the endpoint is {wanted}")
 
 
 def _is_as_precise(given: str, wanted: str) -> bool:
@@ -80,16 +80,16 @@ def _is_same_protocol(given: str, wanted: str) -> bool:
     return canonical_protocol(given) in ("", canonical_protocol(wanted)) or not canonical_protocol(wanted)
 
 
-def _check_usage(endpoint: Body) -> Iterator[Violation]:
+def _check_usage(endpoint: Body) -> Iterator[AttributeViolation]:
     usage = endpoint.get("usage")
     if not isinstance(usage, list):
         return
     if not usage or any(word not in USAGES for word in usage):
-        yield Violation("invalid", ("usage",), f"must hold some of: {', '.join(USAGES)}")
+        yield AttributeViolation("invalid", ("usage",), f"must hold some of: {', '.join(USAGES)}")
     # endpoint, `usage`: one word, or these two where one connection subscribes and receives.
     elif len(usage) > 1 and (sorted(usage) != PAIR or str(endpoint.get("protocol", "")).casefold() not in PAIRED):
         detail = "must be one word; subscriber with consumer only for MQTT, AMQP and NATS"
-        yield Violation("invalid", ("usage",), detail)
+        yield AttributeViolation("invalid", ("usage",), detail)
 
 
 def _read_deprecated(body: Body) -> Body:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from postroom.model.constraints import constraint_error, narrowed
+from postroom.model.constraints import constraint_error, narrow_constraint
 from postroom.model.scalar_types import is_among, same_value
 from postroom.model.types import Attributes as Definitions
-from postroom.model.types import Constraint, GroupType, ResourceType
+from postroom.model.types import GroupConstraint, GroupType, ResourceType
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.unit_of_work import Interaction
@@ -20,22 +20,22 @@ Attributes = dict[str, Any]
 def check_own_constraints(kind: GroupType, group: Attributes, subject: str) -> None:
     """Refuse constraints of one Group that name nothing, or widen those of its type (MOD-067)."""
     for key, own in _own(group).items():
-        if error := constraint_error(kind, key, own, kind.constraints.get(key, Constraint())):
+        if error := constraint_error(kind, key, own, kind.constraints.get(key, GroupConstraint())):
             raise RegistryProblem("bad_request", subject, error_detail=error, pointer=f"/constraints/{key}")
 
 
-def effective_constraints(group_type: GroupType, plural: str, group: Attributes) -> dict[str, Constraint]:
+def effective_constraints(group_type: GroupType, plural: str, group: Attributes) -> dict[str, GroupConstraint]:
     """The constraints on one Resource type of one Group, by attribute path; a Group may narrow those of its type."""
-    merged: dict[str, Constraint] = dict(group_type.constraints)
+    merged: dict[str, GroupConstraint] = dict(group_type.constraints)
     for key, own in _own(group).items():
-        merged[key] = narrowed(merged.get(key, Constraint()), own)
+        merged[key] = narrow_constraint(merged.get(key, GroupConstraint()), own)
     prefix = plural + "."
     return {key.removeprefix(prefix): value for key, value in merged.items() if key.startswith(prefix)}
 
 
-def _own(group: Attributes) -> dict[str, Constraint]:
+def _own(group: Attributes) -> dict[str, GroupConstraint]:
     return {
-        key: Constraint(
+        key: GroupConstraint(
             default=aspects.get("default"), enum=tuple(aspects.get("enum") or ()), equals=aspects.get("equals") or ""
         )
         for key, aspects in (group.get("constraints") or {}).items()
@@ -84,7 +84,7 @@ def _check_shown(interaction: Interaction, xid: str) -> None:
         enforce(interaction.rules, wanted, kind, group.attributes, version.attributes, xid)
 
 
-def fill(constraints: dict[str, Constraint], inherited: Iterable[str], group: Attributes, version: Attributes) -> None:
+def fill(constraints: dict[str, GroupConstraint], inherited: Iterable[str], group: Attributes, version: Attributes) -> None:
     """Give a Version what its Group provides: constraint defaults, and values it inherits (C-07, C-26)."""
     for path, constraint in constraints.items():
         if read(version, path) is not None:
@@ -98,7 +98,7 @@ def fill(constraints: dict[str, Constraint], inherited: Iterable[str], group: At
 
 def enforce(
     rules: Rules,
-    constraints: dict[str, Constraint],
+    constraints: dict[str, GroupConstraint],
     kind: GroupType,
     group: Attributes,
     version: Attributes,

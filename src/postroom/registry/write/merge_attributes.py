@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from postroom.model.conform import Violation, conform
+from postroom.model.conform import AttributeViolation, conform
 from postroom.model.scalar_types import normal_timestamp
 from postroom.model.types import Attributes
 from postroom.registry.entities import Entity
@@ -104,7 +104,7 @@ def compose(
     return normal
 
 
-def raise_violations(violations: list[Violation], subject: str) -> None:
+def raise_violations(violations: list[AttributeViolation], subject: str) -> None:
     """The first violation as a problem, unless all of them are missing attributes: then all of those."""
     wrong = next((v for v in violations if v.kind != "missing"), None)
     if wrong is not None and wrong.kind == "unknown":

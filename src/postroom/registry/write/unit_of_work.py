@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from postroom.model.includes import Fetch, refuse_all
+from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.types import Model
 from postroom.registry.changes.attachments import detach_all
 from postroom.registry.changes.changelog import Changelog, Note, Row
@@ -42,7 +42,7 @@ class Interaction:
         self.actor = actor
         self.correlation = correlation or str(uuid.uuid4())
         self.checks_epochs = True
-        self.fetch: Fetch = refuse_all
+        self.fetch: Fetch = refuse_fetch
         self._before: dict[str, Entity | None] = {}
         self._removed: set[str] = set()
         self._notes: dict[str, Note] = {}

@@ -11,7 +11,7 @@ from postroom.documents.lint.rules.protocol_options import meant_option
 from postroom.documents.lint.subjects import Document, Endpoint
 from postroom.messages.definitions.catalog_tree import Tree, find_message, local_path, member, members
 from postroom.messages.definitions.registry_rules import check_endpoint, check_message, read_endpoint
-from postroom.model.conform import Violation
+from postroom.model.conform import AttributeViolation
 from postroom.model.messaging_options import ENDPOINT_OPTIONS
 from postroom.model.shipped_models import load_model
 from postroom.model.types import GroupType
@@ -26,7 +26,7 @@ def _kind() -> GroupType:
     return load_model("messaging").groups["endpoints"]
 
 
-def _violations(endpoint: Endpoint) -> list[Violation]:
+def _violations(endpoint: Endpoint) -> list[AttributeViolation]:
     read, violations = read_endpoint(_kind(), endpoint.raw)
     return [*violations, *check_endpoint(_kind(), read)]
 

@@ -12,7 +12,7 @@ from postroom.documents.lint.subjects import Document
 from postroom.documents.lint.written_properties import TYPE_VARIANTS
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.messages.definitions.registry_rules import read_endpoint, read_message
-from postroom.model.conform import Violation, conform
+from postroom.model.conform import AttributeViolation, conform
 from postroom.model.json_pointers import pointer
 from postroom.model.types import Attributes, Model
 from postroom.protocols.protocol_table import canonical_protocol
@@ -51,12 +51,12 @@ def registry_value_refused(document: Document) -> Iterator[Remark]:
         yield _refused(pointer(violation.path), violation)
 
 
-def _meta_violations(model: Model, meta: Tree) -> Iterator[Violation]:
+def _meta_violations(model: Model, meta: Tree) -> Iterator[AttributeViolation]:
     given = {name: value for name, value in meta.items() if value != "none"}  # C-51
     yield from _checked(model, model.groups["schemagroups"].resources["schemas"].metaattributes, given)
 
 
-def _checked(model: Model, attributes: Attributes, body: Tree) -> Iterator[Violation]:
+def _checked(model: Model, attributes: Attributes, body: Tree) -> Iterator[AttributeViolation]:
     known = {name: value for name, value in body.items() if name in attributes or name in OBJECTS}
     for violation in conform(model, attributes, known)[1]:
         # What is missing a server fills in, or a rule of its own says; types have a rule for older names.
@@ -65,7 +65,7 @@ def _checked(model: Model, attributes: Attributes, body: Tree) -> Iterator[Viola
         yield violation
 
 
-def _said_elsewhere(violation: Violation, body: Tree) -> bool:
+def _said_elsewhere(violation: AttributeViolation, body: Tree) -> bool:
     path = violation.path
     if path[0] in COLLECTIONS.values() or (len(path) == 1 and path[0] in (*OBJECTS, "versions")):
         return True
@@ -82,5 +82,5 @@ def _said_elsewhere(violation: Violation, body: Tree) -> bool:
     return path[-1] == "type" and isinstance(value, str) and value.lower() in TYPE_VARIANTS
 
 
-def _refused(place: str, violation: Violation) -> Remark:
+def _refused(place: str, violation: AttributeViolation) -> Remark:
     return Remark(place, f"{violation.path[-1]} {violation.detail}.", "Correct the value.")
