@@ -115,7 +115,7 @@ def test_a_write_waits_for_whoever_opens_the_file_again(tmp_path: Path, monkeypa
 
 OPEN = """
 import sys
-from postroom.store import open_store
+from postroom.catalog.open_store import open_store
 from tests.http.running_service import limit
 limit(0, int(sys.argv[2]))
 with open_store(sys.argv[1]) as store:

@@ -18,7 +18,7 @@ from postroom.catalog.service_entities import Tree, agrees, as_document, collect
 from postroom.errors import DocumentRefused, ServiceRefused
 from postroom.model.types import ResourceType
 from postroom.registry.entities import Document
-from postroom.registry.read.document_content import names, proxy_name, shown
+from postroom.registry.read.document_content import document_names, inline_document, proxy_name
 from postroom.urls import join_url
 
 log = logging.getLogger(__name__)
@@ -224,7 +224,7 @@ class ServiceReader:
     def _with_document(self, seen: Any, xid: str, kind: ResourceType) -> Tree:
         """A Version with its document, asked for on its own unless it is there or elsewhere."""
         version = _object(seen, self.name)
-        if any(name in version for name in (*names(kind.singular), proxy_name(kind.singular))):
+        if any(name in version for name in (*document_names(kind.singular), proxy_name(kind.singular))):
             return version
         reply = self.ask(path_of(xid))
         if not reply.is_fine:
@@ -233,7 +233,7 @@ class ServiceReader:
             return version
         return {
             **version,
-            **shown(kind, Document(content=reply.body, text=True), version.get("contenttype"), self.binary),
+            **inline_document(kind, Document(content=reply.body, text=True), version.get("contenttype"), self.binary),
         }
 
 

@@ -11,10 +11,17 @@ import msgspec
 
 from postroom.model.source import parse_model
 from postroom.model.types import Model
-from postroom.registry.entities import Change, Entity
+from postroom.registry.entities import Change, Document, Entity
 from postroom.registry.rules import Rules
-from postroom.store.rows import CHANGE_COLUMNS, ENTITY_COLUMNS, OUTLINE_COLUMNS, change_of, entity_of, entity_values
 
+ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
+OUTLINE_COLUMNS = (
+    "xid, epoch, createdat, modifiedat, CASE xid WHEN ? THEN attributes ELSE '{}' END, NULL, NULL, 0, counter"
+)
+"""The same, but only the one entity has attributes, and none a document."""
+CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
+
+Row = tuple[Any, ...]
 NEAR = 20
 """How many rows for each that is wanted are looked at one by one before an index is asked."""
 CHANGES_BELOW = (
@@ -248,3 +255,54 @@ def _xref(entity: Entity) -> str | None:
 @functools.lru_cache(maxsize=8)
 def _compiled(source: bytes) -> Model:
     return parse_model(msgspec.json.decode(source))
+
+
+def entity_values(entity: Entity) -> Row:
+    """The values of ENTITY_COLUMNS."""
+    document = entity.document
+    return (
+        entity.xid,
+        entity.epoch,
+        entity.createdat,
+        entity.modifiedat,
+        msgspec.json.encode(entity.attributes),
+        document.content if document else None,
+        document.url if document else None,
+        document.text if document else False,
+        entity.counter,
+    )
+
+
+def entity_of(row: Row) -> Entity:
+    """The entity of a row of ENTITY_COLUMNS."""
+    xid, epoch, createdat, modifiedat, attributes, content, url, text, counter = row
+    return Entity(
+        xid=xid,
+        epoch=epoch,
+        createdat=createdat,
+        modifiedat=modifiedat,
+        attributes=msgspec.json.decode(attributes),
+        document=None if content is None else Document(content=content, url=url, text=bool(text)),
+        counter=counter,
+    )
+
+
+def change_of(row: Row) -> Change:
+    """The change of a row of CHANGE_COLUMNS."""
+    xid, action, epoch, changed, actor, correlation, time, sequence = row
+    return Change(
+        xid=xid,
+        action=action,
+        epoch=epoch,
+        changed=_names(changed),
+        actor=actor,
+        correlation=correlation,
+        time=time,
+        sequence=sequence,
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(changed: bytes) -> tuple[str, ...]:
+    """The names in a row; most rows have the same few."""
+    return msgspec.json.decode(changed, type=tuple[str, ...])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.http.older_releases.problems import FIRST_NAMES, problem_document, problem_status
+from postroom.http.older_releases.problems import RC2_NAMES, problem_document, problem_status
 from postroom.http.older_releases.releases import RC2, RC3
 from postroom.registry.problems import PROBLEMS, RegistryProblem
 from tests.http.requests import Desk
@@ -28,8 +28,8 @@ FIRST_ERRORS = frozenset(
 
 def test_the_first_version_has_31_errors_and_each_of_today_is_one_of_them() -> None:
     assert len(FIRST_ERRORS) == 31
-    assert {FIRST_NAMES.get(name, name) for name in PROBLEMS} <= FIRST_ERRORS
-    assert FIRST_NAMES.keys() == PROBLEMS.keys() - FIRST_ERRORS
+    assert {RC2_NAMES.get(name, name) for name in PROBLEMS} <= FIRST_ERRORS
+    assert RC2_NAMES.keys() == PROBLEMS.keys() - FIRST_ERRORS
 
 
 SCHEMA = "/schemagroups/kitchen/schemas/oven"

@@ -9,7 +9,7 @@ import pytest
 
 from postroom.catalog.open_store import open_store
 from postroom.catalog.wiring import RULES
-from postroom.registry.configuration.capabilities import initial, read_capabilities
+from postroom.registry.configuration.capabilities import initial_capabilities, read_capabilities
 from postroom.registry.configuration.offered_capabilities import FLAGS, IGNORES
 
 OPEN = {"capabilities": {"mutable": True}, "entities": {"mutable": True}, "model": {"mutable": False}}
@@ -130,7 +130,11 @@ def test_the_body_has_to_be_there(parked: Any) -> None:
 @pytest.mark.feature("CAP-007")
 @pytest.mark.parametrize("kind", ["capabilitiesoffered", "export", "model", "modelsource"])
 def test_what_is_not_available_cannot_be_reached(garage: Any, kind: str) -> None:
-    available = {name: {"mutable": access.mutable} for name, access in initial(RULES).available.items() if name != kind}
+    available = {
+        name: {"mutable": access.mutable}
+        for name, access in initial_capabilities(RULES).available.items()
+        if name != kind
+    }
     garage.switch(available=available)
     assert garage.problem("GET", f"/{kind}") == "not_available"
     assert garage.problem("OPTIONS", f"/{kind}") == "not_available"
@@ -172,7 +176,7 @@ def test_the_registry_entity_carries_capabilities(garage: Any) -> None:
     assert garage.send("PUT", "/", body).status_code == 200
     assert garage.get("/capabilities") == {"available": OPEN, **UNSET, "flags": ["doc"]}
     assert garage.send("PUT", "/", {"capabilities": None}).status_code == 200
-    assert garage.get("/capabilities") == initial(RULES).document()
+    assert garage.get("/capabilities") == initial_capabilities(RULES).document()
 
 
 @pytest.mark.feature("CAP-018")

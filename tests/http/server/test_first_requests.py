@@ -13,7 +13,7 @@ FIRST_REQUESTS = """
 import sys, threading
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from postroom.store import open_store
+from postroom.catalog.open_store import open_store
 from tests.http.requests import Desk
 
 desk, barrier, answers = Desk(create_app(open_store(sys.argv[1]), Settings())), threading.Barrier(16), []

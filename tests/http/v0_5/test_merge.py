@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.http.v0_5.merge import patch_of, rewritten, with_room
-from postroom.http.v0_5.translate import PLAIN
+from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
+from postroom.http.v0_5.translate import PLAIN_TRANSLATION
 from postroom.model.types import Attribute
 from postroom.registry.problems import RegistryProblem
 
@@ -25,32 +25,38 @@ HIDDEN = st.dictionaries(st.sampled_from(["ancestorid", "formatvalidated"]), VAL
 
 @given(entity=ENTITIES, hidden=HIDDEN)
 def test_what_is_said_again_changes_nothing(entity: dict[str, Any], hidden: dict[str, Any]) -> None:
-    stored = {**PLAIN.read(entity), **hidden}
-    assert patch_of(stored, rewritten(PLAIN, stored, PLAIN.write(stored), PLAIN.write(stored))) == {}
+    stored = {**PLAIN_TRANSLATION.read(entity), **hidden}
+    assert (
+        attribute_patch(
+            stored,
+            merge_entity(PLAIN_TRANSLATION, stored, PLAIN_TRANSLATION.write(stored), PLAIN_TRANSLATION.write(stored)),
+        )
+        == {}
+    )
 
 
 @given(before=ENTITIES, after=ENTITIES, hidden=HIDDEN)
 def test_what_is_said_is_what_is_seen(before: dict[str, Any], after: dict[str, Any], hidden: dict[str, Any]) -> None:
-    stored = {**PLAIN.read(before), **hidden}
-    result = rewritten(PLAIN, stored, PLAIN.write(stored), after)
+    stored = {**PLAIN_TRANSLATION.read(before), **hidden}
+    result = merge_entity(PLAIN_TRANSLATION, stored, PLAIN_TRANSLATION.write(stored), after)
     assert {name: result[name] for name in hidden} == hidden
-    extras = {"dialectextras": PLAIN.extras(after)}
-    assert PLAIN.write({**result, **extras}) == after
+    extras = {"dialectextras": PLAIN_TRANSLATION.extras(after)}
+    assert PLAIN_TRANSLATION.write({**result, **extras}) == after
 
 
 @given(stored=ENTITIES, result=ENTITIES)
 def test_a_patch_leads_from_one_to_the_other(stored: dict[str, Any], result: dict[str, Any]) -> None:
-    patched = {**stored, **patch_of(stored, result)}
+    patched = {**stored, **attribute_patch(stored, result)}
     assert {name: value for name, value in patched.items() if value is not None} == result
 
 
 def test_members_that_are_not_shown_stay_at_any_depth() -> None:
     stored = {"options": {"shown": {"a": 1, "hidden": 2}, "hidden": 3}}
     shown = {"options": {"shown": {"a": 1}}}
-    assert rewritten(PLAIN, stored, shown, {"options": {"shown": {"a": 9}}}) == {
+    assert merge_entity(PLAIN_TRANSLATION, stored, shown, {"options": {"shown": {"a": 9}}}) == {
         "options": {"shown": {"a": 9, "hidden": 2}, "hidden": 3}
     }
-    assert rewritten(PLAIN, stored, shown, {"options": {}}) == {"options": {"hidden": 3}}
+    assert merge_entity(PLAIN_TRANSLATION, stored, shown, {"options": {}}) == {"options": {"hidden": 3}}
 
 
 def test_extras_need_room() -> None:
@@ -58,7 +64,7 @@ def test_extras_need_room() -> None:
         {"at": "/format", "value": "Kafka/0.11", "instead": "Kafka"},
         {"at": "/type", "value": "schema"},
     ]
-    assert with_room(extras, {"*": Attribute(name="*", type="any")}, "/") == extras
-    assert with_room(extras, {}, "/") == []
+    assert storable_extras(extras, {"*": Attribute(name="*", type="any")}, "/") == extras
+    assert storable_extras(extras, {}, "/") == []
     with pytest.raises(RegistryProblem, match="createdBy"):
-        with_room([*extras, {"at": "/createdBy", "value": "me"}], {}, "/")
+        storable_extras([*extras, {"at": "/createdBy", "value": "me"}], {}, "/")

@@ -12,10 +12,10 @@ from postroom.catalog.open_store import open_store
 from postroom.registry import operations
 from postroom.registry.changes.provenance import (
     Provenance,
+    accepts_provenance,
+    attach_provenance,
     authority_of,
     find_version,
-    has_room,
-    keep_beside,
     provenance_of,
     version_uri,
 )
@@ -117,7 +117,7 @@ def test_what_is_removed_takes_its_provenance_along(store: Store, path: str) -> 
         with store.write() as tx:
             version = tx.entity(f"{message}/versions/1")
             assert version is not None
-            keep_beside(tx, version, Provenance("https://bakery.example", f"{URI}/{message}"))
+            attach_provenance(tx, version, Provenance("https://bakery.example", f"{URI}/{message}"))
             assert authority_of(tx, message) == "https://bakery.example"
     remove(store, path)
     with store.read() as tx:
@@ -131,4 +131,4 @@ def test_what_is_removed_takes_its_provenance_along(store: Store, path: str) -> 
 def test_which_types_have_room(store: Store) -> None:
     with store.read() as tx:
         kind = tx.model().groups["messagegroups"].resources["messages"]
-    assert has_room(kind)
+    assert accepts_provenance(kind)

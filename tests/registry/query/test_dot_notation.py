@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.registry.query.dot_notation import MAX_STEPS, BadPath, Path, Wildcard, parse_path, values_at, write_path
+from postroom.registry.query.dot_notation import (
+    MAX_STEPS,
+    BadPath,
+    Path,
+    PathWildcard,
+    parse_path,
+    values_at,
+    write_path,
+)
 
-MEMBER, ITEM = Wildcard.MEMBER, Wildcard.ITEM
+MEMBER, ITEM = PathWildcard.MEMBER, PathWildcard.ITEM
 
 
 @pytest.mark.feature("FLAG-039", "FLAG-040")

@@ -6,7 +6,7 @@ import pytest
 
 from postroom.model.source import parse_model
 from postroom.registry.entities import Document
-from postroom.registry.read.document_content import shown
+from postroom.registry.read.document_content import inline_document
 
 OVENS: dict[str, Any] = {"singular": "oven", "typemap": {"my/Poem": "STRING", "my/*": "json", "your/*": "binary"}}
 KIND = (
@@ -38,8 +38,8 @@ KIND = (
     ],
 )
 def test_documents_inside_json(contenttype: str | None, document: Document, attribute: Any) -> None:
-    assert shown(KIND, document, contenttype) == attribute
+    assert inline_document(KIND, document, contenttype) == attribute
 
 
 def test_binary_shows_bytes() -> None:
-    assert shown(KIND, Document(content=b"{}"), "application/json", binary=True) == {"ovenbase64": "e30="}
+    assert inline_document(KIND, Document(content=b"{}"), "application/json", binary=True) == {"ovenbase64": "e30="}

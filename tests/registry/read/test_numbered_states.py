@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.registry.read.numbered_states import number_after, states_of, whole
+from postroom.registry.read.numbered_states import load_state, number_after, read_states
 from tests.registry.conftest import Desk
 
 OVEN = "/messagegroups/ovens/messages/heated"
@@ -12,7 +12,7 @@ OVEN = "/messagegroups/ovens/messages/heated"
 
 def told(desk: Desk, xid: str = OVEN) -> list[tuple[int, str, str]]:
     with desk.store.read() as tx:
-        states = [whole(tx, one) for one in states_of(tx, xid)]
+        states = [load_state(tx, one) for one in read_states(tx, xid)]
     return [(one.number, one.version.id, one.version.attributes.get("name", "")) for one in states]
 
 
@@ -30,10 +30,10 @@ def test_former_states_are_counted_without_their_bodies(desk: Desk) -> None:
     for name in ("one", "two", "three"):
         desk.put(OVEN, {"name": name, "description": "long" * 1000})
     with desk.store.read() as tx:
-        found = states_of(tx, OVEN)
+        found = read_states(tx, OVEN)
         assert [one.version.attributes.get("name") for one in found] == [None, None, "three"]
-        assert [whole(tx, one).version.attributes["name"] for one in found] == ["one", "two", "three"]
-        assert [whole(tx, one).version.modifiedat for one in found] == [one.version.modifiedat for one in found]
+        assert [load_state(tx, one).version.attributes["name"] for one in found] == ["one", "two", "three"]
+        assert [load_state(tx, one).version.modifiedat for one in found] == [one.version.modifiedat for one in found]
 
 
 def test_writes_elsewhere_make_none(desk: Desk) -> None:
@@ -80,7 +80,7 @@ def test_a_change_knows_the_state_it_led_to(desk: Desk) -> None:
         desk.put(OVEN, {"name": name})
     desk.put(f"{OVEN}/versions/2", {"name": "four"})
     with desk.store.read() as tx:
-        states = states_of(tx, OVEN)
+        states = read_states(tx, OVEN)
         written = [one for one in tx.changes(0, 100) if one.xid.startswith(f"{OVEN}/versions/")]
     led_to = [number_after(states, one.sequence) for one in written if one.action != "deleted"]
     assert led_to == [1, 2, 3, 4]

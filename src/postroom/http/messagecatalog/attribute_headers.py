@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.http.messagecatalog.request import Visit
+from postroom.http.messagecatalog.request import CatalogRequest
 from postroom.http.xregistry.attribute_headers import decode, encode
 from postroom.model.scalar_types import scalar_error
 from postroom.registry.changes.provenance import LONGEST_URI, is_absolute, normal_uri
@@ -17,7 +17,7 @@ URIS = frozenset({"id", "authority", "uri"})
 """Attributes that are written in headers as they are: what cannot stand there is percent-encoded in them anyway."""
 
 
-class Given(msgspec.Struct, frozen=True):
+class RequestAttributes(msgspec.Struct, frozen=True):
     """What a client says about a new version beside its document; empty where it says nothing."""
 
     id: str = ""
@@ -26,9 +26,9 @@ class Given(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-def read_attributes(visit: Visit) -> Given:
+def read_attributes(visit: CatalogRequest) -> RequestAttributes:
     """The attributes of a request, checked; in the query or in headers, and the same where in both."""
-    given = Given(**{name: _value(visit, name) for name in Given.__struct_fields__})
+    given = RequestAttributes(**{name: _value(visit, name) for name in RequestAttributes.__struct_fields__})
     for name, value in (("id", given.id), ("authority", given.authority)):
         uri = normal_uri(value)
         if len(uri) > LONGEST_URI or scalar_error("uri", uri):
@@ -38,7 +38,7 @@ def read_attributes(visit: Visit) -> Given:
     return msgspec.structs.replace(given, id=normal_uri(given.id), authority=normal_uri(given.authority))
 
 
-def _value(visit: Visit, name: str) -> str:
+def _value(visit: CatalogRequest, name: str) -> str:
     header = (PREFIX + name).lower()
     found = {value for key, value in visit.call.query if key == name}
     sent = {value.strip() for key, value in visit.call.headers if key == header}

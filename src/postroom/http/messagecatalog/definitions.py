@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
-from postroom.http.messagecatalog.attribute_headers import Given, attribute_headers, read_attributes
-from postroom.http.messagecatalog.group_formats import canonical, group_format, message_format
+from postroom.http.messagecatalog.attribute_headers import RequestAttributes, attribute_headers, read_attributes
+from postroom.http.messagecatalog.group_formats import canonical_format, group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
-from postroom.http.messagecatalog.original_documents import Original, keep, posted
+from postroom.http.messagecatalog.original_documents import Original, read_request_document, store_original
 from postroom.http.messagecatalog.paths import is_version_url
-from postroom.http.messagecatalog.request import Visit, path_of
-from postroom.http.messagecatalog.translate import Neighbourhood, Tree, renewed, written
-from postroom.http.messagecatalog.versions import Version, attributes, find, find_by_uri, neighbourhood, shown
+from postroom.http.messagecatalog.request import CatalogRequest, path_of
+from postroom.http.messagecatalog.translate import MessageContext, Tree, merge_document, write_document
+from postroom.http.messagecatalog.versions import (
+    CatalogVersion,
+    find_by_uri,
+    message_context,
+    requested_version,
+    version_answer,
+    version_attributes,
+)
 from postroom.http.server.request import Answer
 from postroom.http.server.response import correlated
 from postroom.registry import operations
@@ -19,39 +26,39 @@ from postroom.registry.changes.provenance import (
     AUTHORITY,
     VERSION_URI,
     Provenance,
-    has_room,
+    accepts_provenance,
+    attach_provenance,
     is_absolute,
-    keep_beside,
     version_uri,
 )
-from postroom.registry.read.numbered_states import State, states_of
-from postroom.registry.read.tree import required
+from postroom.registry.read.numbered_states import NumberedState, read_states
+from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
 
 
-def list_definitions(visit: Visit) -> Answer:
+def list_definitions(visit: CatalogRequest) -> Answer:
     """The ids of the definitions of a group."""
-    required(visit.tx, visit.place.group_xid)
+    require_entity(visit.tx, visit.place.group_xid)
     return Answer(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
 
 
-def get_definition(visit: Visit) -> Answer:
+def get_definition(visit: CatalogRequest) -> Answer:
     """The document of the newest version; its times are those of the definition."""
-    meta = required(visit.tx, visit.place.xid)
-    version = find(visit)
-    made = shown(version, visit.root)
+    meta = require_entity(visit.tx, visit.place.xid)
+    version = requested_version(visit)
+    made = version_answer(version, visit.root)
     times = {"createdtimeutc": meta.createdat, "updatedtimeutc": version.state.version.modifiedat}
     return msgspec.structs.replace(made, headers={**made.headers, **attribute_headers(times)})
 
 
-def post_version(visit: Visit) -> Answer:
+def post_version(visit: CatalogRequest) -> Answer:
     """Add a version to a definition, which is made when it is not there."""
-    around = neighbourhood(visit.tx, visit.place.xid, visit.root)
-    states = states_of(visit.tx, visit.place.xid)
+    around = message_context(visit.tx, visit.place.xid, visit.root)
+    states = read_states(visit.tx, visit.place.xid)
     tx, group = visit.tx, around.group
     form = message_format(tx, _newest(states), group) if states else group_format(tx, group)
     given = read_attributes(visit)
-    original, document = posted(visit, form)
+    original, document = read_request_document(visit, form)
     original = msgspec.structs.replace(original, id=given.id)
     given = _completed(visit, given, document, form)
     known = _known(visit, given, len(states) + 1)
@@ -59,20 +66,20 @@ def post_version(visit: Visit) -> Answer:
         return _repeated(visit, known, original)
     _check_authority(visit, states, given.authority)
     _check_identity(visit, states, document, around, form)
-    return _added(visit, states, given, original, renewed(_newest(states), document, around, form))
+    return _added(visit, states, given, original, merge_document(_newest(states), document, around, form))
 
 
-def _completed(visit: Visit, given: Given, document: Tree, form: str) -> Given:
+def _completed(visit: CatalogRequest, given: RequestAttributes, document: Tree, form: str) -> RequestAttributes:
     """What a client says, with what its document repeats; the two may not contradict each other."""
     for said in (given.format, document.get("format")):
-        if isinstance(said, str) and said and canonical(said) != form:
+        if isinstance(said, str) and said and canonical_format(said) != form:
             visit.refuse(f"the format is {said[:100]!r} and must be that of the group, {form}")
     described = document.get("description")
     description = given.description or (described if isinstance(described, str) else "")
     return msgspec.structs.replace(given, description=description)
 
 
-def _known(visit: Visit, given: Given, number: int) -> Version | None:
+def _known(visit: CatalogRequest, given: RequestAttributes, number: int) -> CatalogVersion | None:
     """The version that has the id already; the paths of other versions are taken, too, or will be."""
     if not given.id:
         return None
@@ -83,7 +90,7 @@ def _known(visit: Visit, given: Given, number: int) -> Version | None:
     return find_by_uri(visit.tx, visit.base, uri)
 
 
-def _repeated(visit: Visit, known: Version, original: Original) -> Answer:
+def _repeated(visit: CatalogRequest, known: CatalogVersion, original: Original) -> Answer:
     """The answer to a version that is there already: fine when it is the same, as it is when a copy is sent twice."""
     there = known.original
     is_same = there is not None and (there.content, there.contenttype) == (original.content, original.contenttype)
@@ -92,52 +99,56 @@ def _repeated(visit: Visit, known: Version, original: Original) -> Answer:
     return _told(known, 200)
 
 
-def _newest(states: list[State]) -> Tree:
+def _newest(states: list[NumberedState]) -> Tree:
     return states[-1].version.attributes if states else {}
 
 
-def _check_authority(visit: Visit, states: list[State], given: str) -> None:
+def _check_authority(visit: CatalogRequest, states: list[NumberedState], given: str) -> None:
     """Definitions of different origins are different definitions: one cannot take the place of another."""
     if not states or not given:
         return
-    authority = Version(visit.tx, visit.base, visit.place.xid, states[-1]).authority
+    authority = CatalogVersion(visit.tx, visit.base, visit.place.xid, states[-1]).authority
     if given.rstrip("/") != authority.rstrip("/"):
         visit.refuse(f"the authority of this definition is {authority}, not {given}", status=409)
 
 
-def _check_identity(visit: Visit, states: list[State], document: Tree, around: Neighbourhood, form: str) -> None:
+def _check_identity(
+    visit: CatalogRequest, states: list[NumberedState], document: Tree, around: MessageContext, form: str
+) -> None:
     """CAT-010: all versions of an event have one type."""
     if form != "CloudEvents" or not states:
         return
-    before = written(_newest(states), around, form)["attributes"].get("type")
+    before = write_document(_newest(states), around, form)["attributes"].get("type")
     now = document["attributes"]["type"]
     if before and before != now:
         detail = f"type is {now!r}, and {before!r} in the versions before: another type is another definition"
         visit.refuse(detail, status=409, pointer="/attributes/type")
 
 
-def _added(visit: Visit, states: list[State], given: Given, original: Original, message: Tree) -> Answer:
+def _added(
+    visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes, original: Original, message: Tree
+) -> Answer:
     tx, place = visit.tx, visit.place
     provenance = _provenance(visit, states, given)
-    is_shown = has_room(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
+    is_shown = accepts_provenance(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
     told = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
     message |= {name: value for name, value in {**told, "description": given.description}.items() if value}
     interaction = Interaction(tx, actor=visit.call.actor)
     meta = tx.entity(place.xid)
     default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
     made = operations.put_version(interaction, place, None, message, False, default)
-    entity = required(tx, f"{place.xid}/versions/{made.versions[0]}")
+    entity = require_entity(tx, f"{place.xid}/versions/{made.versions[0]}")
     if not is_shown:
-        keep_beside(tx, entity, provenance)
-    keep(tx, entity, original)
+        attach_provenance(tx, entity, provenance)
+    store_original(tx, entity, original)
     interaction.finish()
-    version = Version(tx, visit.base, place.xid, State(len(states) + 1, entity))
+    version = CatalogVersion(tx, visit.base, place.xid, NumberedState(len(states) + 1, entity))
     return correlated(_told(version, 201), interaction, visit.settings)
 
 
-def _provenance(visit: Visit, states: list[State], given: Given) -> Provenance:
+def _provenance(visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes) -> Provenance:
     """Under a foreign authority each version has its URI written down; ours has one only where it was given an id."""
-    before = Version(visit.tx, visit.base, visit.place.xid, states[-1]).authority if states else visit.base
+    before = CatalogVersion(visit.tx, visit.base, visit.place.xid, states[-1]).authority if states else visit.base
     authority = given.authority or (before if before != visit.base else "")
     if not authority:
         return Provenance(uri=given.id)
@@ -145,7 +156,7 @@ def _provenance(visit: Visit, states: list[State], given: Given) -> Provenance:
     return Provenance(authority, version_uri(authority, name))
 
 
-def _told(version: Version, status: int) -> Answer:
-    told = attributes(version)
+def _told(version: CatalogVersion, status: int) -> Answer:
+    told = version_attributes(version)
     headers = {**attribute_headers(told), **({"Location": version.url} if status == 201 else {})}
     return Answer(status=status, headers=headers, json={name: value for name, value in told.items() if value})

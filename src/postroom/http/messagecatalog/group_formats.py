@@ -19,7 +19,7 @@ NATIVE = "xRegistry"
 _NOTE = "catalogformat"
 
 
-def canonical(given: str) -> str:
+def canonical_format(given: str) -> str:
     """A format as we write it: the four that the catalog defines in its spelling, any other as it is given."""
     known = format_of({"envelope": given}, {})
     family = family_of(given)
@@ -36,7 +36,7 @@ def group_format(tx: Transaction, group: Entity) -> str:
     return _own_format(message.attributes if message else {}, group.attributes) or NATIVE
 
 
-def note_format(tx: Transaction, group_xid: str, form: str) -> None:
+def store_format(tx: Transaction, group_xid: str, form: str) -> None:
     """Remember the format that a group was put with: not every one shows in its envelope or protocol."""
     attach(tx, group_xid, _NOTE, form.encode())
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.http.messagecatalog.group_formats import canonical, group_format, note_format, selectors
-from postroom.http.messagecatalog.request import CATALOG, Visit, path_of
+from postroom.http.messagecatalog.group_formats import canonical_format, group_format, selectors, store_format
+from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
 from postroom.http.server.request import Answer
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import correlated
 from postroom.registry import operations
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.tree import required
+from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
 
 EVERYTHING = 2**62
@@ -20,21 +20,21 @@ LONGEST_FORMAT = 128
 MEMBERS = ("id", "format", "description", "createdtimeutc", "updatedtimeutc")
 
 
-def list_groups(visit: Visit) -> Answer:
+def list_groups(visit: CatalogRequest) -> Answer:
     """The ids of all groups."""
     return Answer(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
 
 
-def get_group(visit: Visit) -> Answer:
+def get_group(visit: CatalogRequest) -> Answer:
     """The attributes of a group."""
-    return Answer(json=_shown(visit, required(visit.tx, visit.place.xid)))
+    return Answer(json=_shown(visit, require_entity(visit.tx, visit.place.xid)))
 
 
-def put_group(visit: Visit) -> Answer:
+def put_group(visit: CatalogRequest) -> Answer:
     """Create a group, or update it; the attributes that it has then."""
     body = _body(visit)
     existing = visit.tx.entity(visit.place.xid)
-    form = canonical(body["format"])
+    form = canonical_format(body["format"])
     before = group_format(visit.tx, existing) if existing else ""
     if existing and form != before and visit.tx.count(f"{existing.xid}/messages"):
         visit.refuse(f"the format is {before} and cannot become {form} while there are definitions", status=409)
@@ -42,15 +42,15 @@ def put_group(visit: Visit) -> Answer:
     changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
     interaction = Interaction(visit.tx, actor=visit.call.actor)
     is_new = operations.put_group(interaction, visit.place, changes, patch=True)
-    note_format(visit.tx, visit.place.xid, form)
+    store_format(visit.tx, visit.place.xid, form)
     interaction.finish()
     headers = {"Location": visit.base + path_of(visit.place.xid).removeprefix(CATALOG)} if is_new else {}
-    shown = _shown(visit, required(visit.tx, visit.place.xid))
+    shown = _shown(visit, require_entity(visit.tx, visit.place.xid))
     made = Answer(status=201 if is_new else 200, headers=headers, json=shown)
     return correlated(made, interaction, visit.settings)
 
 
-def delete(visit: Visit) -> Answer:
+def delete(visit: CatalogRequest) -> Answer:
     """Delete a group or a definition with all that is in it, or all definitions of a group."""
     interaction = Interaction(visit.tx, actor=visit.call.actor)
     operations.delete(interaction, visit.place, None, None, "")
@@ -58,7 +58,7 @@ def delete(visit: Visit) -> Answer:
     return correlated(Answer(status=204), interaction, visit.settings)
 
 
-def _shown(visit: Visit, group: Entity) -> dict[str, Any]:
+def _shown(visit: CatalogRequest, group: Entity) -> dict[str, Any]:
     described = {"description": group.attributes["description"]} if group.attributes.get("description") else {}
     return {
         "id": group.id,
@@ -69,7 +69,7 @@ def _shown(visit: Visit, group: Entity) -> dict[str, Any]:
     }
 
 
-def _body(visit: Visit) -> dict[str, Any]:
+def _body(visit: CatalogRequest) -> dict[str, Any]:
     if not visit.call.body.strip():
         raise RegistryProblem("missing_body", visit.place.xid)
     body = parse_json(visit.call.body, visit.settings.max_depth, visit.place.xid)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from postroom.errors import DefinitionRefused
-from postroom.http.messagecatalog.metaschemas import COMMON, LOOSE, MQTT_5_ONLY, SECTIONS, Field, Section
+from postroom.http.messagecatalog.metaschemas import COMMON, LOOSE, MQTT_5_ONLY, SECTIONS, FieldRule, SectionRule
 from postroom.messages.definitions.templates import Template
 from postroom.model.conform import AttributeViolation
 from postroom.model.scalar_types import normal_timestamp, scalar_error
@@ -22,7 +22,7 @@ NOW = ("0000-01-01", "0001-01-01", "01-01-0000")
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 # RFC 6570 has more expressions than these; taken literally, they would never match.
 _EXPRESSION = re.compile(r"\{[+#./;?&=,!@|]?[A-Za-z0-9_.%,:*]+\}")
-_OTHER, _ATTRIBUTE = Field(kind="any"), Field(kind="attribute")
+_OTHER, _ATTRIBUTE = FieldRule(kind="any"), FieldRule(kind="attribute")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+*\-]+(?:\s*;.*)?\Z", re.DOTALL)
 _NAMES: dict[str, tuple[re.Pattern[str], str]] = {
     "cloudevents": (re.compile(r"(?!data\Z)[a-z][a-z0-9]{0,62}\Z"), "lower-case letters and digits, and not data"),
@@ -55,7 +55,7 @@ def is_template(text: str) -> bool:
     return _PLACEHOLDER.search(text) is not None
 
 
-def _section(section: Any, known: Section, steps: Steps) -> Iterator[AttributeViolation]:
+def _section(section: Any, known: SectionRule, steps: Steps) -> Iterator[AttributeViolation]:
     if section is None:
         return
     if not isinstance(section, dict):
@@ -77,7 +77,7 @@ def _section(section: Any, known: Section, steps: Steps) -> Iterator[AttributeVi
             yield AttributeViolation("invalid", (*steps, name), "must be there, with a text of its own")
 
 
-def _field(value: Any, field: Field, steps: Steps) -> Iterator[AttributeViolation]:
+def _field(value: Any, field: FieldRule, steps: Steps) -> Iterator[AttributeViolation]:
     if value is None or value == "":  # CAT-011: not listed, or any content
         return
     if isinstance(value, str) and not field.allowed and _EXPRESSION.search(value):
@@ -101,7 +101,7 @@ def _template_error(text: str) -> str:
     return ""
 
 
-def _bounds_error(value: Any, field: Field) -> str:
+def _bounds_error(value: Any, field: FieldRule) -> str:
     if field.allowed and value not in field.allowed:
         return f"must be one of: {', '.join(field.allowed)}"
     if field.kind == "integer" and not field.least <= value <= field.most:

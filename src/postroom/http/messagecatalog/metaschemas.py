@@ -29,7 +29,7 @@ Kind = Literal[
 Naming = Literal["", "cloudevents", "symbol", "text", "token"]
 
 
-class Field(msgspec.Struct, frozen=True, kw_only=True):
+class FieldRule(msgspec.Struct, frozen=True, kw_only=True):
     """What a literal value has to be; a template or an empty text may stand for any of them."""
 
     kind: Kind = "string"
@@ -40,53 +40,53 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it has to be there, as a literal: it tells one definition from another."""
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class SectionRule(msgspec.Struct, frozen=True, kw_only=True):
     """An object of the document: fields that are known, and a rule for the names of others, if there can be any."""
 
-    fields: dict[str, Field] = {}
+    fields: dict[str, FieldRule] = {}
     others: Naming = ""
 
 
-_TEXT = Field()
-_UINT32 = Field(kind="integer", most=2**32 - 1)
-_SCHEMA = Field(kind="urireference")
-_NAMED_BY_SYMBOLS = Section(others="symbol")
+_TEXT = FieldRule()
+_UINT32 = FieldRule(kind="integer", most=2**32 - 1)
+_SCHEMA = FieldRule(kind="urireference")
+_NAMED_BY_SYMBOLS = SectionRule(others="symbol")
 
-_AMQP_KINDS: dict[str, Field] = {
-    "userid": Field(kind="binary"),
-    "absoluteexpirytime": Field(kind="timestamp"),
-    "creationtime": Field(kind="timestamp"),
-    "groupsequence": Field(kind="any"),  # a text here, a number in AMQP: both are taken
+_AMQP_KINDS: dict[str, FieldRule] = {
+    "userid": FieldRule(kind="binary"),
+    "absoluteexpirytime": FieldRule(kind="timestamp"),
+    "creationtime": FieldRule(kind="timestamp"),
+    "groupsequence": FieldRule(kind="any"),  # a text here, a number in AMQP: both are taken
 }
-_MQTT_KINDS: dict[str, Field] = {
-    "mqttversion": Field(allowed=("3.1.1", "5.0")),
-    "qos": Field(kind="integer", most=2),
-    "retain": Field(kind="boolean"),
-    "topicname": Field(kind="topic"),
-    "payloadformat": Field(kind="integer", most=1),
+_MQTT_KINDS: dict[str, FieldRule] = {
+    "mqttversion": FieldRule(allowed=("3.1.1", "5.0")),
+    "qos": FieldRule(kind="integer", most=2),
+    "retain": FieldRule(kind="boolean"),
+    "topicname": FieldRule(kind="topic"),
+    "payloadformat": FieldRule(kind="integer", most=1),
     "expiryinterval": _UINT32,
-    "responsetopic": Field(kind="topic"),
-    "correlationdata": Field(kind="binary"),
+    "responsetopic": FieldRule(kind="topic"),
+    "correlationdata": FieldRule(kind="binary"),
 }
 MQTT_5_ONLY = ("payloadformat", "expiryinterval", "responsetopic", "correlationdata", "contenttype")
 
-_AMQP_CLOSED: dict[str, Section] = {
-    "header": Section(
-        fields={"durable": Field(kind="boolean"), "priority": Field(kind="integer", most=255), "ttl": _UINT32}
+_AMQP_CLOSED: dict[str, SectionRule] = {
+    "header": SectionRule(
+        fields={"durable": FieldRule(kind="boolean"), "priority": FieldRule(kind="integer", most=255), "ttl": _UINT32}
     ),
-    "properties": Section(fields={name: _AMQP_KINDS.get(name, _TEXT) for name in AMQP_CATALOG_PROPERTIES}),
+    "properties": SectionRule(fields={name: _AMQP_KINDS.get(name, _TEXT) for name in AMQP_CATALOG_PROPERTIES}),
 }
 
-SECTIONS: dict[str, dict[str, Section]] = {
+SECTIONS: dict[str, dict[str, SectionRule]] = {
     "CloudEvents": {
-        "attributes": Section(
+        "attributes": SectionRule(
             fields={
-                "specversion": Field(allowed=("1.0",)),
-                "type": Field(fixed=True),
-                "source": Field(kind="urireference"),
-                "dataschema": Field(kind="uri"),
-                "datacontenttype": Field(kind="mediatype"),
-                "time": Field(kind="timestamp"),
+                "specversion": FieldRule(allowed=("1.0",)),
+                "type": FieldRule(fixed=True),
+                "source": FieldRule(kind="urireference"),
+                "dataschema": FieldRule(kind="uri"),
+                "datacontenttype": FieldRule(kind="mediatype"),
+                "time": FieldRule(kind="timestamp"),
                 "id": _TEXT,
                 "subject": _TEXT,
             },
@@ -95,25 +95,30 @@ SECTIONS: dict[str, dict[str, Section]] = {
     },
     "AMQP": {
         **{name: _AMQP_CLOSED.get(name, _NAMED_BY_SYMBOLS) for name in AMQP_CATALOG_SECTIONS},
-        "applicationdata": Section(
-            fields={"dataschema": _SCHEMA, "amqpencoding": Field(allowed=("Data", "Value", "Sequence"))}
+        "applicationdata": SectionRule(
+            fields={"dataschema": _SCHEMA, "amqpencoding": FieldRule(allowed=("Data", "Value", "Sequence"))}
         ),
     },
     "MQTT": {
-        "publish": Section(
+        "publish": SectionRule(
             fields={name: _MQTT_KINDS.get(name, _TEXT) for name in ("mqttversion", *MQTT_CATALOG_PUBLISH)}
         ),
-        "userproperty": Section(others="text"),
-        "payload": Section(fields={"dataschema": _SCHEMA}),
+        "userproperty": SectionRule(others="text"),
+        "payload": SectionRule(fields={"dataschema": _SCHEMA}),
     },
-    "NATS": {"headers": Section(others="token"), "payload": Section(fields={"dataschema": _SCHEMA})},  # C-74
+    "NATS": {"headers": SectionRule(others="token"), "payload": SectionRule(fields={"dataschema": _SCHEMA})},  # C-74
 }
 """By format; formats that are not here are defined elsewhere, and their documents are taken as they are."""
 
-LOOSE: dict[str, dict[str, Field]] = {
+LOOSE: dict[str, dict[str, FieldRule]] = {
     "NATS": {name: _TEXT for name in NATS_CATALOG if name != "headers"},
 }
 """Fields that are in no section."""
 
-COMMON: dict[str, Field] = {"id": _TEXT, "description": _TEXT, "format": _TEXT, "version": Field(kind="integer")}
+COMMON: dict[str, FieldRule] = {
+    "id": _TEXT,
+    "description": _TEXT,
+    "format": _TEXT,
+    "version": FieldRule(kind="integer"),
+}
 """What a document of any format may repeat about itself."""

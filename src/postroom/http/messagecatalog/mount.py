@@ -8,7 +8,7 @@ import msgspec
 
 from postroom.http.messagecatalog import definitions, groups, versions
 from postroom.http.messagecatalog.paths import route
-from postroom.http.messagecatalog.request import CATALOG, Visit, root_of, translated
+from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, root_of, translate_problem
 from postroom.http.server.request import Answer, Call
 from postroom.http.xregistry.preconditions import check_preconditions
 from postroom.registry.changes.provenance import version_uri
@@ -20,7 +20,7 @@ from postroom.settings import Settings
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
-Handler = Callable[[Visit], Answer]
+Handler = Callable[[CatalogRequest], Answer]
 
 LOOKUP = "/messagedefinition"
 READS = ("GET", "HEAD")
@@ -56,7 +56,7 @@ def answer_catalog(call: Call, store: Store, settings: Settings) -> Answer:
         place = resolve(tx.model(), native)
         if place.details:
             raise RegistryProblem("not_found", CATALOG + call.path)
-        return answer(Visit(tx, asked, settings, place, version))
+        return answer(CatalogRequest(tx, asked, settings, place, version))
 
     def write(tx: Transaction) -> Answer:
         outside = msgspec.structs.replace(call, base=root_of(call.base))
@@ -73,7 +73,7 @@ def answer_catalog(call: Call, store: Store, settings: Settings) -> Answer:
                 return visit(tx, call, handler)
         return write_checked(store, write)
     except RegistryProblem as problem:
-        raise translated(problem) from None
+        raise translate_problem(problem) from None
 
 
 def answer_lookup(call: Call, store: Store, settings: Settings) -> Answer:
@@ -96,7 +96,7 @@ def _looked_up(call: Call, store: Store, settings: Settings) -> Answer:
         read_capabilities(tx).require("entities")
         found = versions.find_by_uri(tx, call.base, wanted[0])
         if found is not None:
-            return versions.shown(found, root_of(call.base))
+            return versions.version_answer(found, root_of(call.base))
         try:
             return _at_own_url(tx, call, version_uri(call.base, wanted[0]), settings)
         except RegistryProblem:
@@ -109,7 +109,7 @@ def _at_own_url(tx: Transaction, call: Call, url: str, settings: Settings) -> An
     kind, native, number = route(url.removeprefix(call.base)) if url.startswith(call.base + "/") else ("", "", "")
     if kind != "version":
         raise RegistryProblem("not_found", url)
-    return versions.get_version(Visit(tx, call, settings, resolve(tx.model(), native), number))
+    return versions.get_version(CatalogRequest(tx, call, settings, resolve(tx.model(), native), number))
 
 
 def _allowed(handlers: dict[str, Handler], store: Store) -> dict[str, Handler]:

@@ -8,13 +8,13 @@ from postroom.http.messagecatalog import translate
 from postroom.http.messagecatalog.group_formats import message_format
 from postroom.http.messagecatalog.metaschema_validation import violations
 from postroom.http.messagecatalog.metaschemas import SECTIONS
-from postroom.http.messagecatalog.request import Visit
-from postroom.http.messagecatalog.translate import Neighbourhood, Tree
+from postroom.http.messagecatalog.request import CatalogRequest
+from postroom.http.messagecatalog.translate import MessageContext, Tree
 from postroom.http.server.request_body import parse_json
-from postroom.registry.changes.attachments import attach, attachment, state_of
+from postroom.registry.changes.attachments import attach, attachment, state_key
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.numbered_states import State
+from postroom.registry.read.numbered_states import NumberedState
 from postroom.registry.transaction import Transaction
 
 JSON, BYTES = "application/json", "application/octet-stream"
@@ -38,27 +38,27 @@ _READ = msgspec.msgpack.Decoder(Original)  # here, for threads may not describe 
 
 def original_of(tx: Transaction, version: Entity) -> Original | None:
     """The document that a state of a message came with; None when it was written in another way."""
-    stored = attachment(tx, state_of(version), _NAME)
+    stored = attachment(tx, state_key(version), _NAME)
     original = _READ.decode(stored) if stored is not None else None
     return original if original is not None and original.modifiedat == version.modifiedat else None
 
 
-def keep(tx: Transaction, version: Entity, original: Original) -> None:
+def store_original(tx: Transaction, version: Entity, original: Original) -> None:
     """Keep the document that a state came with."""
     stamped = msgspec.structs.replace(original, modifiedat=version.modifiedat)
-    attach(tx, state_of(version), _NAME, msgspec.msgpack.encode(stamped))
+    attach(tx, state_key(version), _NAME, msgspec.msgpack.encode(stamped))
 
 
-def rendered(state: State, around: Neighbourhood) -> bytes:
+def render_document(state: NumberedState, around: MessageContext) -> bytes:
     """A document for a state that came without one."""
     message = state.version.attributes
     form = message_format(around.tx, message, around.group)
     said = {"description": message["description"]} if message.get("description") else {}
-    document = {**said, "format": form, "version": state.number, **translate.written(message, around, form)}
+    document = {**said, "format": form, "version": state.number, **translate.write_document(message, around, form)}
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def posted(visit: Visit, form: str) -> tuple[Original, Tree]:
+def read_request_document(visit: CatalogRequest, form: str) -> tuple[Original, Tree]:
     """The document of a request as it is, and what it says; refused when it does not follow its format."""
     call = visit.call
     if not call.body.strip():
@@ -75,7 +75,7 @@ def posted(visit: Visit, form: str) -> tuple[Original, Tree]:
     return Original(content=call.body, contenttype=contenttype), document
 
 
-def _content_type(visit: Visit, form: str) -> str:
+def _content_type(visit: CatalogRequest, form: str) -> str:
     given = (visit.call.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
     if len(given) > LONGEST_TYPE or not (given.isascii() and given.isprintable()) or "/" not in given:
         visit.refuse("Content-Type must be a media type", status=415)
@@ -87,7 +87,7 @@ def _is_json(contenttype: str) -> bool:
     return media_type in (JSON, "text/json") or media_type.endswith("+json")
 
 
-def _foreign(visit: Visit, contenttype: str) -> Tree:
+def _foreign(visit: CatalogRequest, contenttype: str) -> Tree:
     """What a document in a format that is defined elsewhere says to us; most say nothing."""
     if not _is_json(contenttype):
         return {}
@@ -95,7 +95,7 @@ def _foreign(visit: Visit, contenttype: str) -> Tree:
     return document if isinstance(document, dict) else {}
 
 
-def _check(visit: Visit, document: Tree, form: str) -> None:
+def _check(visit: CatalogRequest, document: Tree, form: str) -> None:
     found = list(violations(document, form))
     said = document.get("attributes")
     name = said.get("type") if isinstance(said, dict) else None

@@ -20,7 +20,7 @@ _CONFLICTS = frozenset({"readonly", "constraint_failure", "compatibility_violati
 _NATIVE_PATH = re.compile(r"/messagegroups(?=/|\Z)(/[^/]+)?(?:/messages(?=/|\Z))?")
 
 
-class Visit(msgspec.Struct, frozen=True):
+class CatalogRequest(msgspec.Struct, frozen=True):
     """A call to one place of the catalog; `version` is the last part of a path to a version, as it is written."""
 
     tx: Transaction
@@ -55,7 +55,7 @@ def path_of(xid: str) -> str:
     return CATALOG + "".join(f"/{word}{part}" for word, part in zip(("", "messagedefinitions/"), parts, strict=False))
 
 
-def translated(problem: RegistryProblem) -> RegistryProblem:
+def translate_problem(problem: RegistryProblem) -> RegistryProblem:
     """A problem of the registry in the words of the catalog."""
     status = 409 if problem.name in _CONFLICTS else problem.status
     return RegistryProblem(

@@ -31,7 +31,7 @@ _NOT_CARRIED = frozenset({"ancestorid", "description", VERSION_URI})
 _LONGEST_CHAIN = 100
 
 
-class Neighbourhood(msgspec.Struct, frozen=True):
+class MessageContext(msgspec.Struct, frozen=True):
     """Where a message is: its xid, its Group, and the URL of the registry."""
 
     tx: Transaction
@@ -40,12 +40,12 @@ class Neighbourhood(msgspec.Struct, frozen=True):
     root: str
 
 
-def written(message: Tree, around: Neighbourhood, form: str) -> Tree:
+def write_document(message: Tree, around: MessageContext, form: str) -> Tree:
     """A message as the sections of a document, with all that it inherits from its base messages."""
     return _sections(_effective(message, around), around, form)
 
 
-def _sections(message: Tree, around: Neighbourhood, form: str) -> Tree:
+def _sections(message: Tree, around: MessageContext, form: str) -> Tree:
     if form not in FORMATS:
         return {name: message[name] for name in CONTENT if message.get(name) is not None}
     reference = message.get("dataschemauri") or message.get("dataschemaxid")
@@ -54,20 +54,20 @@ def _sections(message: Tree, around: Neighbourhood, form: str) -> Tree:
     return write_sections(message, around.group.attributes, form)
 
 
-def read(document: Tree, form: str) -> Tree:
+def read_document(document: Tree, form: str) -> Tree:
     """What a document says, as attributes of a message."""
     if form in FORMATS:
         return read_sections(document, form)
     return {name: document[name] for name in CONTENT if document.get(name) is not None}
 
 
-def renewed(before: Tree, document: Tree, around: Neighbourhood, form: str) -> Tree:
+def merge_document(before: Tree, document: Tree, around: MessageContext, form: str) -> Tree:
     """The message after a new document: what the document says, and what no document can say from before."""
     before = {name: value for name, value in before.items() if name not in _NOT_CARRIED}
     if not before:
-        return _as_in_group(read(document, form), around.group.attributes)
+        return _as_in_group(read_document(document, form), around.group.attributes)
     effective = _effective(before, around)
-    shown, new = read(_sections(effective, around, form), form), read(document, form)
+    shown, new = read_document(_sections(effective, around, form), form), read_document(document, form)
     if _same(shown, new):
         return before
     after: Tree = _merged(effective, shown, new)
@@ -115,7 +115,7 @@ def _envelope(name: str) -> str:
     return format_of({"envelope": name}, {}).casefold()
 
 
-def _effective(message: Tree, around: Neighbourhood) -> Tree:
+def _effective(message: Tree, around: MessageContext) -> Tree:
     """The message with all that it inherits; a base that is elsewhere, or in a circle, gives nothing."""
     if not base_reference(message):
         return message
@@ -128,7 +128,7 @@ def _effective(message: Tree, around: Neighbourhood) -> Tree:
     return {name: value for name, value in effective.items() if name not in BASE_NAMES}
 
 
-def _bases(around: Neighbourhood, message: Tree) -> Tree:
+def _bases(around: MessageContext, message: Tree) -> Tree:
     """The base messages of a message, in the form of a catalog document."""
     tree: Tree = {"self": around.root}
     for _ in range(_LONGEST_CHAIN):

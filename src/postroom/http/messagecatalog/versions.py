@@ -8,25 +8,25 @@ import msgspec
 
 from postroom.http.messagecatalog.attribute_headers import attribute_headers
 from postroom.http.messagecatalog.group_formats import message_format
-from postroom.http.messagecatalog.original_documents import JSON, Original, original_of, rendered
-from postroom.http.messagecatalog.request import CATALOG, Visit, path_of
-from postroom.http.messagecatalog.translate import Neighbourhood
+from postroom.http.messagecatalog.original_documents import JSON, Original, original_of, render_document
+from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
+from postroom.http.messagecatalog.translate import MessageContext
 from postroom.http.server.request import Answer
 from postroom.http.xregistry.document_view import HARMLESS
 from postroom.registry.changes.provenance import find_version, normal_uri, provenance_of, version_uri
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.numbered_states import State, states_of, whole
-from postroom.registry.read.tree import required
+from postroom.registry.read.numbered_states import NumberedState, load_state, read_states
+from postroom.registry.read.tree import require_entity
 from postroom.registry.transaction import Transaction
 
 
-class Version(msgspec.Struct, frozen=True):
+class CatalogVersion(msgspec.Struct, frozen=True):
     """A state of a message, as the catalog at a URL shows it."""
 
     tx: Transaction
     base: str
     xid: str
-    state: State
+    state: NumberedState
 
     @property
     def path(self) -> str:
@@ -64,17 +64,17 @@ class Version(msgspec.Struct, frozen=True):
         return version_uri(self.authority, provenance.uri or self.path)
 
 
-def find(visit: Visit) -> Version:
+def requested_version(visit: CatalogRequest) -> CatalogVersion:
     """The version that a path names; without a number the newest."""
-    found = states_of(visit.tx, visit.place.xid)
+    found = read_states(visit.tx, visit.place.xid)
     wanted = visit.version or str(len(found))
     if not (wanted.isascii() and wanted.isdecimal()) or len(wanted) > 18 or not 0 < int(wanted) <= len(found):
         words = f"There are versions 1 to {len(found)}." if found else ""
         raise RegistryProblem("not_found", f"{visit.place.xid}/versions/{wanted}", detail=words)
-    return Version(visit.tx, visit.base, visit.place.xid, whole(visit.tx, found[int(wanted) - 1]))
+    return CatalogVersion(visit.tx, visit.base, visit.place.xid, load_state(visit.tx, found[int(wanted) - 1]))
 
 
-def find_by_uri(tx: Transaction, base: str, uri: str) -> Version | None:
+def find_by_uri(tx: Transaction, base: str, uri: str) -> CatalogVersion | None:
     """The version with a URI; URIs of our own are found by what follows the URL of the catalog, too."""
     uri = normal_uri(uri)
     host = "/".join(base.split("/")[:3])
@@ -87,35 +87,35 @@ def find_by_uri(tx: Transaction, base: str, uri: str) -> Version | None:
     return None
 
 
-def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> Version | None:
+def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> CatalogVersion | None:
     xid = version_xid.rpartition("/versions/")[0]
     if not xid.startswith("/messagegroups/"):
         return None
     states = [
-        state for state in states_of(tx, xid) if state.version.xid == version_xid and state.version.epoch == epoch
+        state for state in read_states(tx, xid) if state.version.xid == version_xid and state.version.epoch == epoch
     ]
-    return Version(tx, base, xid, whole(tx, states[-1])) if states else None
+    return CatalogVersion(tx, base, xid, load_state(tx, states[-1])) if states else None
 
 
-def list_versions(visit: Visit) -> Answer:
+def list_versions(visit: CatalogRequest) -> Answer:
     """The numbers of all versions."""
-    required(visit.tx, visit.place.xid)
-    return Answer(json=[state.number for state in states_of(visit.tx, visit.place.xid)])
+    require_entity(visit.tx, visit.place.xid)
+    return Answer(json=[state.number for state in read_states(visit.tx, visit.place.xid)])
 
 
-def get_version(visit: Visit) -> Answer:
+def get_version(visit: CatalogRequest) -> Answer:
     """The document of a version, with its attributes as headers."""
-    return shown(find(visit), visit.root)
+    return version_answer(requested_version(visit), visit.root)
 
 
-def shown(version: Version, root: str) -> Answer:
+def version_answer(version: CatalogVersion, root: str) -> Answer:
     """The document of a version as an answer."""
     original = version.original
     if original is None:
-        around = neighbourhood(version.tx, version.xid, root)
-        original = Original(content=rendered(version.state, around), contenttype=JSON)
+        around = message_context(version.tx, version.xid, root)
+        original = Original(content=render_document(version.state, around), contenttype=JSON)
     headers = {
-        **attribute_headers(attributes(version)),
+        **attribute_headers(version_attributes(version)),
         **HARMLESS,
         "Content-Type": original.contenttype,
         "Content-Location": version.url,
@@ -123,10 +123,10 @@ def shown(version: Version, root: str) -> Answer:
     return Answer(headers=headers, content=original.content)
 
 
-def attributes(version: Version) -> dict[str, Any]:
+def version_attributes(version: CatalogVersion) -> dict[str, Any]:
     """The attributes of a version."""
     entity = version.state.version
-    group = required(version.tx, version.xid.rpartition("/messages/")[0])
+    group = require_entity(version.tx, version.xid.rpartition("/messages/")[0])
     return {
         "id": version.id,
         "version": version.state.number,
@@ -138,6 +138,6 @@ def attributes(version: Version) -> dict[str, Any]:
     }
 
 
-def neighbourhood(tx: Transaction, xid: str, root: str) -> Neighbourhood:
+def message_context(tx: Transaction, xid: str, root: str) -> MessageContext:
     """Where a message is."""
-    return Neighbourhood(tx, xid, required(tx, xid.rpartition("/messages/")[0]), root)
+    return MessageContext(tx, xid, require_entity(tx, xid.rpartition("/messages/")[0]), root)

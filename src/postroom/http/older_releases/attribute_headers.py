@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from postroom.http.older_releases.releases import Release
-from postroom.http.older_releases.request_entities import has_name
+from postroom.http.older_releases.releases import OlderRelease
+from postroom.http.older_releases.request_entities import is_renamed
 from postroom.http.server.request import Call
 from postroom.http.xregistry.attribute_headers import PREFIX
 from postroom.model.types import ResourceType
@@ -14,18 +14,18 @@ from postroom.registry.problems import RegistryProblem
 SHOWN_PREFIX = "xRegistry-"
 
 
-def read_headers(release: Release, kind: ResourceType, call: Call) -> tuple[tuple[str, str], ...]:
+def read_headers(release: OlderRelease, kind: ResourceType, call: Call) -> tuple[tuple[str, str], ...]:
     """The headers of a document write, in the names of today."""
     given = {name for name, _ in call.headers}
     return tuple((_ours(release, kind, name, given, call.path), value) for name, value in call.headers)
 
 
-def _ours(release: Release, kind: ResourceType, header: str, given: set[str], subject: str) -> str:
+def _ours(release: OlderRelease, kind: ResourceType, header: str, given: set[str], subject: str) -> str:
     if not header.startswith(PREFIX):
         return header
-    name, mark, key = _split(header.removeprefix(PREFIX), release.map_mark)
+    name, mark, key = _split(header.removeprefix(PREFIX), release.map_separator)
     ours = release.attributes.get(name, name)
-    if ours != name and has_name(kind.plural, name, ours, kind.attributes):
+    if ours != name and is_renamed(kind.plural, name, ours, kind.attributes):
         if PREFIX + ours in given:
             detail = f"{PREFIX}{ours} is there, too, and is the same"
             raise RegistryProblem("header_error", subject, name=header, error_detail=detail)
@@ -39,7 +39,7 @@ def _split(text: str, mark: str) -> tuple[str, str, str]:
     return (name, rest[0], rest[1]) if rest else (name, "", "")
 
 
-def write_headers(release: Release, headers: dict[str, str]) -> dict[str, str]:
+def write_headers(release: OlderRelease, headers: dict[str, str]) -> dict[str, str]:
     """The headers of an answer, in the names of the version."""
     names = release.theirs
     made = {}
@@ -49,5 +49,5 @@ def write_headers(release: Release, headers: dict[str, str]) -> dict[str, str]:
             made[header] = value
         elif name not in release.hidden:
             shown = names[name] if name in names and SHOWN_PREFIX + names[name] not in headers else name
-            made[SHOWN_PREFIX + shown + (release.map_mark + key if mark else "")] = value
+            made[SHOWN_PREFIX + shown + (release.map_separator + key if mark else "")] = value
     return made

@@ -8,7 +8,7 @@ from postroom.http.older_releases.releases import RC2
 from postroom.http.older_releases.walk import Tree
 from postroom.model.core_attributes import SPECVERSION
 from postroom.registry.configuration.capabilities import ALL, SUBJECT
-from postroom.registry.configuration.offered_capabilities import FLAGS, IGNORES, KINDS
+from postroom.registry.configuration.offered_capabilities import AVAILABLE, FLAGS, IGNORES
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import OLDER_SPECVERSIONS, RC2_FLAGS
 
@@ -138,7 +138,7 @@ def _read_available(given: Tree, flags: list[str] | None, before: Tree) -> Tree:
         detail = f"{hidden} can be mutable only where /{hidden} is among the apis"
         raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
     has_offer = OFFERED in before if flags is None else "offered" in flags
-    chosen = [kind for kind in KINDS if kind in kinds or kind == "entities" or (kind == OFFERED and has_offer)]
+    chosen = [kind for kind in AVAILABLE if kind in kinds or kind == "entities" or (kind == OFFERED and has_offer)]
     return {kind: {"mutable": kind in changeable} for kind in chosen}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from postroom.documents.dialects.name_tables import ADDRESS_MEMBERS
 from postroom.documents.dialects.walk import renamed
-from postroom.http.older_releases.releases import FLAG, Release
+from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.request_entities import ENDPOINTS, SCHEMAS
 from postroom.http.older_releases.walk import Tree
 from postroom.model.core_attributes import SPECVERSION
@@ -25,7 +25,7 @@ NO_RULE = "none"
 Change = Callable[[str, Tree], Tree]
 
 
-def read_source(release: Release, source: Any, subject: str) -> Any:
+def read_source(release: OlderRelease, source: Any, subject: str) -> Any:
     """A model source of a client, in the names of today."""
 
     def group(plural: str, kind: Tree) -> Tree:
@@ -34,7 +34,7 @@ def read_source(release: Release, source: Any, subject: str) -> Any:
     def resource(plural: str, kind: Tree) -> Tree:
         made = _read_level(release, kind)
         _change(made, "attributes", lambda attributes: _renamed(attributes, release.attributes))
-        return _read_first(plural, made) if release.is_first else made
+        return _read_rc2(plural, made) if release.is_rc2 else made
 
     made = _each(source, group, resource)
     if isinstance(made, dict):
@@ -42,17 +42,17 @@ def read_source(release: Release, source: Any, subject: str) -> Any:
     return _everywhere(made, lambda name, aspects: _without_case(name, aspects, subject))
 
 
-def write_source(release: Release, source: Any) -> Any:
+def write_source(release: OlderRelease, source: Any) -> Any:
     """The model source, in the names of the version."""
 
     def group(plural: str, kind: Tree) -> Tree:
         members = {"uri": release.address}
-        return _write_level(release, _endpoint_model(plural, kind, members, _one_word if release.is_first else _same))
+        return _write_level(release, _endpoint_model(plural, kind, members, _one_word if release.is_rc2 else _same))
 
     def resource(plural: str, kind: Tree) -> Tree:
         made = _write_level(release, kind)
         _change(made, "attributes", lambda attributes: _renamed(attributes, release.theirs))
-        return _write_first(made) if release.is_first else made
+        return _write_rc2(made) if release.is_rc2 else made
 
     made = _each(source, group, resource)
     if isinstance(made, dict):
@@ -60,7 +60,7 @@ def write_source(release: Release, source: Any) -> Any:
     return made
 
 
-def write_model(release: Release, model: Tree) -> Tree:
+def write_model(release: OlderRelease, model: Tree) -> Tree:
     """The full model as the version defines it."""
 
     def group(plural: str, kind: Tree) -> Tree:
@@ -69,10 +69,10 @@ def write_model(release: Release, model: Tree) -> Tree:
         return kind
 
     def resource(plural: str, kind: Tree) -> Tree:
-        if not release.is_first:
+        if not release.is_rc2:
             return kind
         _change(kind, "attributes", lambda known: {name: one for name, one in known.items() if name not in hidden})
-        _change(kind, "metaattributes", lambda known: _first_meta(plural, kind, known))
+        _change(kind, "metaattributes", lambda known: _rc2_meta(plural, kind, known))
         return {STICKY: kind.get("maxversions") != 1, **kind}
 
     hidden = release.hidden
@@ -106,11 +106,11 @@ def _change(holder: Tree, name: str, change: Callable[[Tree], Tree]) -> None:
         holder[name] = change(holder[name])
 
 
-def _read_level(release: Release, kind: Tree) -> Tree:
+def _read_level(release: OlderRelease, kind: Tree) -> Tree:
     return renamed(kind, release.model_aspects)
 
 
-def _write_level(release: Release, kind: Tree) -> Tree:
+def _write_level(release: OlderRelease, kind: Tree) -> Tree:
     return renamed(kind, {ours: theirs for theirs, ours in release.model_aspects.items()})
 
 
@@ -210,7 +210,7 @@ def _without_case(name: str, aspects: Tree, subject: str) -> Tree:
     return {aspect: value for aspect, value in aspects.items() if aspect != "matchcase"}
 
 
-def _read_first(plural: str, kind: Tree) -> Tree:
+def _read_rc2(plural: str, kind: Tree) -> Tree:
     made = {name: value for name, value in kind.items() if name != STICKY}
     known = made.get("metaattributes")
     meta = dict(known) if isinstance(known, dict) else {}
@@ -224,7 +224,7 @@ def _read_first(plural: str, kind: Tree) -> Tree:
     return {**made, "metaattributes": meta} if meta or isinstance(known, dict) else made
 
 
-def _write_first(kind: Tree) -> Tree:
+def _write_rc2(kind: Tree) -> Tree:
     known = kind.get("metaattributes")
     if not isinstance(known, dict):
         return kind
@@ -249,7 +249,7 @@ def _without_no_rule(rule: Tree) -> Tree:
     return made
 
 
-def _first_meta(plural: str, kind: Tree, attributes: Tree) -> Tree:
+def _rc2_meta(plural: str, kind: Tree, attributes: Tree) -> Tree:
     """What 1.0-rc2 has in the meta of every Resource type, and of schemas."""
     authority = {"name": "compatibilityauthority", "type": "string", "enum": ["external", "server"], "strict": True}
     made = {**attributes, "compatibilityauthority": attributes.get("compatibilityauthority", authority)}

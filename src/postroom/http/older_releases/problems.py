@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from postroom.http.older_releases.releases import Release
+from postroom.http.older_releases.releases import OlderRelease
 from postroom.registry.problem_types import CORE, PROBLEMS
 from postroom.registry.problems import RegistryProblem
 
 INVALID = "invalid_data"
-FIRST_NAMES = {
+RC2_NAMES = {
     "action_not_supported": "method_not_allowed",
     "bad_defaultversionid": "unknown_id",
     "bad_details": "bad_request",
@@ -54,7 +54,7 @@ FIRST_NAMES = {
     "versionid_not_allowed": INVALID,
 }
 """Errors of today that 1.0-rc2 does not have: each with the one that its text names for the case, or the nearest."""
-FIRST_STATUS = {"details_required": 400, "not_available": 404}
+RC2_STATUS = {"details_required": 400, "not_available": 404}
 DATA = (
     *("flag", "invalid_id", "bad_epoch", "action", "value", "name", "id", "xid", "xref", "field", "path"),
     *("compat", "format", "list", "error_detail"),
@@ -66,13 +66,13 @@ _ADDRESS = re.compile(r"(\bendpoints(?:\[\d+\]\.|/\d+/))uri\b")
 SERVER_SUBJECTS = ("/capabilities", "/model", "/modelsource")
 
 
-def problem_document(problem: RegistryProblem, release: Release, base: str) -> dict[str, Any]:
+def problem_document(problem: RegistryProblem, release: OlderRelease, base: str) -> dict[str, Any]:
     """The body for a client of an older version."""
     plain = problem.document()
     plain |= {name: _named(plain[name], release, problem) for name in NAMING if name in plain}
-    if not release.is_first:
+    if not release.is_rc2:
         return plain
-    name = FIRST_NAMES.get(problem.name, problem.name)
+    name = RC2_NAMES.get(problem.name, problem.name)
     document: dict[str, Any] = {
         "type": CORE + name,
         "instance": base + ("" if problem.subject in SERVER_SUBJECTS else _path(problem.subject)),
@@ -87,17 +87,17 @@ def problem_document(problem: RegistryProblem, release: Release, base: str) -> d
     return document
 
 
-def problem_status(problem: RegistryProblem, release: Release) -> int:
+def problem_status(problem: RegistryProblem, release: OlderRelease) -> int:
     """The status for a client of an older version; one that was chosen for the case stays."""
     is_usual = problem.status == PROBLEMS[problem.name].status
-    return FIRST_STATUS.get(problem.name, problem.status) if release.is_first and is_usual else problem.status
+    return RC2_STATUS.get(problem.name, problem.status) if release.is_rc2 and is_usual else problem.status
 
 
 def _path(subject: str) -> str:
     return subject if subject.startswith("/") else "/" + subject
 
 
-def _named(value: Any, release: Release, problem: RegistryProblem) -> Any:
+def _named(value: Any, release: OlderRelease, problem: RegistryProblem) -> Any:
     """Sentences and arguments with the names of attributes that the client knows; an id is left alone."""
     if isinstance(value, dict):
         return {name: _named(one, release, problem) for name, one in value.items()}

@@ -11,7 +11,7 @@ from postroom.registry.query.flags import Query, comparable_version
 FLAG = "specversion"
 
 
-class Release(msgspec.Struct, frozen=True, kw_only=True):
+class OlderRelease(msgspec.Struct, frozen=True, kw_only=True):
     """One version of the specification; the defaults are what it has in common with 1.0-rc4."""
 
     specversion: str
@@ -21,7 +21,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     """The same for aspects of Group types and Resource types."""
     hidden: frozenset[str] = frozenset()
     """Attributes that the server writes and that it does not know."""
-    map_mark: str = "."
+    map_separator: str = "."
     """What stands between a map and its key in the name of a header."""
     address: str = "uri"
     """The member of an address of an endpoint that holds it."""
@@ -29,7 +29,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an endpoint is deployed unless it says otherwise."""
     exported: tuple[str, ...] = ()
     """What `/export` shows beside entities, where that is not what it shows today."""
-    is_first: bool = False
+    is_rc2: bool = False
     """Whether it is 1.0-rc2, whose capabilities, problems, `meta` and endpoints have another form."""
 
     @property
@@ -38,28 +38,28 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
         return {ours: theirs for theirs, ours in self.attributes.items()}
 
 
-RC3 = Release(specversion="1.0-rc3", attributes=RELEASE_ATTRIBUTES, address="url", deployed=False)
-RC2 = Release(
+RC3 = OlderRelease(specversion="1.0-rc3", attributes=RELEASE_ATTRIBUTES, address="url", deployed=False)
+RC2 = OlderRelease(
     specversion="1.0-rc2",
     attributes={**RELEASE_ATTRIBUTES, "basemessageurl": "basemessage"},
     model_aspects={"compatiblewith": "modelcompatiblewith"},
     hidden=frozenset(CORE_CHECKS) - {"contenttype"},
-    map_mark="-",
+    map_separator="-",
     deployed=False,
     exported=("capabilities", "model"),
-    is_first=True,
+    is_rc2=True,
 )
-ANY = Release(specversion="", attributes=RELEASE_ATTRIBUTES)
+ANY = OlderRelease(specversion="", attributes=RELEASE_ATTRIBUTES)
 """Older words that every request can use (FLAG-067)."""
 RELEASES = {release.specversion: release for release in (RC3, RC2)}
 
 
-def asked(query: Query) -> Release | None:
+def named_release(query: Query) -> OlderRelease | None:
     """The older version that a query names; none when it names today's, an unknown one, or several."""
     given = [value for name, value in query if name == FLAG]
     return RELEASES.get(comparable_version(given[0])) if len(given) == 1 else None
 
 
-def spoken(query: Query, capabilities: Capabilities) -> Release | None:
+def requested_release(query: Query, capabilities: Capabilities) -> OlderRelease | None:
     """The same, where the registry has the flag switched on."""
-    return asked(query) if FLAG in capabilities.flags else None
+    return named_release(query) if FLAG in capabilities.flags else None

@@ -8,7 +8,7 @@ from typing import Any
 from postroom.documents.dialects.name_tables import BASE_NAMES, RC2_META
 from postroom.documents.dialects.references import as_xid
 from postroom.documents.dialects.release_candidates import read_endpoint_options
-from postroom.http.older_releases.releases import FLAG, Release
+from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.walk import Tree
 from postroom.model.types import Attributes, GroupType, ResourceType
 from postroom.registry.problems import RegistryProblem
@@ -22,17 +22,19 @@ def is_endpoint(plural: str, kind: GroupType | None) -> bool:
     return plural == ENDPOINTS and (kind is None or "protocol" in kind.attributes)
 
 
-def has_name(plural: str, theirs: str, ours: str, attributes: Attributes | None) -> bool:
+def is_renamed(plural: str, theirs: str, ours: str, attributes: Attributes | None) -> bool:
     """Whether an older name stands for today's: a model that declares it means something else by it."""
     if attributes is None:
         return plural == "messages" or ours not in BASE_NAMES
     return ours in attributes and theirs not in attributes
 
 
-class Reading:
+class RequestTranslator:
     """The words of one request. `configuration` reads the members of the Registry that are no entities."""
 
-    def __init__(self, release: Release, subject: str, configuration: Callable[[Tree], Tree] | None = None) -> None:
+    def __init__(
+        self, release: OlderRelease, subject: str, configuration: Callable[[Tree], Tree] | None = None
+    ) -> None:
         self._release = release
         self._subject = subject
         self._configuration = configuration
@@ -56,15 +58,15 @@ class Reading:
         """A Version: its ancestor, and the base of a message."""
         attributes, made = kind.attributes if kind else None, document
         for theirs, ours in self._release.attributes.items():
-            if theirs in made and has_name(plural, theirs, ours, attributes):
+            if theirs in made and is_renamed(plural, theirs, ours, attributes):
                 made = self._renamed(made, theirs, ours)
-        if self._release.is_first and isinstance(made.get("basemessage"), str):
+        if self._release.is_rc2 and isinstance(made.get("basemessage"), str):
             made = {**made, "basemessage": as_xid(made["basemessage"])}
         return made
 
     def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
         """The meta: who checks compatibility is for the model to say since 1.0-rc3."""
-        if not self._release.is_first:
+        if not self._release.is_rc2:
             return document
         declared = kind.metaattributes if kind else {}
         gone = [name for name in RC2_META if name in document and name not in declared]
@@ -100,7 +102,7 @@ class Reading:
     def _with_deprecation(self, document: Tree) -> Tree:
         """C-34: `docs` is the older name of `documentation`; answers have both."""
         deprecated = document.get("deprecated")
-        if not self._release.is_first or not isinstance(deprecated, dict) or "docs" not in deprecated:
+        if not self._release.is_rc2 or not isinstance(deprecated, dict) or "docs" not in deprecated:
             return document
         return {**document, "deprecated": self._renamed(deprecated, "docs", "documentation")}
 

@@ -9,8 +9,8 @@ from postroom.documents.dialects.name_tables import ADDRESS_MEMBERS
 from postroom.documents.dialects.references import as_pointer
 from postroom.documents.dialects.release_candidates import write_endpoint_options
 from postroom.documents.dialects.walk import renamed
-from postroom.http.older_releases.releases import FLAG, Release
-from postroom.http.older_releases.request_entities import SCHEMAS, has_name, is_endpoint
+from postroom.http.older_releases.releases import FLAG, OlderRelease
+from postroom.http.older_releases.request_entities import SCHEMAS, is_endpoint, is_renamed
 from postroom.http.older_releases.walk import Tree
 from postroom.model.types import GroupType, ResourceType
 from postroom.registry.read.short_urls import short_path
@@ -18,13 +18,13 @@ from postroom.registry.read.short_urls import short_path
 NO_RULE = "none"
 
 
-class Writing:
+class ResponseTranslator:
     """The words of one answer. `configuration` writes the members of the Registry that are no entities.
 
     `base` is where short URLs begin, when they are missing: document views have them until 1.0-rc3.
     """
 
-    def __init__(self, release: Release, configuration: Callable[[Tree], Tree], base: str = "") -> None:
+    def __init__(self, release: OlderRelease, configuration: Callable[[Tree], Tree], base: str = "") -> None:
         self._release = release
         self._base = base
         self._configuration = configuration
@@ -48,7 +48,7 @@ class Writing:
             made = {**made, "protocoloptions": written}
         usage = made.get("usage")
         # An endpoint with several usages cannot be said in rc2; half of them would be lost when it is written back.
-        if self._release.is_first and isinstance(usage, list) and len(usage) == 1:
+        if self._release.is_rc2 and isinstance(usage, list) and len(usage) == 1:
             made = {**made, "usage": usage[0]}
         return made
 
@@ -57,7 +57,7 @@ class Writing:
         names = {
             ours: theirs
             for ours, theirs in self._names.items()
-            if has_name(plural, theirs, ours, kind.attributes if kind else None)
+            if is_renamed(plural, theirs, ours, kind.attributes if kind else None)
         }
         made = renamed(self._with_short_url(document), names)
         if "basemessageurl" in made and "basemessage" in names:
@@ -67,7 +67,7 @@ class Writing:
     def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
         """The meta: in 1.0-rc2 it always has a rule of compatibility, and says who checks it."""
         made = self._with_short_url(document)
-        if not self._release.is_first:
+        if not self._release.is_rc2:
             return made
         made = self._with_deprecation(made)
         if kind is None or "epoch" not in document:  # an xref in the document view says nothing of its own
@@ -86,6 +86,6 @@ class Writing:
 
     def _with_deprecation(self, document: Tree) -> Tree:
         deprecated: Any = document.get("deprecated")
-        if not self._release.is_first or not isinstance(deprecated, dict) or "documentation" not in deprecated:
+        if not self._release.is_rc2 or not isinstance(deprecated, dict) or "documentation" not in deprecated:
             return document
         return {**document, "deprecated": {"docs": deprecated["documentation"], **deprecated}}

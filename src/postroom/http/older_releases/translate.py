@@ -14,10 +14,10 @@ import msgspec
 from postroom.http.older_releases import capabilities as lists
 from postroom.http.older_releases.attribute_headers import read_headers, write_headers
 from postroom.http.older_releases.models import read_source, write_model, write_source
-from postroom.http.older_releases.releases import ANY, FLAG, Release, spoken
-from postroom.http.older_releases.request_entities import Reading
-from postroom.http.older_releases.response_entities import Writing
-from postroom.http.older_releases.walk import Tree, shape_of, walked
+from postroom.http.older_releases.releases import ANY, FLAG, OlderRelease, requested_release
+from postroom.http.older_releases.request_entities import RequestTranslator
+from postroom.http.older_releases.response_entities import ResponseTranslator
+from postroom.http.older_releases.walk import Tree, entity_types, translate_entities
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.request_body import parse_json
 from postroom.http.xregistry.attribute_headers import PREFIX
@@ -33,7 +33,7 @@ NAMED_IN_VALUES = ("filter", "sort")
 ROOT = Place(kind="registry", xid="/")
 
 
-def is_foreign(call: Call) -> bool:
+def may_need_translation(call: Call) -> bool:
     """Whether a call may be in other words than today's; most are not, and are not looked at any further."""
     return any(name == FLAG for name, _ in call.query) or _has_old_ancestor(call)
 
@@ -45,16 +45,18 @@ def _has_old_ancestor(call: Call) -> bool:
     return b'"ancestor"' in call.body or any(name == f"{PREFIX}ancestor" for name, _ in call.headers)
 
 
-def understood(call: Call, tx: Transaction, settings: Settings) -> tuple[Call, Release | None]:
+def translate_request(call: Call, tx: Transaction, settings: Settings) -> tuple[Call, OlderRelease | None]:
     """The call as a client of today would make it, and the version that the answer has to be in."""
     capabilities = read_capabilities(tx)
-    release = spoken(call.query, capabilities)
+    release = requested_release(call.query, capabilities)
     if release is not None:
         return _translated(release, call, tx, capabilities, settings), release
     return _with_ancestor(call, tx, capabilities, settings) if _has_old_ancestor(call) else call, None
 
 
-def _translated(release: Release, call: Call, tx: Transaction, capabilities: Capabilities, settings: Settings) -> Call:
+def _translated(
+    release: OlderRelease, call: Call, tx: Transaction, capabilities: Capabilities, settings: Settings
+) -> Call:
     name = call.path.strip("/")
     call = msgspec.structs.replace(call, query=_read_query(release, call, name, capabilities))
     if call.method not in WRITES:
@@ -62,16 +64,18 @@ def _translated(release: Release, call: Call, tx: Transaction, capabilities: Cap
     configuration = partial(_read_configuration, release, capabilities=capabilities, patch=call.method == "PATCH")
     if name in CONFIGURATION:
         return _with_body(call, settings, lambda body: configuration({name: body})[name])
-    return _read_entities(release, Reading(release, call.path, configuration), call, tx, capabilities, settings)
+    return _read_entities(
+        release, RequestTranslator(release, call.path, configuration), call, tx, capabilities, settings
+    )
 
 
-def rendered(answer: Answer, call: Call, tx: Transaction) -> Answer:
+def translate_response(answer: Answer, call: Call, tx: Transaction) -> Answer:
     """A native answer in the words of the call; unchanged when those are of today."""
-    release = spoken(call.query, read_capabilities(tx))
-    return answer if release is None else rendered_in(release, answer, call, tx)
+    release = requested_release(call.query, read_capabilities(tx))
+    return answer if release is None else translate_response_to(release, answer, call, tx)
 
 
-def rendered_in(release: Release, answer: Answer, call: Call, tx: Transaction) -> Answer:
+def translate_response_to(release: OlderRelease, answer: Answer, call: Call, tx: Transaction) -> Answer:
     """A native answer in the words of a version."""
     headers = write_headers(release, answer.headers)
     if answer.json is msgspec.UNSET:
@@ -79,7 +83,7 @@ def rendered_in(release: Release, answer: Answer, call: Call, tx: Transaction) -
     return msgspec.structs.replace(answer, headers=headers, json=_written(release, answer.json, call, tx))
 
 
-def _written(release: Release, document: Any, call: Call, tx: Transaction) -> Any:
+def _written(release: OlderRelease, document: Any, call: Call, tx: Transaction) -> Any:
     name = call.path.strip("/")
     if name in CONFIGURATION:
         is_offer = name == "capabilities" and call.method == "GET" and any(flag == "offered" for flag, _ in call.query)
@@ -91,49 +95,54 @@ def _written(release: Release, document: Any, call: Call, tx: Transaction) -> An
     capabilities = read_capabilities(tx)
     is_document = name == "export" or _has_flag(call, "doc", capabilities)
     base = call.base if is_document and capabilities.shortself else ""
-    words = Writing(release, partial(_write_configuration, release), base)
-    return walked(words, shape_of(tx.model()), place, document)
+    translator = ResponseTranslator(release, partial(_write_configuration, release), base)
+    return translate_entities(translator, entity_types(tx.model()), place, document)
 
 
-def _write_configuration(release: Release, document: Tree) -> Tree:
+def _write_configuration(release: OlderRelease, document: Tree) -> Tree:
     changes: dict[str, Callable[[Tree], Tree]] = {
         "model": partial(write_model, release),
         "modelsource": partial(write_source, release),
         "capabilities": lists.with_versions,
         "capabilitiesoffered": lists.with_offered_versions,
     }
-    if release.is_first:
+    if release.is_rc2:
         changes |= {"capabilities": lists.write_capabilities, "capabilitiesoffered": lists.write_offered}
     shown = {name: change(document[name]) for name, change in changes.items() if isinstance(document.get(name), dict)}
     return {**document, **shown}
 
 
-def _read_configuration(release: Release, document: Tree, *, capabilities: Capabilities, patch: bool) -> Tree:
+def _read_configuration(release: OlderRelease, document: Tree, *, capabilities: Capabilities, patch: bool) -> Tree:
     made = dict(document)
     if isinstance(made.get("modelsource"), dict):
         made["modelsource"] = read_source(release, made["modelsource"], "/modelsource")
     if isinstance(made.get("capabilities"), dict):
         written = lists.without_versions(made["capabilities"])
-        is_first, before = release.is_first, capabilities.document()
-        made["capabilities"] = lists.read_capabilities(written, before, patch) if is_first else written
+        is_rc2, before = release.is_rc2, capabilities.document()
+        made["capabilities"] = lists.read_capabilities(written, before, patch) if is_rc2 else written
     return made
 
 
 def _read_entities(
-    release: Release, words: Reading, call: Call, tx: Transaction, capabilities: Capabilities, settings: Settings
+    release: OlderRelease,
+    translator: RequestTranslator,
+    call: Call,
+    tx: Transaction,
+    capabilities: Capabilities,
+    settings: Settings,
 ) -> Call:
     place = _place(call, tx)
     if place is None:
         return call
     if place.has_document and not place.details and not _has_flag(call, "doc", capabilities):
         return msgspec.structs.replace(call, headers=read_headers(release, place.resource, call))
-    if release.is_first and call.method == "PUT" and place.kind in ("resource", "version") and not place.has_document:
+    if release.is_rc2 and call.method == "PUT" and place.kind in ("resource", "version") and not place.has_document:
         # rc2, Creating or Updating Resources: an empty body means that no attribute shall be there.
         call = msgspec.structs.replace(call, body=call.body.strip() or b"{}")
 
     def change(body: Any) -> Any:
         source = body.get("modelsource") if place.kind == "registry" and isinstance(body, dict) else None
-        return walked(words, shape_of(tx.model(), source), place, body)
+        return translate_entities(translator, entity_types(tx.model(), source), place, body)
 
     return _with_body(call, settings, change)
 
@@ -143,7 +152,7 @@ def _with_ancestor(call: Call, tx: Transaction, capabilities: Capabilities, sett
     if call.path.strip("/") in CONFIGURATION:
         return call
     with suppress(RegistryProblem):
-        return _read_entities(ANY, Reading(ANY, call.path), call, tx, capabilities, settings)
+        return _read_entities(ANY, RequestTranslator(ANY, call.path), call, tx, capabilities, settings)
     return call
 
 
@@ -155,9 +164,11 @@ def _with_body(call: Call, settings: Settings, change: Callable[[Any], Any]) -> 
     return msgspec.structs.replace(call, body=json.dumps(change(body)).encode())
 
 
-def _read_query(release: Release, call: Call, name: str, capabilities: Capabilities) -> tuple[tuple[str, str], ...]:
+def _read_query(
+    release: OlderRelease, call: Call, name: str, capabilities: Capabilities
+) -> tuple[tuple[str, str], ...]:
     query = tuple((flag, _read_flag(release, flag, value)) for flag, value in call.query)
-    if release.is_first and name in ("model", "modelsource"):
+    if release.is_rc2 and name in ("model", "modelsource"):
         lists.check_forms([value for flag, value in query if flag == "schema"], call.path)
     if release.exported and name == "export" and not _has_flag(call, "inline", capabilities):
         shown = [one for one in release.exported if one in capabilities.available]
@@ -165,7 +176,7 @@ def _read_query(release: Release, call: Call, name: str, capabilities: Capabilit
     return query
 
 
-def _read_flag(release: Release, flag: str, value: str) -> str:
+def _read_flag(release: OlderRelease, flag: str, value: str) -> str:
     """Names of attributes in the paths of filters and orders."""
     if flag not in NAMED_IN_VALUES:
         return value

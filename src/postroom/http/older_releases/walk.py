@@ -14,7 +14,7 @@ from postroom.registry.paths import Place
 Tree = dict[str, Any]
 
 
-class Words(Protocol):
+class EntityTranslator(Protocol):
     """How entities are said in other words. A type is None where the same request only brings it."""
 
     def registry(self, document: Tree) -> Tree:
@@ -30,7 +30,7 @@ class Words(Protocol):
         """The meta of a Resource."""
 
 
-class Shape(msgspec.Struct, frozen=True):
+class EntityTypes(msgspec.Struct, frozen=True):
     """The types that a document can have."""
 
     model: Model
@@ -48,36 +48,36 @@ class Shape(msgspec.Struct, frozen=True):
         return {**found, **(kind.resources if kind else {})}
 
 
-def shape_of(model: Model, source: Any = None) -> Shape:
+def entity_types(model: Model, source: Any = None) -> EntityTypes:
     """The types of a registry and those of the model source that a request brings along."""
     if not isinstance(source, dict):
-        return Shape(model)
+        return EntityTypes(model)
     # The types of the messaging model may come by an include, which nobody has read yet.
     brought: dict[str, tuple[str, ...]] = {plural: (resources,) for plural, resources in RESOURCES.items()}
     groups = source.get("groups")
     for plural, group in groups.items() if isinstance(groups, dict) else ():
         resources = group.get("resources") if isinstance(group, dict) else None
         brought[plural] = tuple({**dict.fromkeys(brought.get(plural, ())), **_object(resources)})
-    return Shape(model, brought)
+    return EntityTypes(model, brought)
 
 
-def walked(words: Words, shape: Shape, place: Place, document: Any) -> Any:
+def translate_entities(translator: EntityTranslator, types: EntityTypes, place: Place, document: Any) -> Any:
     """What stands at a place, in other words; anything that is no object is left to the rules."""
     if not isinstance(document, dict):
         return document
     if place.kind == "registry":
-        return _registry(words, shape, document)
+        return _registry(translator, types, document)
     group = place.group.plural
     if place.kind in ("group", "groups"):
-        return _all(document, lambda one: _group(words, shape, group, one), place.is_collection)
+        return _all(document, lambda one: _group(translator, types, group, one), place.is_collection)
     plural, kind = place.resource.plural, place.resource
     match place.kind:
         case "resource" | "resources":
-            return _all(document, lambda one: _resource(words, plural, kind, one), place.is_collection)
+            return _all(document, lambda one: _resource(translator, plural, kind, one), place.is_collection)
         case "meta":
-            return words.meta(plural, kind, document)
+            return translator.meta(plural, kind, document)
         case _:
-            return _all(document, lambda one: words.version(plural, kind, one), place.is_collection)
+            return _all(document, lambda one: translator.version(plural, kind, one), place.is_collection)
 
 
 def _all(document: Tree, change: Callable[[Tree], Tree], is_collection: bool) -> Tree:
@@ -90,29 +90,29 @@ def _members(collection: Any, change: Callable[[Tree], Tree]) -> Any:
     return {name: change(one) if isinstance(one, dict) else one for name, one in collection.items()}
 
 
-def _registry(words: Words, shape: Shape, document: Tree) -> Tree:
+def _registry(translator: EntityTranslator, types: EntityTypes, document: Tree) -> Tree:
     made = dict(document)
-    for plural in shape.groups():
+    for plural in types.groups():
         if plural in made:
-            made[plural] = _members(made[plural], lambda one, plural=plural: _group(words, shape, plural, one))  # type: ignore[misc]
-    return words.registry(made)
+            made[plural] = _members(made[plural], lambda one, plural=plural: _group(translator, types, plural, one))  # type: ignore[misc]
+    return translator.registry(made)
 
 
-def _group(words: Words, shape: Shape, plural: str, document: Tree) -> Tree:
+def _group(translator: EntityTranslator, types: EntityTypes, plural: str, document: Tree) -> Tree:
     made = dict(document)
-    for name, kind in shape.resources(plural).items():
+    for name, kind in types.resources(plural).items():
         if name in made:
-            made[name] = _members(made[name], lambda one, name=name, kind=kind: _resource(words, name, kind, one))  # type: ignore[misc]
-    return words.group(plural, shape.model.groups.get(plural), made)
+            made[name] = _members(made[name], lambda one, name=name, kind=kind: _resource(translator, name, kind, one))  # type: ignore[misc]
+    return translator.group(plural, types.model.groups.get(plural), made)
 
 
-def _resource(words: Words, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+def _resource(translator: EntityTranslator, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
     made = dict(document)
     if isinstance(made.get("meta"), dict):
-        made["meta"] = words.meta(plural, kind, made["meta"])
+        made["meta"] = translator.meta(plural, kind, made["meta"])
     if "versions" in made:
-        made["versions"] = _members(made["versions"], lambda one: words.version(plural, kind, one))
-    return words.version(plural, kind, made)
+        made["versions"] = _members(made["versions"], lambda one: translator.version(plural, kind, one))
+    return translator.version(plural, kind, made)
 
 
 def _object(value: Any) -> Tree:

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from postroom.http.older_releases.releases import asked
+from postroom.http.older_releases.releases import named_release
 from postroom.http.server.allowed_hosts import AllowedHosts
 from postroom.http.server.base_url import Addresses
 from postroom.http.server.cors import READING, refuse_foreign_writes, sharing_headers
@@ -113,7 +113,9 @@ class Edge:
             except RegistryProblem as refused:
                 problem = refused
         if problem is not None:
-            await self._send(represent(refuse(problem, call, asked(call.query)), call.method, gzips=False), call, send)
+            await self._send(
+                represent(refuse(problem, call, named_release(call.query)), call.method, gzips=False), call, send
+            )
             return
         with suppress(ClientGone):
             await self._respond(call, scope, receive, send)
@@ -178,7 +180,7 @@ class Edge:
                 body = b"".join([piece async for piece in self._pieces(made.pieces, work, call)])
                 made = msgspec.structs.replace(made, pieces=None, body=body)
         except RegistryProblem as problem:
-            given = refuse(problem, call, asked(call.query), problem.__cause__)
+            given = refuse(problem, call, named_release(call.query), problem.__cause__)
             made = represent(given, call.method, gzips=False)
         return made, given
 

@@ -14,7 +14,7 @@ import msgspec
 from postroom.http.xregistry.proxied_documents import MustFetch
 from postroom.registry.paths import Place, resolve
 from postroom.registry.query.inline import NOTHING
-from postroom.registry.read.document_content import Elsewhere
+from postroom.registry.read.document_content import ProxiedContent
 from postroom.registry.read.render import View, render, render_collection
 from postroom.registry.read.tree import GroupTree, RegistryTree, read_collection, read_entity, stored_collection
 from postroom.registry.transaction import Transaction
@@ -90,4 +90,4 @@ def _encoded(value: Any) -> bytes:
 
 
 def _refuse_to_wait(value: Any) -> NoReturn:
-    raise MustFetch if isinstance(value, Elsewhere) else NotImplementedError(type(value))
+    raise MustFetch if isinstance(value, ProxiedContent) else NotImplementedError(type(value))

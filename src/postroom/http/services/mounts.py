@@ -15,7 +15,7 @@ from postroom.http.server.request import Answer, Call
 from postroom.http.services.changes import answer_changes
 from postroom.http.services.replication import answer_replication
 from postroom.http.services.subscriptions import answer_subscriptions
-from postroom.http.v0_5.mount import answer_half
+from postroom.http.v0_5.mount import answer_v0_5
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -27,7 +27,7 @@ MOUNTS: dict[str, Mount] = {
     "messagedefinition": answer_lookup,
     "replication": answer_replication,
     "subscriptions": answer_subscriptions,
-    "v0.5": answer_half,
+    "v0.5": answer_v0_5,
 }
 
 

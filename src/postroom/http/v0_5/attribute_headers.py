@@ -11,7 +11,7 @@ import msgspec
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
 from postroom.http.server.request import Call
-from postroom.http.v0_5.current_entities import COMMON, VersionState
+from postroom.http.v0_5.current_entities import COMMON, VersionView
 from postroom.http.v0_5.names import uri_name
 from postroom.http.xregistry.attribute_headers import decode
 from postroom.http.xregistry.document_view import URL_CHARACTERS
@@ -23,7 +23,7 @@ _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in '"%
 _TYPED = ("boolean", "decimal", "integer", "uinteger")
 
 
-def resource_headers(state: VersionState) -> dict[str, str]:
+def resource_headers(state: VersionView) -> dict[str, str]:
     """What is said about a Resource beside its body."""
     headers: dict[str, str] = {}
     for name, value in state.metadata.items():
@@ -34,7 +34,7 @@ def resource_headers(state: VersionState) -> dict[str, str]:
     return {**headers, "Content-Location": headers["Registry-self"]}
 
 
-def _is_double(name: str, state: VersionState) -> bool:
+def _is_double(name: str, state: VersionView) -> bool:
     return bool(state.uri) and name == state.kind.singular + "url"
 
 

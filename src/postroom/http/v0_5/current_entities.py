@@ -10,15 +10,22 @@ import msgspec
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.preserved_members import ATTRIBUTE
 from postroom.documents.dialects.references import as_pointer, as_xid
-from postroom.http.v0_5.names import half_path, plural, uri_name
-from postroom.http.v0_5.translate import HIDDEN, Words, extras_below, extras_in, group_words, resource_words
+from postroom.http.v0_5.names import plural, uri_name, v0_5_path
+from postroom.http.v0_5.translate import (
+    HIDDEN,
+    EntityTranslation,
+    extras_below,
+    extras_in,
+    group_translation,
+    resource_translation,
+)
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.model.types import GroupType, ResourceType
 from postroom.registry.entities import Document, Entity
 from postroom.registry.paths import Place
 from postroom.registry.query.inline import NOTHING, Inline
-from postroom.registry.read.document_content import shown
-from postroom.registry.read.tree import ResourceTree, VersionTree, read_collection, read_entity, required
+from postroom.registry.read.document_content import inline_document
+from postroom.registry.read.tree import ResourceTree, VersionTree, read_collection, read_entity, require_entity
 from postroom.registry.transaction import Transaction
 
 COMMON = (
@@ -32,22 +39,22 @@ _LONGEST_CHAIN = 100
 _WITH_VERSIONS = Inline(names={"versions": NOTHING})
 
 
-class GroupState(msgspec.Struct, frozen=True, kw_only=True):
+class GroupView(msgspec.Struct, frozen=True, kw_only=True):
     """A Group; `document` has its attributes only."""
 
     kind: GroupType
     entity: Entity
-    words: Words
+    translation: EntityTranslation
     stored: Tree
     document: Tree
 
 
-class VersionState(msgspec.Struct, frozen=True, kw_only=True):
+class VersionView(msgspec.Struct, frozen=True, kw_only=True):
     """A Version of a Resource; `document` says all of it but the bytes of its document."""
 
     place: Place
     tree: VersionTree
-    words: Words
+    translation: EntityTranslation
     stored: Tree
     document: Tree
     xref: str = ""
@@ -85,7 +92,7 @@ class VersionState(msgspec.Struct, frozen=True, kw_only=True):
         if not self.kind.hasdocument:
             return {plural(self.kind).removesuffix("s"): self.content}
         contenttype = self.tree.entity.attributes.get("contenttype")
-        members = shown(self.kind, self.tree.entity.document or Document(), contenttype)
+        members = inline_document(self.kind, self.tree.entity.document or Document(), contenttype)
         return {name.replace("base64", "Base64"): value for name, value in members.items()}
 
 
@@ -109,88 +116,90 @@ def version_number(version_id: str) -> int | str:
     return int(version_id) if is_number else version_id
 
 
-class States:
+class EntityViews:
     """Reads states out of one transaction; URLs begin with the base."""
 
     def __init__(self, tx: Transaction, base: str) -> None:
         self.tx = tx
         self.base = base
 
-    def group(self, kind: GroupType, entity: Entity) -> GroupState:
+    def group(self, kind: GroupType, entity: Entity) -> GroupView:
         """A Group."""
-        words = group_words(kind)
-        written = words.write(_timed(entity))
+        translation = group_translation(kind)
+        written = translation.write(_timed(entity))
         document = {
             "id": entity.id,
             "name": written.get("name") or entity.id,
             "epoch": entity.epoch,
-            "self": self.base + half_path(entity.xid),
+            "self": self.base + v0_5_path(entity.xid),
             **{name: value for name, value in written.items() if name not in (*OF_THE_SERVER, "name")},
         }
-        return GroupState(kind=kind, entity=entity, words=words, stored=_plain(entity.attributes), document=document)
+        return GroupView(
+            kind=kind, entity=entity, translation=translation, stored=_plain(entity.attributes), document=document
+        )
 
-    def latest(self, place: Place) -> VersionState:
+    def latest(self, place: Place) -> VersionView:
         """The Resource at a place: its latest version, whichever Version is the default in 1.0."""
         tree = read_entity(self.tx, place, _WITH_VERSIONS)
         if not isinstance(tree, ResourceTree):
             raise TypeError(place.xid)
         return self._latest(place, tree)
 
-    def version(self, place: Place) -> VersionState:
+    def version(self, place: Place) -> VersionView:
         """The version at a place."""
         tree = read_entity(self.tx, place, NOTHING)
         if not isinstance(tree, VersionTree):
             raise TypeError(place.xid)
         return self._state(_resource_of(place), tree, self._xref(place))
 
-    def versions(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionState]:
+    def versions(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionView]:
         """The versions in a collection, oldest first."""
         found: dict[str, Any] = dict(read_collection(self.tx, place, NOTHING, only))
         resource, xref = _resource_of(place), self._xref(place)
         return {one: self._state(resource, found[one], xref) for one in sorted(found, key=version_order)}
 
-    def resources(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionState]:
+    def resources(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionView]:
         """The latest versions of the Resources in a collection."""
         inline = NOTHING if place.resource.maxversions == 1 else _WITH_VERSIONS
         found: dict[str, Any] = dict(read_collection(self.tx, place, inline, only))
         places = {one: msgspec.structs.replace(place, kind="resource", xid=f"{place.xid}/{one}") for one in found}
         return {one: self._latest(places[one], tree) for one, tree in found.items()}
 
-    def unsaid(self, place: Place) -> VersionState:
+    def unsaid(self, place: Place) -> VersionView:
         """A Resource that is not there yet: nothing is said about it."""
         nothing = Entity(xid=f"{place.xid}/versions/0", epoch=0, createdat="", modifiedat="")
-        words = self._words(place, nothing, required(self.tx, place.group_xid))
+        translation = self._words(place, nothing, require_entity(self.tx, place.group_xid))
         tree = VersionTree(
             xid=nothing.xid, resource_id=place.ids[3], kind=place.resource, entity=nothing, isdefault=True
         )
-        return VersionState(place=place, tree=tree, words=words, stored={}, document={})
+        return VersionView(place=place, tree=tree, translation=translation, stored={}, document={})
 
     def _xref(self, place: Place) -> str:
-        xref: str = required(self.tx, place.resource_xid).attributes.get("xref", "")
+        xref: str = require_entity(self.tx, place.resource_xid).attributes.get("xref", "")
         return xref
 
-    def _latest(self, place: Place, tree: ResourceTree) -> VersionState:
+    def _latest(self, place: Place, tree: ResourceTree) -> VersionView:
         versions = tree.versions or {}
         newest = versions[max(versions, key=version_order)] if versions else tree.default
         return self._state(place, newest or _nowhere(tree), tree.xref)
 
-    def _words(self, place: Place, entity: Entity, group: Entity) -> Words:
+    def _words(self, place: Place, entity: Entity, group: Entity) -> EntityTranslation:
         around = _bases(self.tx, entity.attributes)
-        return resource_words(place.group, place.resource, place.xid, _plain(group.attributes), around)
+        return resource_translation(place.group, place.resource, place.xid, _plain(group.attributes), around)
 
-    def _state(self, place: Place, tree: VersionTree, xref: str) -> VersionState:
-        group, entity = required(self.tx, place.group_xid), tree.entity
-        words = self._words(place, entity, group)
+    def _state(self, place: Place, tree: VersionTree, xref: str) -> VersionView:
+        group, entity = require_entity(self.tx, place.group_xid), tree.entity
+        translation = self._words(place, entity, group)
         below = extras_below(group.attributes, place.resource, place.ids[3], entity.id)
         extras = [*extras_in(entity.attributes), *below]
-        written = words.write({**_timed(entity), ATTRIBUTE: extras})
+        written = translation.write({**_timed(entity), ATTRIBUTE: extras})
         elsewhere = _elsewhere(place.resource, entity, written)
         document = {
             "id": place.ids[3],
             "name": written.get("name") or place.ids[3],
             "version": version_number(entity.id),
             "epoch": entity.epoch,
-            "self": self.base + half_path(tree.xid),
+            "self": self.base + v0_5_path(tree.xid),
             **{name: value for name, value in written.items() if name not in (*OF_THE_SERVER, "name")},
             **({"uri": as_pointer(xref, service=True)} if xref else {}),
             **elsewhere,
@@ -200,7 +209,7 @@ class States:
             is_event = str(document.get("format", "")).lower().startswith("cloudevents")
             document.setdefault("metadata", {"attributes": {}} if is_event else {})
         stored = _plain(entity.attributes)
-        return VersionState(place=place, tree=tree, words=words, stored=stored, document=document, xref=xref)
+        return VersionView(place=place, tree=tree, translation=translation, stored=stored, document=document, xref=xref)
 
 
 def _resource_of(place: Place) -> Place:

@@ -10,22 +10,22 @@ import msgspec
 from postroom.documents.dialects.dialect import Tree
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.request_body import parse_json
-from postroom.http.v0_5.current_entities import GroupState, VersionState, version_order
-from postroom.http.v0_5.groups import GroupWriting
-from postroom.http.v0_5.names import half_path
+from postroom.http.v0_5.current_entities import GroupView, VersionView, version_order
+from postroom.http.v0_5.groups import GroupWriter
+from postroom.http.v0_5.names import v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, check_id, check_version
-from postroom.http.v0_5.read import HalfReading, read_flags
+from postroom.http.v0_5.read import EntityReader, parse_parameters
 from postroom.registry import operations
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.tree import required
+from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
 
-State = GroupState | VersionState
+State = GroupView | VersionView
 
 
-class Deleting:
+class EntityDeleter:
     """One request to delete."""
 
     def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
@@ -33,14 +33,14 @@ class Deleting:
         self.tx = interaction.tx
         self.call = call
         self.settings = settings
-        self.reading = HalfReading(interaction.tx, call, settings)
+        self.reading = EntityReader(interaction.tx, call, settings)
         self.states = self.reading.states
 
     def entity(self, place: Place) -> Answer:
         """DELETE of one Group, Resource or version."""
         state = self._state(place)
-        check_epoch(read_flags(self.call).epoch, _epoch(state), self.call.path)
-        if isinstance(state, GroupState):
+        check_epoch(parse_parameters(self.call).epoch, _epoch(state), self.call.path)
+        if isinstance(state, GroupView):
             answer = Answer(json=self.reading.group(state))
         else:
             answer = self.reading.resource(state)
@@ -52,7 +52,7 @@ class Deleting:
     def members(self, place: Place) -> Answer:
         """DELETE of the members that a list names; without a list, of all (of versions: all but the latest)."""
         if place.kind != "groups":
-            required(self.tx, place.group_xid)
+            require_entity(self.tx, place.group_xid)
         if place.kind == "versions":
             return self._versions(place)
         chosen = self._named(place) if self.call.body.strip() else self._all(place)
@@ -78,8 +78,8 @@ class Deleting:
             self._groups().forget(place, place.ids[5] if place.kind == "version" else "")
         operations.delete(self.interaction, place, None, None, "")
 
-    def _groups(self) -> GroupWriting:
-        return GroupWriting(self.interaction, self.call, self.settings)
+    def _groups(self) -> GroupWriter:
+        return GroupWriter(self.interaction, self.call, self.settings)
 
     def _all(self, place: Place) -> dict[str, Tree]:
         if place.kind == "groups":
@@ -116,13 +116,13 @@ class Deleting:
         if self.tx.entity(place.xid) is None and place.kind != "version":
             raise RegistryProblem("not_found", place.xid)
         state = self._state(place)
-        check_epoch(epoch, _epoch(state), half_path(place.xid))
-        return self.reading.group(state) if isinstance(state, GroupState) else state.metadata
+        check_epoch(epoch, _epoch(state), v0_5_path(place.xid))
+        return self.reading.group(state) if isinstance(state, GroupView) else state.metadata
 
     def _state(self, place: Place) -> State:
         match place.kind:
             case "group":
-                return self.states.group(place.group, required(self.tx, place.xid))
+                return self.states.group(place.group, require_entity(self.tx, place.xid))
             case "resource":
                 return self.states.latest(place)
             case _:
@@ -135,4 +135,4 @@ def _member(place: Place, entity_id: str) -> Place:
 
 
 def _epoch(state: State) -> int:
-    return state.entity.epoch if isinstance(state, GroupState) else state.tree.entity.epoch
+    return state.entity.epoch if isinstance(state, GroupView) else state.tree.entity.epoch

@@ -11,31 +11,31 @@ from postroom.documents.dialects.preserved_members import ATTRIBUTE, with_extras
 from postroom.documents.dialects.v0_5 import SERVICE
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.request_body import parse_json
-from postroom.http.v0_5.merge import patch_of, rewritten, with_room
-from postroom.http.v0_5.names import half_path, plural, singular
+from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
+from postroom.http.v0_5.names import plural, singular, v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
-from postroom.http.v0_5.read import HalfReading, read_flags
-from postroom.http.v0_5.translate import extras_beside, extras_in, group_words, is_below, other_extras
+from postroom.http.v0_5.read import EntityReader, parse_parameters
+from postroom.http.v0_5.translate import extras_beside, extras_in, group_translation, is_below, other_extras
 from postroom.http.v0_5.validation import (
     check_definition,
     check_group,
-    cleaned,
     refuse_own_attribute,
     with_common_format,
     with_format,
+    without_empty,
 )
 from postroom.model.types import GroupType
 from postroom.registry import operations
 from postroom.registry.paths import Place, check_id, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.tree import required
+from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
 
 CONFLICT = 409
 
 
-class GroupWriting:
+class GroupWriter:
     """One write to Groups."""
 
     def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
@@ -43,7 +43,7 @@ class GroupWriting:
         self.tx = interaction.tx
         self.call = call
         self.settings = settings
-        self.reading = HalfReading(interaction.tx, call, settings)
+        self.reading = EntityReader(interaction.tx, call, settings)
 
     def create(self, place: Place) -> Answer:
         """POST: a new Group, with the Resources that it embeds."""
@@ -52,7 +52,7 @@ class GroupWriting:
         group_id = str(uuid.uuid4()) if group_id is None else group_id
         made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.call.path)}")
         refuse_existing(self.tx.entity(made.xid), self.call)
-        body = {name: value for name, value in cleaned(body).items() if name not in ("epoch", "self")}
+        body = {name: value for name, value in without_empty(body).items() if name not in ("epoch", "self")}
         body = with_common_format(place.group, body)
         check_group(place.group, body, self.call.path)
         operations.put_group(self.interaction, made, self._tree(place.group, body), False)
@@ -63,23 +63,23 @@ class GroupWriting:
 
     def update(self, place: Place) -> Answer:
         """PUT: the attributes of a Group anew; what it holds is not touched."""
-        entity = required(self.tx, place.xid)
+        entity = require_entity(self.tx, place.xid)
         state = self.reading.states.group(place.group, entity)
-        body = cleaned(_without_collections(json_object(self.call, self.settings), place.group))
-        check_epoch(read_flags(self.call).epoch, entity.epoch, self.call.path)
+        body = without_empty(_without_collections(json_object(self.call, self.settings), place.group))
+        check_epoch(parse_parameters(self.call).epoch, entity.epoch, self.call.path)
         names = {"entity_id": entity.id, "singular": singular(place.group)}
         after = take_conditions(body, self.call.path, epoch=entity.epoch, **names)
         check_group(place.group, after, self.call.path, had_format="format" in state.document)
         before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
-        result = rewritten(state.words, state.stored, before, after)
-        patch = patch_of(state.stored, result)
-        extras = with_room(state.words.extras(after), place.group.attributes, self.call.path)
+        result = merge_entity(state.translation, state.stored, before, after)
+        patch = attribute_patch(state.stored, result)
+        extras = storable_extras(state.translation.extras(after), place.group.attributes, self.call.path)
         self._put(place, {**patch, ATTRIBUTE: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
         return self._answer(place, 200)
 
     def forget(self, place: Place, version_id: str = "") -> None:
         """Take away what a file left with the Group about a Resource, or a version, that is written or deleted."""
-        extras = required(self.tx, place.group_xid).attributes
+        extras = require_entity(self.tx, place.group_xid).attributes
         others = [one.id for one in self.tx.entities(f"{place.resource_xid}/versions") if one.id != version_id]
         left = extras_beside(extras, place.resource, place.ids[3], version_id, others)
         if left != extras_in(extras):
@@ -87,7 +87,7 @@ class GroupWriting:
             self._put(group, {ATTRIBUTE: [*other_extras(extras), *left] or None})
 
     def _put(self, place: Place, patch: Tree) -> None:
-        if patch.get(ATTRIBUTE, 0) is None and ATTRIBUTE not in required(self.tx, place.xid).attributes:
+        if patch.get(ATTRIBUTE, 0) is None and ATTRIBUTE not in require_entity(self.tx, place.xid).attributes:
             del patch[ATTRIBUTE]  # a model may not know it
         operations.put_group(self.interaction, place, patch, True)
         self.interaction.settle()
@@ -101,13 +101,13 @@ class GroupWriting:
         collections = {plural(one): body[plural(one)] for one in kind.resources.values() if plural(one) in body}
         self._check_embedded(kind, collections)
         own = {name: value for name, value in body.items() if name not in collections}
-        words = group_words(kind)
-        tree, extras = words.read(own), words.extras(own)
+        translation = group_translation(kind)
+        tree, extras = translation.read(own), translation.extras(own)
         if "schemas" in collections:
             document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
             read = with_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
             tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(ATTRIBUTE, ())]
-        extras = with_room(extras, kind.attributes, self.call.path)
+        extras = storable_extras(extras, kind.attributes, self.call.path)
         return {**tree, ATTRIBUTE: extras} if extras else tree
 
     def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
@@ -119,30 +119,30 @@ class GroupWriting:
                 raise RegistryProblem("bad_request", self.call.path, error_detail=f"{name} must be a map of objects")
 
     def _embed(self, place: Place, definitions: Tree) -> None:
-        group = self.reading.states.group(place.group, required(self.tx, place.xid)).document
+        group = self.reading.states.group(place.group, require_entity(self.tx, place.xid)).document
         for name, given in definitions.items():
             subject = f"{self.call.path}/{place.ids[1]}/definitions/{name}"
             definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
             flat = {member: one for member, one in _flat(given).items() if member != "epoch"}
-            after = take_conditions(cleaned(flat), subject, entity_id=name, singular="definition", epoch=0)
+            after = take_conditions(without_empty(flat), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
             tree = self._definition(definition, with_format(after, group), subject)
             operations.put_resource(self.interaction, definition, tree, False, "")
 
     def _definition(self, place: Place, after: Tree, subject: str) -> Tree:
-        words = self.reading.states.unsaid(place).words
-        tree = words.read(after)
+        translation = self.reading.states.unsaid(place).translation
+        tree = translation.read(after)
         if "meta" in tree:  # C-06: borrowed
             own = next((name for name in after if name not in ("uri", "format", "type")), None)
             if own is not None:
                 refuse_own_attribute(own, subject)
             return {"meta": tree["meta"]}
-        extras = with_room(words.extras(after), place.resource.attributes, subject)
+        extras = storable_extras(translation.extras(after), place.resource.attributes, subject)
         return {**tree, **({ATTRIBUTE: extras} if extras else {})}
 
     def _answer(self, place: Place, status: int) -> Answer:
-        state = self.reading.states.group(place.group, required(self.tx, place.xid))
-        headers = {"Location": self.call.base + half_path(place.xid)} if status == 201 else {}
+        state = self.reading.states.group(place.group, require_entity(self.tx, place.xid))
+        headers = {"Location": self.call.base + v0_5_path(place.xid)} if status == 201 else {}
         return Answer(status=status, headers=headers, json=self.reading.group(state))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import BASE_NAMES, TYPE_MARKERS
 from postroom.documents.dialects.preserved_members import ATTRIBUTE
-from postroom.http.v0_5.translate import Words
+from postroom.http.v0_5.translate import EntityTranslation
 from postroom.model.types import Attributes
 from postroom.registry.problems import RegistryProblem
 
@@ -16,12 +16,12 @@ _NOTHING: Any = object()
 _OWN = frozenset({"name", "labels", "createdat", "modifiedat"})
 
 
-def rewritten(words: Words, stored: Tree, before: Tree, after: Tree) -> Tree:
+def merge_entity(translation: EntityTranslation, stored: Tree, before: Tree, after: Tree) -> Tree:
     """The attributes to be stored when an entity that 0.5 saw as `before` is to be `after`."""
-    shown, new = words.read(before), words.read(after)
+    shown, new = translation.read(before), translation.read(after)
     derives = any(name in stored and name not in shown for name in BASE_NAMES)
     if derives and any(shown.get(name) != new.get(name) for name in (shown.keys() | new.keys()) - _OWN):
-        stored = words.effective(stored)  # 0.5 has no base messages: what is inherited is written out
+        stored = translation.effective(stored)  # 0.5 has no base messages: what is inherited is written out
     merged: Tree = _merged(stored, shown, new)
     return merged
 
@@ -42,13 +42,13 @@ def _merged(stored: Any, shown: Any, new: Any) -> Any:
     return result
 
 
-def patch_of(stored: Tree, result: Tree) -> Tree:
+def attribute_patch(stored: Tree, result: Tree) -> Tree:
     """What has to be written so that the stored attributes become the result."""
     changed = {name: value for name, value in result.items() if stored.get(name, _NOTHING) != value}
     return {**changed, **{name: None for name in stored if name not in result}}
 
 
-def with_room(extras: list[Any], attributes: Attributes, subject: str) -> list[Any]:
+def storable_extras(extras: list[Any], attributes: Attributes, subject: str) -> list[Any]:
     """The extras that an entity is to keep; a model without a place for them has none for their attributes."""
     if "*" in attributes or ATTRIBUTE in attributes:
         return extras

@@ -9,11 +9,11 @@ import msgspec
 from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.response import correlated
-from postroom.http.v0_5.delete import Deleting
-from postroom.http.v0_5.groups import GroupWriting
-from postroom.http.v0_5.names import half_path, old_version_path, place_at, root_of
-from postroom.http.v0_5.read import HalfReading
-from postroom.http.v0_5.resources import ResourceWriting
+from postroom.http.v0_5.delete import EntityDeleter
+from postroom.http.v0_5.groups import GroupWriter
+from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of, v0_5_path
+from postroom.http.v0_5.read import EntityReader
+from postroom.http.v0_5.resources import ResourceWriter
 from postroom.http.xregistry.preconditions import check_preconditions
 from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.paths import Place
@@ -37,7 +37,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 _THEIRS = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 
 
-def answer_half(call: Call, store: Store, settings: Settings) -> Answer:
+def answer_v0_5(call: Call, store: Store, settings: Settings) -> Answer:
     """Answer a call to the service of 0.5."""
     try:
         return _answer(call, store, settings)
@@ -46,12 +46,12 @@ def answer_half(call: Call, store: Store, settings: Settings) -> Answer:
 
 
 def _answer(call: Call, store: Store, settings: Settings) -> Answer:
-    right = old_version_path(call.path)
+    right = corrected_version_path(call.path)
     if right:
         query = f"?{urlencode(call.query, quote_via=quote)}" if call.query else ""
         return Answer(status=308, headers={"Location": call.base + right + query})
     with store.read() as tx:
-        place = place_at(tx.model(), call.path)
+        place = resolve_path(tx.model(), call.path)
         allowed = _allowed(tx, place)
         methods = ", ".join(sorted((*allowed, "OPTIONS")))
         if call.method == "OPTIONS":
@@ -59,12 +59,12 @@ def _answer(call: Call, store: Store, settings: Settings) -> Answer:
         if call.method not in allowed:
             raise RegistryProblem("action_not_supported", call.path, action=call.method, headers={"allow": methods})
         if call.method in READS:
-            return HalfReading(tx, call, settings).answer(place)
+            return EntityReader(tx, call, settings).answer(place)
     return write_checked(store, lambda tx: _written(tx, call, settings))
 
 
 def _written(tx: Transaction, call: Call, settings: Settings) -> Answer:
-    place = place_at(tx.model(), call.path)
+    place = resolve_path(tx.model(), call.path)
     _check_preconditions(tx, call, place, settings)
     interaction = Interaction(tx, actor=call.actor)
     answer = _write(interaction, call, place, settings)
@@ -81,26 +81,26 @@ def _allowed(tx: Transaction, place: Place) -> tuple[str, ...]:
 def _write(interaction: Interaction, call: Call, place: Place, settings: Settings) -> Answer:
     match call.method, place.kind:
         case "DELETE", "groups" | "resources" | "versions":
-            return Deleting(interaction, call, settings).members(place)
+            return EntityDeleter(interaction, call, settings).members(place)
         case "DELETE", _:
-            return Deleting(interaction, call, settings).entity(place)
+            return EntityDeleter(interaction, call, settings).entity(place)
         case "POST", "groups":
-            return GroupWriting(interaction, call, settings).create(place)
+            return GroupWriter(interaction, call, settings).create(place)
         case "PUT", "group":
-            return GroupWriting(interaction, call, settings).update(place)
+            return GroupWriter(interaction, call, settings).update(place)
         case "POST", "resources":
-            return ResourceWriting(interaction, call, settings).create(place)
+            return ResourceWriter(interaction, call, settings).create(place)
         case "POST", _:
-            return ResourceWriting(interaction, call, settings).add_version(place)
+            return ResourceWriter(interaction, call, settings).add_version(place)
         case _:
-            return ResourceWriting(interaction, call, settings).update(place)
+            return ResourceWriter(interaction, call, settings).update(place)
 
 
 def _check_preconditions(tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
     """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
 
     def read(reading: Call) -> Answer:
-        return HalfReading(tx, msgspec.structs.replace(reading, base=call.base), settings).answer(place)
+        return EntityReader(tx, msgspec.structs.replace(reading, base=call.base), settings).answer(place)
 
     check_preconditions(msgspec.structs.replace(call, base=root_of(call.base)), read, settings)
 
@@ -113,7 +113,7 @@ def _in_its_words(problem: RegistryProblem) -> RegistryProblem:
     }
     return RegistryProblem(
         problem.name,
-        half_path(problem.subject),
+        v0_5_path(problem.subject),
         detail=problem.detail,
         pointer=problem.pointer,
         status=problem.status,

@@ -37,7 +37,7 @@ def root_of(base: str) -> str:
     return base.removesuffix(f"/{NAME}").removesuffix("/-")
 
 
-def place_at(model: Model, path: str) -> Place:
+def resolve_path(model: Model, path: str) -> Place:
     """The place of a path of 0.5; names of 1.0 that 0.5 does not have lead nowhere."""
     place = resolve(model, _native(path))
     if place.details or place.kind == "meta":
@@ -45,7 +45,7 @@ def place_at(model: Model, path: str) -> Place:
     return place
 
 
-def half_path(xid: str) -> str:
+def v0_5_path(xid: str) -> str:
     """The path of 0.5 for an xid, or for anything that begins like one."""
     parts = xid.split("/")
     for position in (1, 3):
@@ -54,7 +54,7 @@ def half_path(xid: str) -> str:
     return "/".join(parts)
 
 
-def old_version_path(path: str) -> str:
+def corrected_version_path(path: str) -> str:
     """The right path for `…/version/3`, which an example of the text has (C-67); empty for any other."""
     parts = path.split("/")
     if len(parts) > _VERSIONS + 2 and parts[_VERSIONS + 1] == "version":

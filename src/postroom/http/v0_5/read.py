@@ -10,9 +10,9 @@ import msgspec
 from postroom.documents.dialects.dialect import Tree
 from postroom.http.server.request import Answer, Call
 from postroom.http.v0_5.attribute_headers import resource_headers
-from postroom.http.v0_5.current_entities import GroupState, States, VersionState
-from postroom.http.v0_5.names import half_path, plural, singular
-from postroom.http.v0_5.translate import PLAIN
+from postroom.http.v0_5.current_entities import EntityViews, GroupView, VersionView
+from postroom.http.v0_5.names import plural, singular, v0_5_path
+from postroom.http.v0_5.translate import PLAIN_TRANSLATION
 from postroom.http.xregistry import read
 from postroom.http.xregistry.document_view import HARMLESS, URL_CHARACTERS
 from postroom.http.xregistry.proxied_documents import relay
@@ -22,9 +22,9 @@ from postroom.registry.entities import Document
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import PAGING, Flags, parse_flags
-from postroom.registry.query.page import Page, by_id, read_cursor, turn_page
+from postroom.registry.query.page import Page, by_id, read_cursor, read_page
 from postroom.registry.read.document_content import proxy_name
-from postroom.registry.read.tree import required, stored_collection
+from postroom.registry.read.tree import require_entity, stored_collection
 from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
 
@@ -36,46 +36,48 @@ _FLAGS = ("epoch", *PAGING)
 _KNOWN = Capabilities(flags=("epoch",), pagination=True)
 
 
-def read_flags(call: Call) -> Flags:
+def parse_parameters(call: Call) -> Flags:
     """The parameters of a query that have a value; what 1.0 can be asked for beside them is not known here."""
     return parse_flags([one for one in call.query if one[0] in _FLAGS], _KNOWN, call.path)
 
 
-def asks(call: Call, name: str) -> bool:
+def has_parameter(call: Call, name: str) -> bool:
     """Whether a query has a parameter, with any value."""
     return any(name == given for given, _ in call.query)
 
 
-class HalfReading:
+class EntityReader:
     """The reading side of one call."""
 
     def __init__(self, tx: Transaction, call: Call, settings: Settings) -> None:
         self.tx = tx
         self.call = call
         self.settings = settings
-        self.states = States(tx, call.base)
+        self.states = EntityViews(tx, call.base)
 
     def answer(self, place: Place) -> Answer:
         """What is at a place."""
         match place.kind:
             case "registry":
-                return Answer(json=model_document(self.tx.model()) if asks(self.call, "model") else self._registry())
+                return Answer(
+                    json=model_document(self.tx.model()) if has_parameter(self.call, "model") else self._registry()
+                )
             case "group":
                 self._check_size(place.xid)
-                group = self.states.group(place.group, required(self.tx, place.xid))
-                return Answer(json=self.group(group, asks(self.call, "inline")))
+                group = self.states.group(place.group, require_entity(self.tx, place.xid))
+                return Answer(json=self.group(group, has_parameter(self.call, "inline")))
             case "resource" | "version":
                 is_latest = place.kind == "resource"
                 return self._entity(self.states.latest(place) if is_latest else self.states.version(place))
             case _:
                 return self._collection(place)
 
-    def group(self, state: GroupState, inline: bool = False, versions: bool = False) -> Tree:
+    def group(self, state: GroupView, inline: bool = False, versions: bool = False) -> Tree:
         """A Group with its collections."""
         document = dict(state.document)
         for kind in state.kind.resources.values():
             xid = f"{state.entity.xid}/{kind.plural}"
-            document[plural(kind) + "URL"] = self.call.base + half_path(xid)
+            document[plural(kind) + "URL"] = self.call.base + v0_5_path(xid)
             document[plural(kind) + "Count"] = self.tx.count(xid)
             if inline:
                 place = Place(kind="resources", xid=xid, group_type=state.kind, resource_type=kind)
@@ -83,18 +85,18 @@ class HalfReading:
                 document[plural(kind)] = {one: self._inlined(state, versions) for one, state in found.items()}
         return document
 
-    def resource(self, state: VersionState, status: int = 200, location: str = "") -> Answer:
+    def resource(self, state: VersionView, status: int = 200, location: str = "") -> Answer:
         """A Resource as a body with headers, or the way to where it is."""
         headers = resource_headers(state)
         if location:
-            headers["Location"] = self.call.base + half_path(location)
+            headers["Location"] = self.call.base + v0_5_path(location)
         if state.uri:
             return self._elsewhere(state, headers, status)
         if not state.kind.hasdocument:
             return Answer(status=status, headers=headers, json=state.content)
         return self._document(state, headers, status)
 
-    def _document(self, state: VersionState, headers: dict[str, str], status: int) -> Answer:
+    def _document(self, state: VersionView, headers: dict[str, str], status: int) -> Answer:
         entity = state.tree.entity
         contenttype = entity.attributes.get("contenttype")
         headers |= {**HARMLESS, **({"Content-Type": contenttype} if contenttype else {})}
@@ -102,7 +104,7 @@ class HalfReading:
         proxied = entity.attributes.get(proxy_name(state.kind.singular))
         return relay(made, proxied, self.settings, is_read=self._is_read()) if proxied else made
 
-    def _elsewhere(self, state: VersionState, headers: dict[str, str], status: int) -> Answer:
+    def _elsewhere(self, state: VersionView, headers: dict[str, str], status: int) -> Answer:
         if not self._is_read():
             return Answer(status=status, headers=headers)
         return Answer(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
@@ -110,10 +112,10 @@ class HalfReading:
     def _is_read(self) -> bool:
         return self.call.method in ("GET", "HEAD")
 
-    def _entity(self, state: VersionState) -> Answer:
-        return Answer(json=state.metadata) if asks(self.call, "meta") else self.resource(state)
+    def _entity(self, state: VersionView) -> Answer:
+        return Answer(json=state.metadata) if has_parameter(self.call, "meta") else self.resource(state)
 
-    def _inlined(self, state: VersionState, versions: bool = False) -> Tree:
+    def _inlined(self, state: VersionView, versions: bool = False) -> Tree:
         document = {**state.metadata, **state.inlined}
         if versions and state.kind.maxversions != 1 and not state.xref:
             place = msgspec.structs.replace(state.place, kind="versions", xid=f"{state.place.xid}/versions")
@@ -121,10 +123,10 @@ class HalfReading:
         return document
 
     def _registry(self) -> Tree:
-        root, inline, model = required(self.tx, "/"), asks(self.call, "inline"), self.tx.model()
+        root, inline, model = require_entity(self.tx, "/"), has_parameter(self.call, "inline"), self.tx.model()
         self._check_size("/")
         own = {name: one for name, one in root.attributes.items() if name not in ("registryid", "capabilities")}
-        said = PLAIN.write({**own, "createdat": root.createdat, "modifiedat": root.modifiedat})
+        said = PLAIN_TRANSLATION.write({**own, "createdat": root.createdat, "modifiedat": root.modifiedat})
         document: Tree = {
             "id": root.attributes["registryid"],
             "specVersion": SPECVERSION,
@@ -146,20 +148,20 @@ class HalfReading:
         return Answer(json=self._members(place, page.ids), headers=headers)
 
     def _members(self, place: Place, ids: list[str]) -> Tree:
-        inline = asks(self.call, "inline")
+        inline = has_parameter(self.call, "inline")
         if place.kind == "groups":
             self._check_size(*(f"{place.xid}/{one}" for one in ids))
-            groups = [self.states.group(place.group, required(self.tx, f"{place.xid}/{one}")) for one in ids]
+            groups = [self.states.group(place.group, require_entity(self.tx, f"{place.xid}/{one}")) for one in ids]
             return {one.entity.id: self.group(one, inline) for one in groups}
         found = self.states.resources(place, ids) if place.kind == "resources" else self.states.versions(place, ids)
         return {one: self._inlined(state) if inline else state.metadata for one, state in found.items()}
 
     def _page(self, place: Place) -> Page:
-        flags = read_flags(self.call)
+        flags = parse_parameters(self.call)
         cursor = read_cursor(flags.cursor, place) if flags.cursor else None
         collection = stored_collection(self.tx, place)
         limit = min(cursor.limit if cursor else flags.limit or PAGE, LARGEST_PAGE)
-        return turn_page(by_id(self.tx, collection, False), limit, cursor, lambda: self.tx.count(collection))
+        return read_page(by_id(self.tx, collection, False), limit, cursor, lambda: self.tx.count(collection))
 
     def _next(self, page: Page) -> str:
         kept: list[tuple[str, Any]] = [one for one in self.call.query if one[0] not in PAGING]
@@ -169,7 +171,7 @@ class HalfReading:
 
     def _check_size(self, *xids: str) -> None:
         """Nothing is left out of what is inlined; where that is too much, there are pages (D5R-005)."""
-        if asks(self.call, "inline") and sum(map(self.tx.size, xids)) > read.MOST_ENTITIES:
+        if has_parameter(self.call, "inline") and sum(map(self.tx.size, xids)) > read.MOST_ENTITIES:
             raise RegistryProblem("too_large", self.call.path, detail="Ask for the collections one by one.")
 
 

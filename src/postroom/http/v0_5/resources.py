@@ -12,12 +12,12 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.preserved_members import ATTRIBUTE
 from postroom.http.server.request import Answer, Call
 from postroom.http.v0_5.attribute_headers import given_attributes
-from postroom.http.v0_5.current_entities import COMMON, OF_THE_SERVER, VersionState, stored_uri
-from postroom.http.v0_5.groups import GroupWriting, json_object, refuse_existing
-from postroom.http.v0_5.merge import patch_of, rewritten, with_room
+from postroom.http.v0_5.current_entities import COMMON, OF_THE_SERVER, VersionView, stored_uri
+from postroom.http.v0_5.groups import GroupWriter, json_object, refuse_existing
+from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import root_of, singular, uri_name
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
-from postroom.http.v0_5.read import HalfReading, asks, read_flags
+from postroom.http.v0_5.read import EntityReader, has_parameter, parse_parameters
 from postroom.http.v0_5.schema_compatibility import check_compatible
 from postroom.http.v0_5.translate import other_extras
 from postroom.http.v0_5.validation import (
@@ -25,16 +25,16 @@ from postroom.http.v0_5.validation import (
     check_entity,
     check_external,
     check_format,
-    cleaned,
     refuse_own_attribute,
     with_format,
+    without_empty,
 )
 from postroom.http.v0_5.version_numbers import next_version
 from postroom.registry import operations
 from postroom.registry.paths import Place, check_id, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import names
-from postroom.registry.read.tree import required
+from postroom.registry.read.document_content import document_names
+from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
 
@@ -42,7 +42,7 @@ _TIMES = ("createdOn", "modifiedOn")
 _XID_PARTS = 4
 
 
-class Given(msgspec.Struct, frozen=True):
+class WrittenEntity(msgspec.Struct, frozen=True):
     """What a request says: the entity as 0.5 is to see it, and its document in the words of 1.0.
 
     Of a Resource that is its attributes, the "document" is nothing but where it is stored instead.
@@ -54,7 +54,7 @@ class Given(msgspec.Struct, frozen=True):
     """The attributes that the request itself names."""
 
 
-class ResourceWriting:
+class ResourceWriter:
     """One write to a Resource."""
 
     def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
@@ -62,12 +62,12 @@ class ResourceWriting:
         self.tx = interaction.tx
         self.call = call
         self.settings = settings
-        self.reading = HalfReading(interaction.tx, call, settings)
-        self.groups = GroupWriting(interaction, call, settings)
+        self.reading = EntityReader(interaction.tx, call, settings)
+        self.groups = GroupWriter(interaction, call, settings)
 
     def create(self, place: Place) -> Answer:
         """POST to a collection: a new Resource."""
-        required(self.tx, place.group_xid)
+        require_entity(self.tx, place.group_xid)
         headers, body = given_attributes(self.call, place.resource, {}), self._body(place)
         self._check_agreement(headers, body)
         self._refuse_version(headers)
@@ -102,7 +102,7 @@ class ResourceWriting:
         """PUT of a Resource's latest version or of a certain one: all of it, or with `?meta` its metadata."""
         is_latest = place.kind == "resource"
         state = self.reading.states.latest(place) if is_latest else self.reading.states.version(place)
-        if asks(self.call, "meta"):
+        if has_parameter(self.call, "meta"):
             given = self._given_metadata(state)
         else:
             headers, body = given_attributes(self.call, place.resource, state.metadata), self._body(place)
@@ -110,13 +110,13 @@ class ResourceWriting:
         self._write(state, given)
         self.groups.forget(state.place, state.tree.entity.id)
         self.interaction.settle()
-        if asks(self.call, "meta"):
+        if has_parameter(self.call, "meta"):
             return Answer(json=self._after(place).metadata)
         return self._answer(place, 200)
 
-    def _write(self, state: VersionState, given: Given) -> None:
+    def _write(self, state: VersionView, given: WrittenEntity) -> None:
         place, version_id = state.place, state.tree.entity.id
-        reference = state.words.read(given.after).get("meta")
+        reference = state.translation.read(given.after).get("meta")
         if reference is not None:  # C-06: borrowed
             self._refuse_own(state, given, reference["xref"])
             operations.put_resource(self.interaction, place, {"meta": reference}, False, "")
@@ -126,10 +126,10 @@ class ResourceWriting:
         else:
             check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
             stored = {**state.stored, **_extras_of(state)}
-            patch = {**patch_of(stored, self._result(state, given)), **given.document}
+            patch = {**attribute_patch(stored, self._result(state, given)), **given.document}
             operations.put_version(self.interaction, place, version_id, patch, True, "")
 
-    def _refuse_own(self, state: VersionState, given: Given, xref: str) -> None:
+    def _refuse_own(self, state: VersionView, given: WrittenEntity, xref: str) -> None:
         """A definition that is borrowed has no attributes of its own; those that it shows may be said again."""
         is_there = xref.count("/") == _XID_PARTS and self.tx.entity(xref) is not None
         lender = self.reading.states.latest(resolve(self.tx.model(), xref)).document if is_there else {}
@@ -138,7 +138,7 @@ class ResourceWriting:
             if name != "uri" and value not in (lender.get(name), shown.get(name), None):
                 refuse_own_attribute(name, self.call.path)
 
-    def _tree(self, state: VersionState, given: Given) -> Tree:
+    def _tree(self, state: VersionView, given: WrittenEntity) -> Tree:
         """A new Resource or version as a whole."""
         whole = {**self._result(state, given), **given.document}
         reference = whole.get("meta")
@@ -147,32 +147,32 @@ class ResourceWriting:
             return {"meta": reference}
         return {name: value for name, value in whole.items() if value is not None}
 
-    def _need_document(self, state: VersionState, document: Tree) -> None:
+    def _need_document(self, state: VersionView, document: Tree) -> None:
         given = {name for name, value in document.items() if value is not None}
-        if state.kind.plural == "schemas" and state.kind.hasdocument and not given & set(names("schema")):
+        if state.kind.plural == "schemas" and state.kind.hasdocument and not given & set(document_names("schema")):
             raise RegistryProblem("required_attribute_missing", self.call.path, list="schema or schemaurl")
 
-    def _result(self, state: VersionState, given: Given) -> Tree:
+    def _result(self, state: VersionView, given: WrittenEntity) -> Tree:
         """The attributes to be stored, extras included."""
         before = {name: one for name, one in state.document.items() if name not in OF_THE_SERVER}
-        result = rewritten(state.words, state.stored, _local(before, state), given.after)
+        result = merge_entity(state.translation, state.stored, _local(before, state), given.after)
         if result.get("meta") is not None:
             return result
-        extras = with_room(state.words.extras(given.after), state.kind.attributes, self.call.path)
+        extras = storable_extras(state.translation.extras(given.after), state.kind.attributes, self.call.path)
         kept = [*other_extras(state.tree.entity.attributes), *extras]
         return {**result, ATTRIBUTE: kept} if kept else result
 
-    def _given(self, state: VersionState, headers: Tree, body: Tree) -> Given:
+    def _given(self, state: VersionView, headers: Tree, body: Tree) -> WrittenEntity:
         self._check_agreement(headers, body)
         self._check_epoch(state)
         version = state.tree.entity.id if state.document else ""
         headers, body = (self._without_conditions(one, state, version) for one in (headers, body))
         document = self._document(state, headers)
         kept = {} if not state.document else {n: v for n, v in state.metadata.items() if n not in OF_THE_SERVER}
-        after = cleaned(_local({**kept, **body, **headers}, state))
-        return Given(self._checked(state, after, has_content=bool(body)), document, {**body, **headers})
+        after = without_empty(_local({**kept, **body, **headers}, state))
+        return WrittenEntity(self._checked(state, after, has_content=bool(body)), document, {**body, **headers})
 
-    def _given_metadata(self, state: VersionState) -> Given:
+    def _given_metadata(self, state: VersionView) -> WrittenEntity:
         """PUT of metadata: attributes that are missing go, except those that a Resource cannot be without."""
         body = json_object(self.call, self.settings)
         self._check_epoch(state)
@@ -182,11 +182,11 @@ class ResourceWriting:
         shown = _local(state.document, state)
         lasting = {"format", *_TIMES, *(() if state.kind.hasdocument else set(shown) - set(COMMON))}
         kept = {name: value for name, value in shown.items() if name in lasting}
-        after = cleaned({**kept, **(content if isinstance(content, dict) else {}), **_local(body, state)})
+        after = without_empty({**kept, **(content if isinstance(content, dict) else {}), **_local(body, state)})
         is_here = not document.get(stored_uri(state.kind)) and not state.uri
-        return Given(self._checked(state, after, has_content=is_here), document, body)
+        return WrittenEntity(self._checked(state, after, has_content=is_here), document, body)
 
-    def _document(self, state: VersionState, headers: Tree) -> Tree:
+    def _document(self, state: VersionView, headers: Tree) -> Tree:
         name = uri_name(state.kind)
         uri, body = headers.get(name), self.call.body
         if uri is not None:
@@ -202,7 +202,7 @@ class ResourceWriting:
         encoded = base64.b64encode(body).decode() if body else None
         return {state.kind.singular + "base64": encoded, "contenttype": self.call.header("content-type")}
 
-    def _inline_document(self, state: VersionState, body: Tree) -> Tree:
+    def _inline_document(self, state: VersionView, body: Tree) -> Tree:
         """What metadata say about the document; a Resource that is its attributes can only be elsewhere."""
         name, stored = uri_name(state.kind), stored_uri(state.kind)
         members = {name: stored, stored: stored}
@@ -218,11 +218,11 @@ class ResourceWriting:
             check_external(uri, name, root_of(self.call.base), self.call.path)
         return chosen
 
-    def _checked(self, state: VersionState, after: Tree, has_content: bool) -> Tree:
+    def _checked(self, state: VersionView, after: Tree, has_content: bool) -> Tree:
         if state.kind.plural != "messages" or state.kind.hasdocument:
             check_entity(after, self.call.path)
             return after
-        group = self.reading.states.group(state.place.group, required(self.tx, state.place.group_xid)).document
+        group = self.reading.states.group(state.place.group, require_entity(self.tx, state.place.group_xid)).document
         if has_content:
             check_definition(after, group, self.call.path)
         else:
@@ -230,11 +230,11 @@ class ResourceWriting:
             check_format(after, group, self.call.path)
         return with_format(after, group)
 
-    def _check_epoch(self, state: VersionState) -> None:
+    def _check_epoch(self, state: VersionView) -> None:
         if state.document:
-            check_epoch(read_flags(self.call).epoch, state.tree.entity.epoch, self.call.path)
+            check_epoch(parse_parameters(self.call).epoch, state.tree.entity.epoch, self.call.path)
 
-    def _without_conditions(self, given: Tree, state: VersionState, version: str) -> Tree:
+    def _without_conditions(self, given: Tree, state: VersionView, version: str) -> Tree:
         names = {"entity_id": state.place.ids[3], "singular": singular(state.kind), "version": version}
         given = given if state.document else {name: one for name, one in given.items() if name != "epoch"}
         return take_conditions(given, self.call.path, epoch=state.tree.entity.epoch, **names)
@@ -257,7 +257,7 @@ class ResourceWriting:
             return {}
         return json_object(self.call, self.settings)
 
-    def _after(self, place: Place) -> VersionState:
+    def _after(self, place: Place) -> VersionView:
         states = self.reading.states
         return states.version(place) if place.kind == "version" else states.latest(place)
 
@@ -266,12 +266,12 @@ class ResourceWriting:
         return self.reading.resource(self._after(place), status, location)
 
 
-def _local(document: Tree, state: VersionState) -> Tree:
+def _local(document: Tree, state: VersionView) -> Tree:
     """An entity without the words about where it is, which the registry has in a place of its own."""
     left_out = (uri_name(state.kind), *((stored_uri(state.kind),) if state.kind.hasdocument else ()))
     return {name: value for name, value in document.items() if name not in left_out}
 
 
-def _extras_of(state: VersionState) -> Tree:
+def _extras_of(state: VersionView) -> Tree:
     stored: Any = state.tree.entity.attributes.get(ATTRIBUTE)
     return {} if stored is None else {ATTRIBUTE: stored}

@@ -6,16 +6,16 @@ import base64
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.http.v0_5.current_entities import VersionState, version_order
+from postroom.http.v0_5.current_entities import VersionView, version_order
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import written
+from postroom.registry.read.document_content import encode_document
 from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.transaction import Transaction
 
 RULE = "backward_transitive"
 
 
-def check_compatible(tx: Transaction, state: VersionState, document: Tree, form: Any, version_id: str) -> None:
+def check_compatible(tx: Transaction, state: VersionView, document: Tree, form: Any, version_id: str) -> None:
     """Refuse a document that breaks with the versions before it; what cannot be judged is let through."""
     content = _content(state, document)
     if not content or not form or not state.kind.validatecompatibility or state.xref:
@@ -31,10 +31,10 @@ def check_compatible(tx: Transaction, state: VersionState, document: Tree, form:
         raise RegistryProblem("compatibility_violation", state.place.xid, detail=judgement.reason, compat=RULE)
 
 
-def _content(state: VersionState, document: Tree) -> bytes:
+def _content(state: VersionView, document: Tree) -> bytes:
     inline, encoded = document.get(state.kind.singular), document.get(state.kind.singular + "base64")
     if inline is not None:
-        return written(inline)
+        return encode_document(inline)
     try:
         return base64.b64decode(encoded or "", validate=True)
     except (TypeError, ValueError):

@@ -25,7 +25,7 @@ HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", ATTRIBUTE))
 _NEW, _OLD = SERVICE_ATTRIBUTES, {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 
 
-class Words:
+class EntityTranslation:
     """How entities of one type are said."""
 
     def __init__(
@@ -56,10 +56,10 @@ class Words:
         return put_back(self._dialect.from_rc4(without_extras(tree)), tree, self._dialect)
 
 
-def group_words(kind: GroupType) -> Words:
+def group_translation(kind: GroupType) -> EntityTranslation:
     """The words of Groups."""
     if kind.plural not in KINDS:
-        return PLAIN
+        return PLAIN_TRANSLATION
     theirs = plural(kind)
 
     def read(document: Tree) -> Tree:
@@ -70,17 +70,19 @@ def group_words(kind: GroupType) -> Words:
         document: Tree = SERVICE.from_rc4({kind.plural: {"group": tree}})[theirs]["group"]
         return document
 
-    return Words(read, write)
+    return EntityTranslation(read, write)
 
 
-def resource_words(group_kind: GroupType, kind: ResourceType, xid: str, group: Tree, around: Tree) -> Words:
+def resource_translation(
+    group_kind: GroupType, kind: ResourceType, xid: str, group: Tree, around: Tree
+) -> EntityTranslation:
     """The words of the Resources in a Group; `around` holds the messages that others derive from."""
     if kind.plural != "messages" or group_kind.plural not in KINDS or kind.hasdocument:
-        return PLAIN
+        return PLAIN_TRANSLATION
     theirs, (group_id, _, message_id) = plural(group_kind), xid.split("/")[2:5]
 
     def read(document: Tree) -> Tree:
-        wrapped = {**group_words(group_kind).write(group), "definitions": {message_id: document}}
+        wrapped = {**group_translation(group_kind).write(group), "definitions": {message_id: document}}
         tree: Tree = SERVICE.to_rc4({theirs: {group_id: wrapped}})[0][group_kind.plural][group_id]["messages"]
         message: Tree = tree[message_id]
         meta = message.pop("meta", None)
@@ -100,7 +102,7 @@ def resource_words(group_kind: GroupType, kind: ResourceType, xid: str, group: T
         written: Tree = document[theirs][group_id]["definitions"][message_id]
         return written
 
-    return Words(read, write, effective)
+    return EntityTranslation(read, write, effective)
 
 
 def _placed(around: Tree, kind: str, group_id: str, group: Tree, message_id: str, message: Tree) -> Tree:
@@ -129,7 +131,7 @@ def _write_plainly(tree: Tree) -> Tree:
     return renamed({name: value for name, value in tree.items() if name not in HIDDEN}, _OLD)
 
 
-PLAIN = Words(_read_plainly, _write_plainly)
+PLAIN_TRANSLATION = EntityTranslation(_read_plainly, _write_plainly)
 """The words of types that 0.5 has no names for, and of schemas, whose documents are apart."""
 
 

@@ -21,7 +21,7 @@ _CONFIG = {"protocol": str, "endpoints": list, "options": dict, "strict": bool}
 _WORDS = {str: "a text", list: "an array", dict: "an object", bool: "true or false"}
 
 
-def cleaned(document: Tree) -> Tree:
+def without_empty(document: Tree) -> Tree:
     """An entity without attributes that have no value: a text that is empty is one that is missing."""
     return {name: value for name, value in document.items() if value is not None and (name, value) not in _EMPTY}
 

@@ -6,7 +6,7 @@ import re
 
 from postroom.http.v0_5.current_entities import version_order
 from postroom.registry.paths import Place
-from postroom.registry.read.tree import required
+from postroom.registry.read.tree import require_entity
 from postroom.registry.transaction import Transaction
 
 _DOTTED = re.compile(r"(\d{1,18})((?:\.\d+)*)\Z", re.ASCII)
@@ -15,7 +15,7 @@ _DOTTED = re.compile(r"(\d{1,18})((?:\.\d+)*)\Z", re.ASCII)
 def next_version(tx: Transaction, place: Place) -> str | None:
     """The id of the next version; None where the registry's own count does."""
     taken = [entity.id for entity in tx.entities(f"{place.xid}/versions")]
-    number = required(tx, place.xid).counter + 1
+    number = require_entity(tx, place.xid).counter + 1
     while str(number) in taken:
         number += 1
     latest = max(taken, key=version_order, default="0")

@@ -11,8 +11,8 @@ import msgspec
 
 from postroom.deadlines import DeadlinePassed
 from postroom.http.older_releases.problems import problem_document, problem_status
-from postroom.http.older_releases.releases import Release, asked, spoken
-from postroom.http.older_releases.translate import is_foreign, rendered_in, understood
+from postroom.http.older_releases.releases import OlderRelease, named_release, requested_release
+from postroom.http.older_releases.translate import may_need_translation, translate_request, translate_response_to
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.response import completed
 from postroom.http.server.thread_pools import busy
@@ -71,9 +71,9 @@ def _answered(make: Callable[[], Answer], call: Call, store: Store, settings: Se
     except RegistryProblem as problem:
         return refuse(problem, call, _release(call, store))
     except DeadlinePassed:
-        return refuse(_late(call, settings), call, asked(call.query))
+        return refuse(_late(call, settings), call, named_release(call.query))
     except Exception as error:  # noqa: BLE001 - a defect of ours: the client gets an answer, the log says which it was
-        return refuse(RegistryProblem("server_error", call.path), call, asked(call.query), cause=error)
+        return refuse(RegistryProblem("server_error", call.path), call, named_release(call.query), cause=error)
 
 
 def _late(call: Call, settings: Settings) -> RegistryProblem:
@@ -82,7 +82,7 @@ def _late(call: Call, settings: Settings) -> RegistryProblem:
 
 
 def refuse(
-    problem: RegistryProblem, call: Call, release: Release | None = None, cause: BaseException | None = None
+    problem: RegistryProblem, call: Call, release: OlderRelease | None = None, cause: BaseException | None = None
 ) -> Answer:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
@@ -103,11 +103,11 @@ def _log(problem: RegistryProblem, call: Call, instance: str, cause: BaseExcepti
     LOG.error("%s %s failed (%s)", call.method, call.path, instance, exc_info=cause, extra=fields)
 
 
-def _release(call: Call, store: Store) -> Release | None:
-    if asked(call.query) is None:
+def _release(call: Call, store: Store) -> OlderRelease | None:
+    if named_release(call.query) is None:
         return None
     with store.read() as tx:
-        return spoken(call.query, read_capabilities(tx))
+        return requested_release(call.query, read_capabilities(tx))
 
 
 def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
@@ -116,15 +116,15 @@ def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
     if found := mounted(call, store):
         mount, inner = found
         return mount(inner, store, settings)
-    if not is_foreign(call):
+    if not may_need_translation(call):
         return _native(call, store, settings)
     with store.read() as tx:
-        native, release = understood(call, tx, settings)
+        native, release = translate_request(call, tx, settings)
     made = _native(msgspec.structs.replace(native, keeps_json=True), store, settings)
     if release is None:
         return made
     with store.read() as tx:
-        return rendered_in(release, made, call, tx)
+        return translate_response_to(release, made, call, tx)
 
 
 def _native(call: Call, store: Store, settings: Settings) -> Answer:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.http.older_releases.translate import rendered
+from postroom.http.older_releases.translate import translate_response
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import correlated
@@ -22,7 +22,7 @@ from postroom.registry.configuration.capabilities import Capabilities, read_capa
 from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import check_flags, parse_flags
-from postroom.registry.query.ignore import Ignoring
+from postroom.registry.query.ignore import IgnoredParts
 from postroom.registry.read.render import render
 from postroom.registry.read.tree import ResourceTree, VersionTree
 from postroom.registry.transaction import Transaction
@@ -54,7 +54,7 @@ class EntityCall:
         self.capabilities: Capabilities = read_capabilities(tx)
         self.flags = parse_flags(call.query, self.capabilities, call.path)
         check_flags(self.flags, place.kind, call.method, call.path)
-        self.ignoring = Ignoring(tx, place, self.flags.ignores)
+        self.ignoring = IgnoredParts(tx, place, self.flags.ignores)
         self.reading = Reading(tx, call, place, self.flags, self.capabilities)
 
     def read(self) -> Answer:
@@ -195,7 +195,9 @@ def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
     def write(tx: Transaction) -> Answer:
         place = resolve(tx.model(), call.path)
         check_preconditions(
-            call, lambda reading: rendered(EntityCall(tx, reading, place, settings).read(), reading, tx), settings
+            call,
+            lambda reading: translate_response(EntityCall(tx, reading, place, settings).read(), reading, tx),
+            settings,
         )
         return EntityCall(tx, call, place, settings).write(fetch)
 

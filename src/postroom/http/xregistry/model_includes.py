@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.http.server.request import Call
 from postroom.http.server.request_body import parse_json
-from postroom.model.includes import Fetch, CachedFetch, expand_includes
+from postroom.model.includes import CachedFetch, Fetch, expand_includes
 from postroom.model.model_refused import ModelRefused
 from postroom.outbound import allowed_fetcher
 from postroom.registry.problems import RegistryProblem

@@ -15,7 +15,7 @@ from postroom.deadlines import check_deadline
 from postroom.http.server.request import Answer
 from postroom.outbound import Fetched, FetchRefused, allowed_fetcher
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import Elsewhere
+from postroom.registry.read.document_content import ProxiedContent
 from postroom.settings import Settings
 
 BAD_GATEWAY = 502
@@ -49,7 +49,7 @@ def encoded(answer: Answer, settings: Settings, *, waits: bool = True) -> Answer
 
     def fetch(value: Any) -> str | None:
         nonlocal fetched_any
-        if not isinstance(value, Elsewhere):
+        if not isinstance(value, ProxiedContent):
             raise NotImplementedError(type(value))
         if settings.allow_fetch and not waits:
             raise MustFetch

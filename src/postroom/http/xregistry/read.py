@@ -17,14 +17,20 @@ from postroom.http.xregistry.proxied_documents import MustFetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.query.filter import parse_filter
-from postroom.registry.query.filter_scope import OPEN, Sieve, sieve
+from postroom.registry.query.filter import UNFILTERED, FilterScope, filter_scope, parse_filter
 from postroom.registry.query.flags import PAGING, Flags
 from postroom.registry.query.inline import ALL, CONFIGURATION, NOTHING, Inline, parse_inline
-from postroom.registry.query.page import Cursor, Page, by_id, by_value, read_cursor, turn_page
+from postroom.registry.query.page import Cursor, Page, by_id, by_value, read_cursor, read_page
 from postroom.registry.query.sort import BY_ID, Sort, parse_sort
 from postroom.registry.read.render import View, render, render_collection
-from postroom.registry.read.tree import Collection, Tree, read_collection, read_entity, required, stored_collection
+from postroom.registry.read.tree import (
+    Collection,
+    Tree,
+    read_collection,
+    read_entity,
+    require_entity,
+    stored_collection,
+)
 from postroom.registry.transaction import Transaction
 
 MOST_ENTITIES = 1_000_000
@@ -54,11 +60,11 @@ class Reading:
         return self._inline_at(self.place)
 
     @functools.cached_property
-    def sieve(self) -> Sieve:
+    def scope(self) -> FilterScope:
         """What of the targeted place to show."""
         wanted = parse_filter(self.tx.model(), self.place, self.flags.filters, self.call.path)
         seen = View(base=self.call.base, inline=WITH_META if wanted and wanted.mentions_meta else NOTHING)
-        return sieve(wanted, lambda tree: render(tree, seen))
+        return filter_scope(wanted, lambda tree: render(tree, seen))
 
     def entity(self, place: Place) -> tuple[Tree, View]:
         """An entity and how to show it."""
@@ -66,13 +72,13 @@ class Reading:
         inline = self.inline if is_target else self._inline_at(place)
         self._check_doc(place)
         self._check_size(place, inline)
-        tree = read_entity(self.tx, place, inline, self.sieve if is_target else OPEN)
+        tree = read_entity(self.tx, place, inline, self.scope if is_target else UNFILTERED)
         return tree, self.view(inline, place.xid)
 
     def collections(self) -> dict[str, Any]:
         """The nested collections of the Registry or a Group and nothing else (FLAG-005)."""
         self._check_size(self.place, ALL)
-        document = render(read_entity(self.tx, self.place, ALL, self.sieve), self.view(ALL))
+        document = render(read_entity(self.tx, self.place, ALL, self.scope), self.view(ALL))
         plurals = self.tx.model().groups if self.place.kind == "registry" else self.place.group.resources
         shown = {name for plural in plurals for name in (plural, plural + "url", plural + "count")}
         return {name: value for name, value in document.items() if name in shown}
@@ -85,13 +91,13 @@ class Reading:
         self._check_size(self.place, self.inline)
         if made := self.text():
             return made
-        found = read_collection(self.tx, self.place, self.inline, sieve=self.sieve)
+        found = read_collection(self.tx, self.place, self.inline, scope=self.scope)
         return Answer(json=render_collection(self._sorted(found), self.view(self.inline)))
 
     def text(self) -> Answer | None:
         """The targeted place as JSON text, written in pieces; None where it is small, or has to stay a value."""
         is_small = not self.place.is_collection and self.inline == NOTHING
-        is_chosen = self.sieve.is_on or self.order is not None
+        is_chosen = self.scope.is_on or self.order is not None
         if is_small or is_chosen or self.call.keeps_json or self.place.kind not in LARGE:
             return None
         self._check_size(self.place, self.inline)
@@ -105,7 +111,7 @@ class Reading:
         place = resolve(self.tx.model(), xid)
         is_target = place.xid == self.place.xid
         inline = self.inline if is_target else self.inline.below(place.ids[-1]) or NOTHING
-        found = read_collection(self.tx, place, inline, ids, self.sieve if is_target else OPEN)
+        found = read_collection(self.tx, place, inline, ids, self.scope if is_target else UNFILTERED)
         return render_collection(self._sorted(found) if is_target else found, self.view(inline))
 
     def view(self, inline: Inline, root: str = "") -> View:
@@ -131,7 +137,7 @@ class Reading:
     def _check_doc(self, place: Place) -> None:
         if not self.flags.doc or place.kind not in ("versions", "version"):
             return
-        if "xref" in required(self.tx, place.resource_xid, place.xid).attributes:
+        if "xref" in require_entity(self.tx, place.resource_xid, place.xid).attributes:
             raise RegistryProblem("cannot_doc_xref", place.resource_xid)
 
     def _check_size(self, place: Place, inline: Inline) -> None:
@@ -155,19 +161,19 @@ class Reading:
         page = self._turned(limit, cursor)
         if len(page.ids) == page.count:
             self._check_size(self.place, self.inline)
-        found = read_collection(self.tx, self.place, self.inline, page.ids, self.sieve)
+        found = read_collection(self.tx, self.place, self.inline, page.ids, self.scope)
         headers = {"Link": links} if (links := self._links(page)) else {}
         return Answer(json=render_collection(found, self.view(self.inline)), headers=headers)
 
     def _turned(self, limit: int, cursor: Cursor | None) -> Page:
         order = self.order or BY_ID
-        if not order.path and not self.sieve.is_on:
+        if not order.path and not self.scope.is_on:
             collection = stored_collection(self.tx, self.place)
-            return turn_page(
+            return read_page(
                 by_id(self.tx, collection, order.descending), limit, cursor, lambda: self.tx.count(collection)
             )
-        found = read_collection(self.tx, self.place, NOTHING, sieve=self.sieve)
-        return turn_page(by_value(self._marks(found, order), order), limit, cursor, lambda: len(found))
+        found = read_collection(self.tx, self.place, NOTHING, scope=self.scope)
+        return read_page(by_value(self._marks(found, order), order), limit, cursor, lambda: len(found))
 
     def _links(self, page: Page) -> str:
         beside = {"next": page.next, "prev": page.prev}

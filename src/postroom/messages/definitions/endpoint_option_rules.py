@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.model.conform import Path, AttributeViolation
+from postroom.model.conform import AttributeViolation, Path
 from postroom.protocols.protocol_table import canonical_protocol
 
 ANY_ITEM = "*"

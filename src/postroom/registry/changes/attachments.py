@@ -10,7 +10,7 @@ _MARK = "#"  # no id has it
 _PAGE = 8  # bodies come along, and each may be as large as a request
 
 
-def state_of(version: Entity) -> str:
+def state_key(version: Entity) -> str:
     """What to attach to when only one state of a Version is meant, for as long as its Resource is there."""
     return f"{version.xid}{_MARK}{version.epoch}"
 

@@ -21,7 +21,7 @@ STAMPS = ("epoch", "createdat", "modifiedat")
 Lookup = Callable[[str], Entity | None]
 
 
-class Row(NamedTuple):
+class ChangeRow(NamedTuple):
     """One row to be written, and the body that its change superseded."""
 
     xid: str
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     superseded: Entity | None = None
 
 
-class Note(NamedTuple):
+class ConfigurationChange(NamedTuple):
     """A change of configuration, which is no entity: the names that changed, and what was there before."""
 
     changed: set[str]
@@ -46,7 +46,7 @@ class Changelog:
         tx: Transaction,
         before: Mapping[str, Entity | None],
         removed: AbstractSet[str],
-        notes: Mapping[str, Note],
+        notes: Mapping[str, ConfigurationChange],
     ) -> None:
         self._tx = tx
         self._before = before
@@ -54,9 +54,9 @@ class Changelog:
         self._notes = notes
         self._now: dict[str, Entity | None] = {}
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ChangeRow]:
         """All rows, a Resource before its Versions, the Registry before its configuration, deprecations last."""
-        deprecations: list[Row] = []
+        deprecations: list[ChangeRow] = []
         for xid in self._subjects():
             row = self._row(xid)
             if row is not None:
@@ -80,18 +80,18 @@ class Changelog:
         entity = self._is(resource)
         return entity is not None and f"{resource}/versions/{entity.attributes.get('defaultversionid')}" == version
 
-    def _row(self, xid: str) -> Row | None:
+    def _row(self, xid: str) -> ChangeRow | None:
         before, after = self._was(xid), self._is(xid)
         if xid in self._before and before == after and xid not in self._removed:
             return None
         if before is not None and (after is None or xid in self._removed):
-            return Row(xid, "deleted", before.epoch, (), before)
+            return ChangeRow(xid, "deleted", before.epoch, (), before)
         if after is None:
             return None
         if before is None:
-            return Row(xid, "created", after.epoch)
+            return ChangeRow(xid, "created", after.epoch)
         changed = tuple(sorted(self._names(xid, before, after)))
-        return Row(xid, "updated", after.epoch, changed, before if xid in self._before else None)
+        return ChangeRow(xid, "updated", after.epoch, changed, before if xid in self._before else None)
 
     def _names(self, xid: str, before: Entity, after: Entity) -> set[str]:
         names = _differing(before, after)
@@ -137,7 +137,7 @@ class Changelog:
         short = {"shortself"} if (self._tx.capabilities() or {}).get("shortself") else set()
         return own | {*IDENTITY, singular + "id"} | short | _document_names(singular, version.document)
 
-    def _deprecation(self, row: Row) -> Iterator[Row]:
+    def _deprecation(self, row: ChangeRow) -> Iterator[ChangeRow]:
         if row.action == "deleted" or row.xid.count("/") not in (2, 4):
             return
         before, after = self._was(row.xid), self._is(row.xid)
@@ -147,16 +147,16 @@ class Changelog:
             return
         members, others = old or {}, new or {}
         names = sorted(name for name in members.keys() | others.keys() if members.get(name) != others.get(name))
-        yield Row(row.xid, "deprecation", row.epoch, tuple(names))
+        yield ChangeRow(row.xid, "deprecation", row.epoch, tuple(names))
 
-    def _noted(self) -> Iterator[Row]:
+    def _noted(self) -> Iterator[ChangeRow]:
         registry = self._is("/")
         epoch = registry.epoch if registry else 0
         for path, note in self._notes.items():
             superseded = None
             if note.before is not None:
                 superseded = Entity(xid=path, epoch=epoch, createdat="", modifiedat="", attributes=note.before)
-            yield Row(path, "updated", epoch, tuple(sorted(note.changed)), superseded)
+            yield ChangeRow(path, "updated", epoch, tuple(sorted(note.changed)), superseded)
 
     def _singular(self, xid: str) -> str:
         group, plural = xid.split("/")[1:4:2]

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from postroom.model.types import ResourceType
-from postroom.registry.changes.attachments import attach, attachment, state_of
+from postroom.registry.changes.attachments import attach, attachment, state_key
 from postroom.registry.entities import Entity
 from postroom.registry.transaction import Transaction
 from postroom.urls import join_url
@@ -74,14 +74,14 @@ def is_absolute(uri: str) -> bool:
     return _SCHEME.match(uri) is not None
 
 
-def has_room(kind: ResourceType) -> bool:
+def accepts_provenance(kind: ResourceType) -> bool:
     """Whether Versions of a type can have the two attributes."""
     return all(name in kind.attributes or "*" in kind.attributes for name in (AUTHORITY, VERSION_URI))
 
 
 def provenance_of(tx: Transaction, version: Entity) -> Provenance:
     """Where a Version, in its present or in a former state, comes from."""
-    beside = attachment(tx, state_of(version), _BESIDE)
+    beside = attachment(tx, state_key(version), _BESIDE)
     if beside is not None:
         return _READ_PROVENANCE.decode(beside)
     authority, uri = (version.attributes.get(name) for name in (AUTHORITY, VERSION_URI))
@@ -96,9 +96,9 @@ def authority_of(tx: Transaction, xid: str) -> str:
     return provenance_of(tx, entity).authority if entity is not None else ""
 
 
-def keep_beside(tx: Transaction, version: Entity, provenance: Provenance) -> None:
+def attach_provenance(tx: Transaction, version: Entity, provenance: Provenance) -> None:
     """Keep the provenance of a Version whose model has no attributes for it."""
-    attach(tx, state_of(version), _BESIDE, msgspec.msgpack.encode(provenance))
+    attach(tx, state_key(version), _BESIDE, msgspec.msgpack.encode(provenance))
     if provenance.uri:
         _index(tx, version, provenance.uri)
 
@@ -115,7 +115,7 @@ def find_version(tx: Transaction, uri: str) -> tuple[str, int] | None:
     return (state.xid, state.epoch) if tx.entity(state.xid.rpartition("/versions/")[0]) else None
 
 
-def index(tx: Transaction, entity: Entity) -> None:
+def index_version_uri(tx: Transaction, entity: Entity) -> None:
     """Note the URI of a Version that is saved, so that it can be found by it."""
     uri = entity.attributes.get(VERSION_URI)
     if uri and isinstance(uri, str) and entity.xid.count("/") == 6:

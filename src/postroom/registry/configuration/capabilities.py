@@ -58,10 +58,10 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 NAMES = Capabilities.__struct_fields__
 
 
-def initial(rules: Rules) -> Capabilities:
+def initial_capabilities(rules: Rules) -> Capabilities:
     """What a new registry has, and one whose capabilities are set to null: everything that is offered."""
     return Capabilities(
-        available={name: Access(mutable=True in values) for name, values in offered_capabilities.KINDS.items()},
+        available={name: Access(mutable=True in values) for name, values in offered_capabilities.AVAILABLE.items()},
         compatibilities=offered_capabilities.compatibilities(rules),
         **offered_capabilities.lists(rules),  # type: ignore[arg-type]  # the names of the table are those of the fields
     )
@@ -70,7 +70,7 @@ def initial(rules: Rules) -> Capabilities:
 def read_capabilities(tx: Transaction) -> Capabilities:
     """The capabilities in force."""
     stored = tx.capabilities()
-    return initial(tx.rules) if stored is None else msgspec.convert(stored, Capabilities)
+    return initial_capabilities(tx.rules) if stored is None else msgspec.convert(stored, Capabilities)
 
 
 def write_capabilities(interaction: Interaction, written: Any, patch: bool, with_registry: bool = True) -> Capabilities:
@@ -80,12 +80,12 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool, with
     """
     before = read_capabilities(interaction.tx)
     rules = interaction.rules
-    after = initial(rules) if written is None else _updated(rules, before, written, patch)
+    after = initial_capabilities(rules) if written is None else _updated(rules, before, written, patch)
     if after == before:
         return after
     if not before.mutable("capabilities"):
         raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities cannot be changed")
-    interaction.at_end("version modes", partial(check_modes, interaction, "capability_error", SUBJECT))
+    interaction.at_end("version modes", partial(check_version_modes, interaction, "capability_error", SUBJECT))
     _replace(interaction, before, after)
     if with_registry:
         interaction.touch("/")
@@ -94,7 +94,7 @@ def write_capabilities(interaction: Interaction, written: Any, patch: bool, with
 
 def reset_capabilities(tx: Transaction) -> None:
     """Give a registry the capabilities of a new one, also when no client may change them any more."""
-    before, after = read_capabilities(tx), initial(tx.rules)
+    before, after = read_capabilities(tx), initial_capabilities(tx.rules)
     if after == before:
         return
     interaction = Interaction(tx)
@@ -154,17 +154,17 @@ def _read_list(name: str, value: Any, possible: tuple[str, ...]) -> tuple[str, .
 
 def _read_available(value: Any) -> dict[str, Access]:
     if not isinstance(value, dict):
-        _refuse_value("available", value, offered_capabilities.KINDS)
+        _refuse_value("available", value, offered_capabilities.AVAILABLE)
     chosen = {"capabilities": Access(), "entities": Access(mutable=True)}  # always there
     for written, details in value.items():
         kind = written.lower()
-        if kind not in offered_capabilities.KINDS:
+        if kind not in offered_capabilities.AVAILABLE:
             raise RegistryProblem("capability_error", SUBJECT, error_detail=f"{written} is no kind of data here")
         try:
             access = msgspec.convert(details, Access)
         except msgspec.ValidationError:
             _refuse_value(f"available.{kind}", details, ("an object with mutable: true or false",))
-        if access.mutable not in offered_capabilities.KINDS[kind]:
+        if access.mutable not in offered_capabilities.AVAILABLE[kind]:
             raise RegistryProblem("capability_error", SUBJECT, error_detail=f"{kind} cannot be mutable")
         chosen[kind] = access
     return dict(sorted(chosen.items()))
@@ -207,7 +207,7 @@ def _check_compatibilities(after: Capabilities) -> None:
             raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
 
 
-def check_modes(interaction: Interaction, problem: str, subject: str) -> None:
+def check_version_modes(interaction: Interaction, problem: str, subject: str) -> None:
     """Refuse a model with version modes that the registry does not support, whichever of the two was changed."""
     supported = read_capabilities(interaction.tx).versionmodes
     for group in interaction.model.groups.values():

@@ -12,7 +12,7 @@ from postroom.model.includes import expand_includes
 from postroom.model.model_refused import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Attributes, GroupType, Model
-from postroom.registry.configuration.capabilities import check_modes
+from postroom.registry.configuration.capabilities import check_version_modes
 from postroom.registry.entities import Entity
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
@@ -41,7 +41,7 @@ def write_modelsource(interaction: Interaction, source: Any, with_registry: bool
     if model != before:
         interaction.note("/model")
     interaction.tx.put_modelsource(source, expanded)
-    interaction.at_end("version modes", partial(check_modes, interaction, "model_error", "/model"))
+    interaction.at_end("version modes", partial(check_version_modes, interaction, "model_error", "/model"))
     interaction.at_end("the model", partial(_refit, interaction))
     if with_registry:
         interaction.touch("/")

@@ -8,7 +8,7 @@ from postroom.model.core_attributes import SPECVERSION
 from postroom.model.model_rules import VERSION_MODES
 from postroom.registry.rules import Rules
 
-KINDS: dict[str, tuple[bool, ...]] = {
+AVAILABLE: dict[str, tuple[bool, ...]] = {
     "capabilities": (False, True),
     "capabilitiesoffered": (False,),
     "entities": (False, True),
@@ -62,7 +62,7 @@ def compatibilities(rules: Rules) -> dict[str, tuple[str, ...]]:
 
 def offered(rules: Rules) -> dict[str, Any]:
     """The map of `/capabilitiesoffered` (CAP-021, CAP-022)."""
-    kinds = {name: _object({"mutable": {"type": "boolean", "enum": list(KINDS[name])}}) for name in KINDS}
+    kinds = {name: _object({"mutable": {"type": "boolean", "enum": list(AVAILABLE[name])}}) for name in AVAILABLE}
     described: dict[str, Any] = {
         "available": _object(kinds),
         "compatibilities": _object({name: _array(known) for name, known in compatibilities(rules).items()}),

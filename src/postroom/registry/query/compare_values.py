@@ -33,12 +33,12 @@ def order_key(value: Any) -> Key:
         case int() | float():
             return (2, Decimal(str(value)))
         case str():
-            return (3, *text_key(value))
+            return (3, *string_key(value))
         case _:
             return (0,)
 
 
-def text_key(text: str) -> Key:
+def string_key(text: str) -> Key:
     """The place of a text: signs, then digits, then letters, as in en-US; accents decide late, case never."""
     folded = _folded(text)
     plain = [char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char)]
@@ -73,7 +73,7 @@ def equals(value: Any, text: str) -> bool:
     if text == "*":
         return True
     if isinstance(value, str) and has_wildcard(text):
-        return fits(value.casefold(), text.casefold())
+        return matches_pattern(value.casefold(), text.casefold())
     plain = text.replace("\\*", "*")
     wanted = _typed(value, plain)
     if isinstance(wanted, str):
@@ -106,7 +106,7 @@ def _number(text: str) -> int | float | None:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def fits(value: str, pattern: str) -> bool:
+def matches_pattern(value: str, pattern: str) -> bool:
     """Whether a value has the form of a pattern, in one pass over it."""
     first, *rest = _literals(pattern)
     if not rest or not value.startswith(first):

@@ -14,14 +14,14 @@ _BRACKET = re.compile(r"\[(?:'([^']+)'|\"([^\"]+)\"|(\d{1,9})|(\*))\]", re.ASCII
 _PLAIN = re.compile(r"[A-Za-z0-9_:\-$@~ ]+\Z")
 
 
-class Wildcard(Enum):
+class PathWildcard(Enum):
     """Wildcards of a path: each member of an object, each item of an array."""
 
     MEMBER = "*"
     ITEM = "[*]"
 
 
-Step = str | int | Wildcard
+Step = str | int | PathWildcard
 Path = tuple[Step, ...]
 
 
@@ -35,7 +35,7 @@ def parse_path(text: str, wildcards: bool = False) -> Path:
     position = 0
     while position < len(text):
         step, position = _step(text, position, is_first=not steps)
-        if isinstance(step, Wildcard) and not wildcards:
+        if isinstance(step, PathWildcard) and not wildcards:
             raise BadPath(f"a wildcard cannot be used in {text[:80]!r}")
         steps.append(step)
         if len(steps) > MAX_STEPS:
@@ -56,13 +56,13 @@ def _step(text: str, position: int, is_first: bool) -> tuple[Step, int]:
     if named is None or (start == position and not is_first):
         raise BadPath(f"a name is missing at position {start + 1} of {text[:80]!r}")
     name = named.group()
-    return (Wildcard.MEMBER if name == "*" else name), named.end()
+    return (PathWildcard.MEMBER if name == "*" else name), named.end()
 
 
 def _bracketed(found: re.Match[str]) -> Step:
     single, double, index, wildcard = found.groups()
     if wildcard:
-        return Wildcard.ITEM
+        return PathWildcard.ITEM
     return int(index) if index is not None else single or double
 
 
@@ -73,9 +73,9 @@ def write_path(path: Path) -> str:
 
 def _written(step: Step) -> str:
     match step:
-        case Wildcard.MEMBER:
+        case PathWildcard.MEMBER:
             return ".*"
-        case Wildcard.ITEM:
+        case PathWildcard.ITEM:
             return "[*]"
         case int():
             return f"[{step}]"
@@ -97,9 +97,9 @@ def values_at(value: Any, path: Path) -> Iterator[Any]:
 
 def _members(value: Any, step: Step) -> Iterator[Any]:
     match step:
-        case Wildcard.MEMBER if isinstance(value, dict):
+        case PathWildcard.MEMBER if isinstance(value, dict):
             yield from value.values()
-        case Wildcard.ITEM if isinstance(value, list):
+        case PathWildcard.ITEM if isinstance(value, list):
             yield from value
         case int() if isinstance(value, list) and step < len(value):
             yield value[step]

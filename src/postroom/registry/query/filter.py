@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -62,7 +62,7 @@ class _Values(dict[Path, list[Any]]):
         return found
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class FilterResult(msgspec.Struct, frozen=True):
     """What a filter says about an entity: all of it is taken, or what fits the filters of its collections."""
 
     everything: bool = False
@@ -74,7 +74,7 @@ class Filter(msgspec.Struct, frozen=True):
 
     alternatives: tuple[tuple[Expression, ...], ...] = ()
 
-    def judge(self, document: Mapping[str, Any]) -> Judgement:
+    def judge(self, document: Mapping[str, Any]) -> FilterResult:
         """Weigh the expressions about this entity, and hand on those about its collections."""
         below: dict[str, list[tuple[Expression, ...]]] = {}
         values = _Values(document)
@@ -83,11 +83,11 @@ class Filter(msgspec.Struct, frozen=True):
                 continue
             deeper = [one for one in alternative if one.collections]
             if not deeper:
-                return Judgement(everything=True)
+                return FilterResult(everything=True)
             names = {one.collections[0] for one in deeper}
             if len(names) == 1:  # nothing lies below two collections at once
                 below.setdefault(names.pop(), []).append(tuple(one.below() for one in deeper))
-        return Judgement(below={name: Filter(tuple(rest)) for name, rest in below.items()})
+        return FilterResult(below={name: Filter(tuple(rest)) for name, rest in below.items()})
 
     @property
     def mentions_meta(self) -> bool:
@@ -102,6 +102,51 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 NOTHING_FITS = Filter()
+EVERYTHING = FilterResult(everything=True)
+Show = Callable[[Any], Mapping[str, Any]]
+"""Renders an entity as clients see it, which is what a filter compares."""
+
+
+def _unseen(_: Any) -> Mapping[str, Any]:
+    return {}
+
+
+class FilterScope(msgspec.Struct, frozen=True):
+    """Lets entities through: all of them, or those that fit a filter as they are shown to clients."""
+
+    filter: Filter | None = None
+    show: Show = _unseen
+    is_on: bool = False
+    """Whether the request has a filter at all, here or further up."""
+
+    def judge(self, tree: Any) -> FilterResult:
+        """What of an entity is taken."""
+        return EVERYTHING if self.filter is None else self.filter.judge(self.show(tree))
+
+    def below(self, judgement: FilterResult, collection: str) -> FilterScope:
+        """The sieve for the members of a collection."""
+        rest = None if judgement.everything else judgement.below.get(collection, NOTHING_FITS)
+        return msgspec.structs.replace(self, filter=rest)
+
+    @property
+    def takes_nothing(self) -> bool:
+        """Whether reading can be spared."""
+        return self.filter is not None and not self.filter.alternatives
+
+    def query(self, count: int) -> str:
+        """What the URL of a collection with so many members has to end in."""
+        if not self.is_on:
+            return ""
+        wanted = self.filter if count else NOTHING_FITS
+        return f"?{wanted.query()}" if wanted is not None else ""
+
+
+UNFILTERED = FilterScope()
+
+
+def filter_scope(wanted: Filter | None, show: Show) -> FilterScope:
+    """The sieve of a request."""
+    return UNFILTERED if wanted is None else FilterScope(wanted, show, is_on=True)
 
 
 def parse_filter(model: Model, place: Place, values: tuple[str, ...], subject: str) -> Filter | None:

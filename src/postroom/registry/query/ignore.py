@@ -16,7 +16,7 @@ CONFIGURATION = ("capabilities", "modelsource")
 INSIDE_RESOURCE: tuple[Kind, ...] = ("resource", "meta", "versions", "version")
 
 
-class Ignoring:
+class IgnoredParts:
     """What one request wants ignored, at the place it is for."""
 
     def __init__(self, tx: Transaction, place: Place, ignores: frozenset[str]) -> None:

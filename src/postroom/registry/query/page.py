@@ -16,9 +16,9 @@ from postroom.registry.query.compare_values import Key
 from postroom.registry.query.sort import Sort, sort_key
 from postroom.registry.transaction import Transaction
 
-Mark = tuple[Any, str]
+SortPosition = tuple[Any, str]
 """Where an entity stands: the value it is sorted by, and its id."""
-Take = Callable[[Mark | None, int, bool], list[Mark]]
+ReadPositions = Callable[[SortPosition | None, int, bool], list[SortPosition]]
 """Up to so many marks after one (None: from the start), or before it, nearest first."""
 
 
@@ -58,7 +58,7 @@ def read_cursor(token: str, place: Place) -> Cursor:
     return cursor
 
 
-def turn_page(take: Take, limit: int, cursor: Cursor | None, count: Callable[[], int]) -> Page:
+def read_page(take: ReadPositions, limit: int, cursor: Cursor | None, count: Callable[[], int]) -> Page:
     """The page that a cursor leads to, or the first one."""
     backwards = cursor is not None and cursor.backwards
     marks = take((cursor.value, cursor.id) if cursor else None, limit + 1, backwards)
@@ -79,22 +79,22 @@ def turn_page(take: Take, limit: int, cursor: Cursor | None, count: Callable[[],
     )
 
 
-def by_id(tx: Transaction, collection: str, descending: bool) -> Take:
+def by_id(tx: Transaction, collection: str, descending: bool) -> ReadPositions:
     """Marks straight from the store, for collections in the order of their ids."""
 
-    def take(mark: Mark | None, limit: int, backwards: bool) -> list[Mark]:
+    def take(mark: SortPosition | None, limit: int, backwards: bool) -> list[SortPosition]:
         ids = tx.ids(collection, mark[1] if mark else "", limit, backwards != descending) if collection else []
         return [(None, entity_id) for entity_id in ids]
 
     return take
 
 
-def by_value(marks: Iterable[Mark], order: Sort) -> Take:
+def by_value(marks: Iterable[SortPosition], order: Sort) -> ReadPositions:
     """Marks of a collection that was read, in the order of an attribute."""
     sorted_marks = sorted(marks, key=_key)
     keys: list[Key] = [_key(mark) for mark in sorted_marks]
 
-    def take(mark: Mark | None, limit: int, backwards: bool) -> list[Mark]:
+    def take(mark: SortPosition | None, limit: int, backwards: bool) -> list[SortPosition]:
         if backwards != order.descending:
             end = bisect.bisect_left(keys, _key(mark)) if mark else len(keys)
             return sorted_marks[max(0, end - limit) : end][::-1]
@@ -104,5 +104,5 @@ def by_value(marks: Iterable[Mark], order: Sort) -> Take:
     return take
 
 
-def _key(mark: Mark) -> Key:
+def _key(mark: SortPosition) -> Key:
     return sort_key(*mark)

@@ -12,21 +12,21 @@ from postroom.model.scalar_types import scalar_error
 from postroom.model.types import ResourceType
 from postroom.registry.entities import Document
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.query.compare_values import fits
+from postroom.registry.query.compare_values import matches_pattern
 from postroom.registry.write.merge_attributes import Body
 
 TYPEMAP = {"application/json": "json", "*+json": "json", "text/plain": "string"}
 JSON_TYPE = "application/json"
 
 
-class Elsewhere:
+class ProxiedContent:
     """Stands in a rendered answer for the base64 of a document that is yet to be fetched."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
 
-def names(singular: str) -> tuple[str, str, str]:
+def document_names(singular: str) -> tuple[str, str, str]:
     """The attributes that carry a document: inline, base64, by URL."""
     return singular, singular + "base64", singular + "url"
 
@@ -36,11 +36,11 @@ def proxy_name(singular: str) -> str:
     return singular + "proxyurl"
 
 
-def take_document(
+def pop_document(
     kind: ResourceType, body: Body, before: Document | None, stored_type: str | None, patch: bool, subject: str
 ) -> Document | None:
     """Take the document out of a body and say what it is after the write; sets `contenttype` where the rules say so."""
-    inline, encoded, url = names(kind.singular)
+    inline, encoded, url = document_names(kind.singular)
     proxy = proxy_name(kind.singular)
     if not kind.hasdocument:
         return None
@@ -64,7 +64,7 @@ def take_document(
         return Document(url=_text(values[url], url, subject))
     if name == encoded:
         return Document(content=_decoded(values[encoded], encoded, subject))
-    return Document(content=written(values[inline]), text=isinstance(values[inline], str))
+    return Document(content=encode_document(values[inline]), text=isinstance(values[inline], str))
 
 
 def _unchanged(before: Document | None, patch: bool) -> Document | None:
@@ -87,18 +87,18 @@ def _decoded(value: Any, name: str, subject: str) -> bytes:
         ) from None
 
 
-def written(value: Any) -> bytes:
+def encode_document(value: Any) -> bytes:
     """The bytes of a document that was given inside JSON: text as it is, anything else as JSON made to be read."""
     return value.encode() if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
-def shown(kind: ResourceType, document: Document, contenttype: str | None, binary: bool = False) -> Body:
+def inline_document(kind: ResourceType, document: Document, contenttype: str | None, binary: bool = False) -> Body:
     """The attribute that shows a document inside JSON."""
-    inline, encoded, _ = names(kind.singular)
+    inline, encoded, _ = document_names(kind.singular)
     if document.url:
         return {}
     is_empty = not document.content and not document.text
-    form = "binary" if binary or is_empty else mapped(kind, contenttype)
+    form = "binary" if binary or is_empty else inline_form(kind, contenttype)
     if form == "json":
         try:
             return {inline: msgspec.json.decode(document.content)}
@@ -112,12 +112,12 @@ def shown(kind: ResourceType, document: Document, contenttype: str | None, binar
     return {encoded: base64.b64encode(document.content).decode()}
 
 
-def mapped(kind: ResourceType, contenttype: str | None) -> str:
+def inline_form(kind: ResourceType, contenttype: str | None) -> str:
     """How documents of a media type are shown: binary, json or string."""
     media_type = (contenttype or "").partition(";")[0].strip().lower()
     own = {pattern.lower(): form.lower() for pattern, form in kind.typemap.items()}
     for table in (own, {pattern: form for pattern, form in TYPEMAP.items() if pattern not in own}):
-        found = {form for pattern, form in table.items() if fits(media_type, pattern)}
+        found = {form for pattern, form in table.items() if matches_pattern(media_type, pattern)}
         if found:
             return found.pop() if len(found) == 1 else "binary"
     return "binary"

@@ -11,7 +11,7 @@ from postroom.registry.entities import Entity
 from postroom.registry.transaction import Transaction
 
 
-class State(msgspec.Struct, frozen=True):
+class NumberedState(msgspec.Struct, frozen=True):
     """One state: its number, the Version as it was, and the sequence of the change that ended it (0: it lasts).
 
     Of a Version in a former state there are no attributes and no document here: `whole` reads them.
@@ -22,7 +22,7 @@ class State(msgspec.Struct, frozen=True):
     until: int = 0
 
 
-def states_of(tx: Transaction, resource_xid: str) -> list[State]:
+def read_states(tx: Transaction, resource_xid: str) -> list[NumberedState]:
     """The states of a Resource since it was created; none when it is not there. An xref has those of its target.
 
     The default Version is the newest state. Where a model keeps several Versions, those that are there come last.
@@ -37,16 +37,16 @@ def states_of(tx: Transaction, resource_xid: str) -> list[State]:
         tx.entities(f"{meta.xid}/versions"), key=lambda one: (one.id == default, one.modifiedat, one.epoch)
     )
     found = [*_former(tx.history_below(meta.xid), meta, present), *((0, version) for version in present)]
-    return [State(number, version, until) for number, (until, version) in enumerate(found, 1)]
+    return [NumberedState(number, version, until) for number, (until, version) in enumerate(found, 1)]
 
 
-def whole(tx: Transaction, state: State) -> State:
+def load_state(tx: Transaction, state: NumberedState) -> NumberedState:
     """A state with all that its Version was."""
     found = tx.superseded(state.version.xid, state.until - 1) if state.until else None
     return msgspec.structs.replace(state, version=found[1]) if found is not None else state
 
 
-def number_after(states: list[State], sequence: int) -> int:
+def number_after(states: list[NumberedState], sequence: int) -> int:
     """The number of the state that the change with a sequence led to."""
     return sum(0 < state.until <= sequence for state in states) + 1
 

@@ -14,7 +14,7 @@ from postroom.model.render import render_model
 from postroom.model.types import ResourceType
 from postroom.registry.entities import Entity
 from postroom.registry.query.inline import ALL, CONFIGURATION, NOTHING, Inline
-from postroom.registry.read.document_content import Elsewhere, proxy_name, shown
+from postroom.registry.read.document_content import ProxiedContent, inline_document, proxy_name
 from postroom.registry.read.short_urls import short_path
 from postroom.registry.read.tree import Collection, GroupTree, MetaTree, RegistryTree, ResourceTree, Tree, VersionTree
 from postroom.registry.write.document_checks import MARKS
@@ -179,12 +179,12 @@ def _version(tree: VersionTree, view: View, inline: Inline) -> Json:
     }
     proxied = entity.attributes.get(proxy_name(kind.singular)) if kind.hasdocument else None
     if proxied and inline.shows(kind.singular) and view.urls and not view.doc:
-        document[kind.singular + "base64"] = Elsewhere(proxied)
+        document[kind.singular + "base64"] = ProxiedContent(proxied)
     if kind.hasdocument and entity.document is not None:
         if entity.document.url:
             document[kind.singular + "url"] = entity.document.url
         if inline.shows(kind.singular):
-            document |= shown(kind, entity.document, entity.attributes.get("contenttype"), view.binary)
+            document |= inline_document(kind, entity.document, entity.attributes.get("contenttype"), view.binary)
     return document
 
 

@@ -12,7 +12,7 @@ from postroom.model.types import GroupType, Model, ResourceType
 from postroom.registry.entities import Entity
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.query.filter_scope import OPEN, Sieve
+from postroom.registry.query.filter import UNFILTERED, FilterScope
 from postroom.registry.query.inline import NOTHING, Inline
 from postroom.registry.transaction import Transaction
 
@@ -84,41 +84,41 @@ class Nested(msgspec.Struct, frozen=True):
     queries: dict[str, str]
 
 
-def read_entity(tx: Transaction, place: Place, inline: Inline, sieve: Sieve = OPEN) -> Tree:
+def read_entity(tx: Transaction, place: Place, inline: Inline, scope: FilterScope = UNFILTERED) -> Tree:
     """The entity at a place; `not_found` when it is not there, or does not pass the sieve."""
-    found = _entity(tx, place, inline, sieve)
+    found = _entity(tx, place, inline, scope)
     if found is None:
         raise RegistryProblem("not_found", place.xid)
     return found
 
 
-def _entity(tx: Transaction, place: Place, inline: Inline, sieve: Sieve) -> Tree | None:
+def _entity(tx: Transaction, place: Place, inline: Inline, scope: FilterScope) -> Tree | None:
     match place.kind:
         case "registry":
-            return _registry(tx, inline, sieve)
+            return _registry(tx, inline, scope)
         case "group":
-            return _group(tx, place.group, required(tx, place.xid), inline, sieve)
+            return _group(tx, place.group, require_entity(tx, place.xid), inline, scope)
         case "resource":
-            return _resource(tx, place.resource, required(tx, place.xid), inline, sieve)
+            return _resource(tx, place.resource, require_entity(tx, place.xid), inline, scope)
         case "meta":
-            return _meta(tx, place, inline, sieve)
+            return _meta(tx, place, inline, scope)
         case _:
-            return _version(tx, place, sieve)
+            return _version(tx, place, scope)
 
 
 def read_collection(
-    tx: Transaction, place: Place, inline: Inline, only: Iterable[str] | None = None, sieve: Sieve = OPEN
+    tx: Transaction, place: Place, inline: Inline, only: Iterable[str] | None = None, scope: FilterScope = UNFILTERED
 ) -> Collection:
     """The members of a collection, or some of them."""
     match place.kind:
         case "groups":
-            return _groups(tx, place.group, inline, sieve, only)
+            return _groups(tx, place.group, inline, scope, only)
         case "resources":
-            required(tx, place.group_xid)
-            return _resources(tx, place.group_xid, place.resource, inline, sieve, only)
+            require_entity(tx, place.group_xid)
+            return _resources(tx, place.group_xid, place.resource, inline, scope, only)
         case _:
-            meta = required(tx, place.resource_xid)
-            return _versions(tx, place.resource, meta, _source(tx, meta), sieve, only)
+            meta = require_entity(tx, place.resource_xid)
+            return _versions(tx, place.resource, meta, _source(tx, meta), scope, only)
 
 
 def stored_collection(tx: Transaction, place: Place) -> str:
@@ -126,13 +126,13 @@ def stored_collection(tx: Transaction, place: Place) -> str:
     if place.kind == "groups":
         return place.xid
     if place.kind == "resources":
-        required(tx, place.group_xid)
+        require_entity(tx, place.group_xid)
         return place.xid
-    source = _source(tx, required(tx, place.resource_xid))
+    source = _source(tx, require_entity(tx, place.resource_xid))
     return f"{source.xid}/versions" if source else ""
 
 
-def required(tx: Transaction, xid: str, subject: str = "") -> Entity:
+def require_entity(tx: Transaction, xid: str, subject: str = "") -> Entity:
     """The entity, or `not_found`."""
     entity = tx.entity(xid)
     if entity is None:
@@ -142,49 +142,51 @@ def required(tx: Transaction, xid: str, subject: str = "") -> Entity:
 
 def read_registry(tx: Transaction, inline: Inline) -> RegistryTree:
     """The Registry with the Groups that are shown."""
-    return _registry(tx, inline, OPEN) or _absent("/")
+    return _registry(tx, inline, UNFILTERED) or _absent("/")
 
 
 def _absent(xid: str) -> NoReturn:
     raise RegistryProblem("not_found", xid)
 
 
-def _registry(tx: Transaction, inline: Inline, sieve: Sieve) -> RegistryTree | None:
+def _registry(tx: Transaction, inline: Inline, scope: FilterScope) -> RegistryTree | None:
     model = tx.model()
     counts = {plural: tx.count(f"/{plural}") for plural in model.groups}
     tree = RegistryTree(
-        model=model, entity=required(tx, "/"), counts=counts, collections={}, modelsource=tx.modelsource()
+        model=model, entity=require_entity(tx, "/"), counts=counts, collections={}, modelsource=tx.modelsource()
     )
 
-    def read(plural: str, below: Inline, finer: Sieve) -> dict[str, Any]:
+    def read(plural: str, below: Inline, finer: FilterScope) -> dict[str, Any]:
         return _groups(tx, model.groups[plural], below, finer)
 
-    nested = _nested(tree, counts, inline, sieve, read)
+    nested = _nested(tree, counts, inline, scope, read)
     if nested is None:
         return None
     return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
 
 
-def _group(tx: Transaction, kind: GroupType, entity: Entity, inline: Inline, sieve: Sieve) -> GroupTree | None:
+def _group(tx: Transaction, kind: GroupType, entity: Entity, inline: Inline, scope: FilterScope) -> GroupTree | None:
     counts = {plural: tx.count(f"{entity.xid}/{plural}") for plural in kind.resources}
     tree = GroupTree(kind=kind, entity=entity, counts=counts, collections={})
 
-    def read(plural: str, below: Inline, finer: Sieve) -> dict[str, Any]:
+    def read(plural: str, below: Inline, finer: FilterScope) -> dict[str, Any]:
         return _resources(tx, entity.xid, kind.resources[plural], below, finer)
 
-    nested = _nested(tree, counts, inline, sieve, read)
+    nested = _nested(tree, counts, inline, scope, read)
     if nested is None:
         return None
     return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
 
 
-def _resource(tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline, sieve: Sieve) -> ResourceTree | None:
+def _resource(
+    tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline, scope: FilterScope
+) -> ResourceTree | None:
     """A Resource; a reference shows its target's data under its own ids (RES-051), one level deep (RES-057)."""
     xref, source = meta.attributes.get("xref", ""), _source(tx, meta)
     if source is None:
         dangling = ResourceTree(xid=meta.xid, kind=kind, meta=meta, xref=xref)
-        return dangling if sieve.judge(dangling).everything else None
-    default = required(tx, f"{source.xid}/versions/{source.attributes['defaultversionid']}")
+        return dangling if scope.judge(dangling).everything else None
+    default = require_entity(tx, f"{source.xid}/versions/{source.attributes['defaultversionid']}")
     counts = {"versions": tx.count(f"{source.xid}/versions")}
     tree = ResourceTree(
         xid=meta.xid,
@@ -195,10 +197,10 @@ def _resource(tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline,
         count=counts["versions"],
     )
 
-    def read(_: str, __: Inline, finer: Sieve) -> dict[str, Any]:
+    def read(_: str, __: Inline, finer: FilterScope) -> dict[str, Any]:
         return _versions(tx, kind, meta, source, finer)
 
-    nested = _nested(tree, counts, inline, sieve, read)
+    nested = _nested(tree, counts, inline, scope, read)
     if nested is None:
         return None
     return msgspec.structs.replace(
@@ -213,13 +215,13 @@ def _nested(
     tree: Tree,
     counts: dict[str, int],
     inline: Inline,
-    sieve: Sieve,
-    read: Callable[[str, Inline, Sieve], dict[str, Any]],
+    scope: FilterScope,
+    read: Callable[[str, Inline, FilterScope], dict[str, Any]],
 ) -> Nested | None:
     """Read what is shown or has to be counted below an entity; None when the sieve holds the entity back."""
     check_deadline()
-    judgement = sieve.judge(tree)
-    finer = {name: sieve.below(judgement, name) for name in counts}
+    judgement = scope.judge(tree)
+    finer = {name: scope.below(judgement, name) for name in counts}
     members = {
         name: {} if finer[name].takes_nothing else read(name, inline.below(name) or NOTHING, finer[name])
         for name in counts
@@ -236,9 +238,9 @@ def _nested(
 
 
 def _groups(
-    tx: Transaction, kind: GroupType, inline: Inline, sieve: Sieve, only: Iterable[str] | None = None
+    tx: Transaction, kind: GroupType, inline: Inline, scope: FilterScope, only: Iterable[str] | None = None
 ) -> dict[str, GroupTree]:
-    found = ((e.id, _group(tx, kind, e, inline, sieve)) for e in _entities(tx, f"/{kind.plural}", only))
+    found = ((e.id, _group(tx, kind, e, inline, scope)) for e in _entities(tx, f"/{kind.plural}", only))
     return {entity_id: tree for entity_id, tree in found if tree is not None}
 
 
@@ -247,11 +249,11 @@ def _resources(
     group_xid: str,
     kind: ResourceType,
     inline: Inline,
-    sieve: Sieve,
+    scope: FilterScope,
     only: Iterable[str] | None = None,
 ) -> dict[str, ResourceTree]:
     entities = _entities(tx, f"{group_xid}/{kind.plural}", only)
-    found = ((e.id, _resource(tx, kind, e, inline, sieve)) for e in entities)
+    found = ((e.id, _resource(tx, kind, e, inline, scope)) for e in entities)
     return {entity_id: tree for entity_id, tree in found if tree is not None}
 
 
@@ -260,14 +262,14 @@ def _versions(
     kind: ResourceType,
     meta: Entity,
     source: Entity | None,
-    sieve: Sieve,
+    scope: FilterScope,
     only: Iterable[str] | None = None,
 ) -> dict[str, VersionTree]:
     if source is None:
         return {}
     entities = _entities(tx, f"{source.xid}/versions", only)
     trees = (_version_tree(kind, meta, source, entity) for entity in entities)
-    return {tree.entity.id: tree for tree in trees if sieve.judge(tree).everything}
+    return {tree.entity.id: tree for tree in trees if scope.judge(tree).everything}
 
 
 def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> Iterable[Entity]:
@@ -295,17 +297,17 @@ def _version_tree(kind: ResourceType, meta: Entity, source: Entity, entity: Enti
     )
 
 
-def _meta(tx: Transaction, place: Place, inline: Inline, sieve: Sieve) -> MetaTree | None:
-    resource = _resource(tx, place.resource, required(tx, place.resource_xid, place.xid), inline, OPEN)
+def _meta(tx: Transaction, place: Place, inline: Inline, scope: FilterScope) -> MetaTree | None:
+    resource = _resource(tx, place.resource, require_entity(tx, place.resource_xid, place.xid), inline, UNFILTERED)
     tree = MetaTree(resource=resource) if resource is not None else None
-    return tree if tree is not None and sieve.judge(tree).everything else None
+    return tree if tree is not None and scope.judge(tree).everything else None
 
 
-def _version(tx: Transaction, place: Place, sieve: Sieve) -> VersionTree | None:
-    meta = required(tx, place.resource_xid, place.xid)
+def _version(tx: Transaction, place: Place, scope: FilterScope) -> VersionTree | None:
+    meta = require_entity(tx, place.resource_xid, place.xid)
     source = _source(tx, meta)
     entity = tx.entity(f"{source.xid}/versions/{place.ids[5]}") if source else None
     if source is None or entity is None:
         return None
     tree = _version_tree(place.resource, meta, source, entity)
-    return tree if sieve.judge(tree).everything else None
+    return tree if scope.judge(tree).everything else None

@@ -84,7 +84,9 @@ def _check_shown(interaction: Interaction, xid: str) -> None:
         enforce(interaction.rules, wanted, kind, group.attributes, version.attributes, xid)
 
 
-def fill(constraints: dict[str, GroupConstraint], inherited: Iterable[str], group: Attributes, version: Attributes) -> None:
+def fill(
+    constraints: dict[str, GroupConstraint], inherited: Iterable[str], group: Attributes, version: Attributes
+) -> None:
     """Give a Version what its Group provides: constraint defaults, and values it inherits (C-07, C-26)."""
     for path, constraint in constraints.items():
         if read(version, path) is not None:

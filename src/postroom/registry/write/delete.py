@@ -7,7 +7,7 @@ from typing import Any
 from postroom.registry.entities import Entity
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.tree import required
+from postroom.registry.read.tree import require_entity
 from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_epoch, check_identity
 from postroom.registry.write.meta import apply_meta, choose_default, sticky_default
 from postroom.registry.write.resource import ResourceWrite
@@ -17,7 +17,7 @@ from postroom.registry.write.versions import drop, link_ancestors
 
 def delete_entity(interaction: Interaction, place: Place, epoch: int | None, default: str | None = "") -> None:
     """Delete a Group, a Resource or a Version; `not_found` when it is not there."""
-    entity = required(interaction.tx, _stored_xid(interaction, place), place.xid)
+    entity = require_entity(interaction.tx, _stored_xid(interaction, place), place.xid)
     check_epoch(interaction, {"epoch": epoch}, entity, place.xid)
     if place.kind == "version":
         _delete_versions(interaction, place, [entity.id], default)
@@ -29,16 +29,16 @@ def _stored_xid(interaction: Interaction, place: Place) -> str:
     """Where an entity is kept: the Versions that an xref shows are its target's."""
     if place.kind != "version":
         return place.xid
-    source = required(interaction.tx, place.resource_xid, place.xid).attributes.get("xref", place.resource_xid)
+    source = require_entity(interaction.tx, place.resource_xid, place.xid).attributes.get("xref", place.resource_xid)
     return f"{source}/versions/{place.ids[5]}"
 
 
 def delete_members(interaction: Interaction, place: Place, members: Any, default: str | None = "") -> None:
     """Delete the members a map names, or all when there is no map; members that are not there are ignored."""
     if place.kind != "groups":
-        required(interaction.tx, place.group_xid)
+        require_entity(interaction.tx, place.group_xid)
     if place.kind == "versions":
-        required(interaction.tx, place.resource_xid)
+        require_entity(interaction.tx, place.resource_xid)
     if members is None:
         found = interaction.tx.entities(place.xid)
     else:
@@ -97,7 +97,7 @@ def _delete_versions(interaction: Interaction, place: Place, version_ids: list[s
     for version_id in version_ids:
         drop(write.drafts, version_id)
     if not write.drafts:
-        _delete(interaction, required(interaction.tx, place.resource_xid))  # C-56
+        _delete(interaction, require_entity(interaction.tx, place.resource_xid))  # C-56
         return
     if not version_ids and default == "":
         return

@@ -11,8 +11,8 @@ import msgspec
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.types import Model
 from postroom.registry.changes.attachments import detach_all
-from postroom.registry.changes.changelog import Changelog, Note, Row
-from postroom.registry.changes.provenance import index
+from postroom.registry.changes.changelog import Changelog, ChangeRow, ConfigurationChange
+from postroom.registry.changes.provenance import index_version_uri
 from postroom.registry.entities import Change, Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
@@ -45,7 +45,7 @@ class Interaction:
         self.fetch: Fetch = refuse_fetch
         self._before: dict[str, Entity | None] = {}
         self._removed: set[str] = set()
-        self._notes: dict[str, Note] = {}
+        self._notes: dict[str, ConfigurationChange] = {}
         self._pending: dict[str, Callable[[], None]] = {}
 
     @property
@@ -57,7 +57,7 @@ class Interaction:
         """Create or replace an entity."""
         self._remember(entity.xid)
         self.tx.put(entity)
-        index(self.tx, entity)
+        index_version_uri(self.tx, entity)
 
     def remove(self, xid: str) -> None:
         """Remove an entity and everything below it."""
@@ -77,7 +77,7 @@ class Interaction:
 
     def note(self, path: str, changed: Iterable[str] = (), before: dict[str, object] | None = None) -> None:
         """Log a change of configuration, which is no entity but belongs to the Registry, with what was there before."""
-        self._notes.setdefault(path, Note(set(), before)).changed.update(changed)
+        self._notes.setdefault(path, ConfigurationChange(set(), before)).changed.update(changed)
 
     def at_end(self, name: str, check: Callable[[], None]) -> None:
         """Put off a check until everything the request asks for is written; once per name."""
@@ -128,7 +128,7 @@ class Interaction:
         self._removed.add(xid)
         self.tx.delete(xid)
 
-    def _change(self, row: Row) -> Change:
+    def _change(self, row: ChangeRow) -> Change:
         return Change(
             xid=row.xid,
             action=row.action,

@@ -9,7 +9,7 @@ from postroom.model.types import Attributes
 from postroom.registry.entities import Entity
 from postroom.registry.paths import Place, check_id
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import names, take_document
+from postroom.registry.read.document_content import document_names, pop_document
 from postroom.registry.write import constraints
 from postroom.registry.write.merge_attributes import (
     SERVER_NAMES,
@@ -73,7 +73,7 @@ class Drafting:
         body.pop("epoch", None)
         ancestor = self._ancestor(body, draft, xid)
         stored_type = draft.attributes.get("contenttype")
-        draft.document = take_document(self.kind, body, draft.document, stored_type, self.patch, xid)
+        draft.document = pop_document(self.kind, body, draft.document, stored_type, self.patch, xid)
         draft.createdat, draft.modifiedat = stamps(self.interaction, body, draft.original, xid)
         before = {n: v for n, v in draft.attributes.items() if n != "ancestorid"} if self.patch else {}
         self._fill(before, body)
@@ -113,7 +113,7 @@ class Drafting:
 
     def _attributes(self) -> Attributes:
         """What a Version may have beside its document, which is kept apart."""
-        apart = names(self.kind.singular) if self.kind.hasdocument else ()
+        apart = document_names(self.kind.singular) if self.kind.hasdocument else ()
         return {name: attribute for name, attribute in self.kind.attributes.items() if name not in apart}
 
     def _check_version_id(self, version_id: str, xid: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from postroom.registry.entities import Change
-from postroom.registry.read.numbered_states import State, number_after, states_of
+from postroom.registry.read.numbered_states import NumberedState, number_after, read_states
 from postroom.registry.transaction import Transaction
 
 UPDATED = "io.cloudevents.messagecatalog.updated.v1"
@@ -44,7 +44,7 @@ class _Catalog:
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._states: dict[str, list[State]] = {}
+        self._states: dict[str, list[NumberedState]] = {}
 
     def place(self, change: Change) -> tuple[str, str] | None:
         if change.action == "deprecation":
@@ -73,10 +73,10 @@ class _Catalog:
         rows = self._tx.changes(change.sequence, _SAME_REQUEST, change.xid)
         return max((row.sequence for row in rows if row.correlation == change.correlation), default=change.sequence)
 
-    def _state(self, xid: str, change: Change, sequence: int) -> State | None:
+    def _state(self, xid: str, change: Change, sequence: int) -> NumberedState | None:
         """The state that the message was in after a change; None when it is gone, or is another one of that name."""
         if xid not in self._states:
-            self._states[xid] = states_of(self._tx, xid)
+            self._states[xid] = read_states(self._tx, xid)
         message, states = self._tx.entity(xid), self._states[xid]
         if message is None or message.createdat > change.time:
             return None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.registry import operations
-from postroom.registry.changes.provenance import Provenance, has_room, keep_beside
+from postroom.registry.changes.provenance import Provenance, accepts_provenance, attach_provenance
 from postroom.registry.paths import resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
@@ -165,12 +165,12 @@ class _Applying:
 
     def _keep_beside(self, unit: Unit) -> None:
         """Keep the provenance of Versions whose model has no attributes for it."""
-        if unit.is_group or has_room(resolve(self.model, unit.xid).resource):
+        if unit.is_group or accepts_provenance(resolve(self.model, unit.xid).resource):
             return
         for version_id in unit.versions:
             entity = self.tx.entity(f"{unit.xid}/versions/{version_id}")
             if entity is not None:
-                keep_beside(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
+                attach_provenance(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
 
     def _digest(self, xid: str) -> str:
         unit = self.reader.unit(xid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from postroom.registry.changes.provenance import is_absolute, provenance_of, version_uri
-from postroom.registry.read.numbered_states import states_of
+from postroom.registry.read.numbered_states import read_states
 from postroom.registry.transaction import Transaction
 from postroom.replication.replicas.replica_unit import Unit
 
@@ -35,7 +35,7 @@ def _path(tx: Transaction, xid: str, version_id: str, authority: str) -> str:
     if not _is_definition(xid):
         return plain_path(xid, version_id)
     # Every state of a message is a version of the message catalog; the present one has the highest number.
-    number = len(states_of(tx, xid))
+    number = len(read_states(tx, xid))
     if not authority.startswith("http"):
         return plain_path(xid, str(number))
     group, definition = (quote(part, safe="@:~") for part in xid.split("/")[2::2])

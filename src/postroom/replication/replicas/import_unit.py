@@ -9,7 +9,7 @@ import msgspec
 from postroom.model.scalar_types import normal_timestamp
 from postroom.model.types import Model, ResourceType
 from postroom.registry import operations
-from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, has_room, version_uri
+from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, accepts_provenance, version_uri
 from postroom.registry.entities import Entity
 from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
@@ -83,7 +83,7 @@ def _lacks_versions(tx: Transaction, place: Place, body: Tree) -> bool:
 
 def with_provenance(unit: Unit, kind: ResourceType) -> Tree:
     """A Resource as it is written: its Versions say whose they are, if the model has room for that."""
-    return with_versions_named(unit) if has_room(kind) else unit.body
+    return with_versions_named(unit) if accepts_provenance(kind) else unit.body
 
 
 def with_versions_named(unit: Unit) -> Tree:

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from postroom.model.types import Model
-from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, has_room
-from postroom.registry.read.document_content import written
+from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, accepts_provenance
+from postroom.registry.read.document_content import encode_document
 
 Tree = dict[str, Any]
 
@@ -125,7 +125,10 @@ def shapes_of(model: Model) -> Shapes:
     return {
         plural: GroupShape(
             kind.singular,
-            {name: ResourceShape(one.singular, one.hasdocument, has_room(one)) for name, one in kind.resources.items()},
+            {
+                name: ResourceShape(one.singular, one.hasdocument, accepts_provenance(one))
+                for name, one in kind.resources.items()
+            },
         )
         for plural, kind in model.groups.items()
     }
@@ -165,7 +168,7 @@ def document_bytes(version: Tree, shape: ResourceShape) -> bytes | None:
             return base64.b64decode(encoded, validate=True)
         except (ValueError, binascii.Error):
             return encoded.encode()
-    return written(version[shape.singular]) if shape.singular in version else None
+    return encode_document(version[shape.singular]) if shape.singular in version else None
 
 
 def _plain(version: Tree, shape: ResourceShape, leave_out: tuple[str, ...]) -> Tree:
