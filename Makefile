@@ -5,9 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 # The machine's own certificates first: behind a company's proxy only they are right. Wheels only (pyspark is plain Python), so
-# that nothing needs a compiler.
+# that nothing needs a compiler. Bytecode as pip would write it: without, every command spends half of its start on compiling click.
 UV     := $(BIN)/uv pip --quiet
-SYNC   := $(UV) sync --python $(BIN)/python --require-hashes --only-binary :all: --no-binary pyspark requirements/dev.txt
+SYNC   := $(UV) sync --compile-bytecode --python $(BIN)/python --require-hashes --only-binary :all: --no-binary pyspark requirements/dev.txt
 # The AMQP client has no wheels: it is compiled where there is a compiler, and its absence is reported where there is none.
 AMQP   := $(UV) install --python $(BIN)/python --require-hashes -r requirements/amqp.txt
 

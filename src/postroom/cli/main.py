@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import sys
@@ -68,6 +67,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
             close = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else "`postroom --help` lists the commands."
             raise click.UsageError(f"there is no command {name!r}. {hint}")
