@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from postroom.catalog.lint import lint_source, lint_tree
+from postroom.catalog.lint import lint_source
 from postroom.catalog.sources import read_source
 from postroom.catalog.targets import write_target
 from postroom.cli.main import execute
@@ -22,7 +22,7 @@ from postroom.errors import DocumentRefused, FileMissing
 from postroom.model.names import is_entity_id
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
-from tests.documents.lint.catalogs import CLEAN, SCHEMA, merged, spoilt, with_attribute
+from tests.documents.lint.catalogs import CLEAN, SCHEMA, lint, merged, spoilt, with_attribute
 
 # Names that lead into the depths of every rule, and values that no rule expects.
 NAMES = st.sampled_from(
@@ -137,7 +137,7 @@ MESSAGES = st.dictionaries(NAMES, VALUES, max_size=6)
 @given(TREES)
 @settings(max_examples=100, deadline=None)
 def test_no_tree_makes_lint_crash(tree: dict[str, Any]) -> None:
-    assert all(finding.code for finding in lint_tree(tree))
+    assert all(finding.code for finding in lint(tree))
 
 
 @given(MESSAGES, MESSAGES, MESSAGES)
@@ -150,7 +150,7 @@ def test_no_message_schema_or_endpoint_makes_lint_crash(
         "schemagroups": {"a": {"schemas": {"a": schema}}},
         "endpoints": {"a": endpoint},
     }
-    assert all(finding.sentence for finding in lint_tree(tree))
+    assert all(finding.sentence for finding in lint(tree))
 
 
 @given(st.data())
@@ -164,7 +164,7 @@ def test_no_value_anywhere_in_a_real_catalog_makes_lint_crash(data: st.DataObjec
             break
         holder = holder[name]
     holder[name] = data.draw(VALUES)
-    lint_tree(tree)
+    lint(tree)
 
 
 def test_in_a_folder_each_finding_has_its_file(tmp_path: Path) -> None:
@@ -203,13 +203,13 @@ def test_errors_come_first() -> None:
     tree = merged(
         with_attribute("id", {"value": "1", "required": False}), {"messagegroups": {"fleet": {"format": "x"}}}
     )
-    severities = [finding.severity for finding in lint_tree(tree)]
+    severities = [finding.severity for finding in lint(tree)]
     assert severities == sorted(severities)  # in the order of the alphabet as well
 
 
 def test_a_message_of_its_own_group_only_counts_once() -> None:
     tree = spoilt({"messagegroups": {"fleet": {"messages": {"vehicle.moved": {"dataschemauri": f"{SCHEMA}s"}}}}})
-    assert [finding.code for finding in lint_tree(tree)] == ["schema_dangling", "schema_unused"]
+    assert [finding.code for finding in lint(tree)] == ["schema_dangling", "schema_unused"]
 
 
 def test_no_real_catalog_makes_lint_crash(shared: Path) -> None:
@@ -272,7 +272,7 @@ def steps(document: Any, place: str) -> list[str]:
 
 @given(st.text(max_size=5) | st.text("a.-_~:@", max_size=130))
 def test_an_id_is_an_error_exactly_where_a_registry_refuses_it(name: str) -> None:
-    codes = [finding.code for finding in lint_tree({"messagegroups": {name: {"messages": {}}}})]
+    codes = [finding.code for finding in lint({"messagegroups": {name: {"messages": {}}}})]
     assert ("id_malformed" in codes) is not is_entity_id(name)
 
 

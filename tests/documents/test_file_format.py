@@ -14,8 +14,8 @@ from postroom.catalog.catalog import Catalog
 from postroom.catalog.convert import convert
 from postroom.catalog.sources import read_source
 from postroom.cli.main import execute
+from postroom.documents.catalog_files import read_catalog
 from postroom.documents.dialects.references import pointer_steps
-from postroom.documents.files import read_catalog
 from postroom.documents.media_types import form_of_type, media_type
 from postroom.errors import DocumentBroken, DocumentRefused
 from postroom.model.shipped_models import expanded_source

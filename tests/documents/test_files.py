@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.documents.files import read_catalog
+from postroom.documents.catalog_files import read_catalog
 from postroom.errors import DocumentRefused, FileMissing
 from postroom.settings import Settings
 

@@ -1,20 +1,25 @@
-"""A catalog from anywhere, in the words of a dialect, with what was understood differently and what is lost."""
+"""Convert catalogs from any source to a dialect, with notes of the reader and the list of what is lost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from postroom.catalog.export import read_whole
+from postroom.documents.catalog_files import read_catalog
 from postroom.documents.dialects.convert import Reading, write_tree
 from postroom.documents.dialects.dialect import Loss, Note, Tree
-from postroom.documents.files import read_catalog
-from postroom.documents.overlay import layered
+from postroom.documents.dialects.name_tables import RESOURCES
+from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.walk import group_types
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.settings import Settings
 from postroom.urls import scheme_of
+
+Merge = Callable[[str, Any, Any], Any]
 
 
 class Conversion(msgspec.Struct, frozen=True):
@@ -34,7 +39,7 @@ def convert(sources: Sequence[str], dialect: str, settings: Settings, *, extras:
 
 def _convert(sources: Sequence[str], dialect: str, settings: Settings, extras: bool) -> Conversion:
     readings = [_read(source, settings) for source in sources]
-    tree = readings[0].tree if len(readings) == 1 else layered(reading.tree for reading in readings)
+    tree = readings[0].tree if len(readings) == 1 else overlay(reading.tree for reading in readings)
     written = write_tree(tree, dialect, extras=extras)
     read_as = ", ".join(dict.fromkeys(reading.dialect for reading in readings))
     notes = tuple(note for reading in readings for note in reading.notes)
@@ -45,3 +50,45 @@ def _read(source: str, settings: Settings) -> Reading:
     if scheme_of(source):
         return Reading(read_whole(source, settings), "1.0-rc4")
     return read_catalog(Path(source), settings)
+
+
+def overlay(trees: Iterable[Tree]) -> Tree:
+    """Lay catalogs over each other, later ones over earlier ones, without changing them (core primer, "Shadowing").
+
+    Groups are put together: the later one's attributes count, and its messages or schemas take the place of those with
+    the same id, whole with their Versions.
+    """
+    made: Tree = {}
+    for tree in trees:
+        made = _over(made, tree, group_types({**made, **tree}), _groups)
+    return made
+
+
+def _groups(kind: str, below: Any, above: Any) -> Any:
+    if not _both_objects(below, above):
+        return above
+    inner = (RESOURCES[kind],) if kind in RESOURCES else ()
+    joined = {
+        name: _over(below[name], group, inner, _resources) if _both_objects(below.get(name), group) else group
+        for name, group in above.items()
+    }
+    return {**below, **joined}
+
+
+def _resources(_: str, below: Any, above: Any) -> Any:
+    return {**below, **above} if _both_objects(below, above) else above
+
+
+def _both_objects(below: Any, above: Any) -> bool:
+    return isinstance(below, dict) and isinstance(above, dict)
+
+
+def _over(below: Tree, above: Tree, names: Iterable[str], merge: Merge) -> Tree:
+    """The members of both; some, and what is kept for other dialects, are put together."""
+    made = {**below, **above}
+    for name in names:
+        if name in below and name in above:
+            made[name] = merge(name, below[name], above[name])
+    if ATTRIBUTE in below and ATTRIBUTE in above:
+        made[ATTRIBUTE] = [*below[ATTRIBUTE], *above[ATTRIBUTE]]
+    return made

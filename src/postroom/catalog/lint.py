@@ -1,63 +1,120 @@
-"""Linting: all rules over a document, the findings in the order of its places."""
+"""Lint of a source: all rules over its catalog, with the file and the JSON pointer of each finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from postroom.catalog.lint_input import Gathered, gather
-from postroom.documents.lint.findings import SEVERITIES, Finding, Remark
-from postroom.documents.lint.rule_table import OLD_RULES, RULES, SEVERITY_OF, About, Rule
+from postroom.catalog.sources import read_source
+from postroom.documents.catalog_files import CatalogFiles, FileProblem, GroupOrigin
+from postroom.documents.dialects.convert import FOREIGN, Reading, translated
+from postroom.documents.dialects.detect import dialect_of
+from postroom.documents.dialects.walk import group_types
+from postroom.documents.lint.findings import SEVERITIES, Diagnostic, Finding
+from postroom.documents.lint.rule_table import OLDER_DOCUMENT_RULES, RULES, SEVERITY_OF, LintRule, Subject
 from postroom.documents.lint.rules.schema_documents import SchemaChecks
-from postroom.documents.lint.subjects import Document
-from postroom.documents.multi_file import Origin
+from postroom.documents.lint.source_pointers import source_pointer, with_v0_5_names
+from postroom.documents.lint.subjects import LintedDocument
 from postroom.messages.definitions.catalog_tree import Tree
+from postroom.model.json_pointers import pointer
 from postroom.settings import Settings
+from postroom.urls import scheme_of
 
 
 def lint_source(source: str, settings: Settings) -> list[Finding]:
     """What is wrong with the catalog of a source; an unreadable one raises an error."""
-    gathered = gather(source, settings)
-    return sorted([*_snags(gathered), *_found(gathered)], key=_order)
+    catalog = _read(source, settings)
+    found = [*_file_findings(catalog), *_rule_findings(catalog)]
+    return sorted(found, key=lambda one: (one.file, SEVERITIES.index(one.severity), one.pointer, one.code))
 
 
-def _snags(gathered: Gathered) -> Iterator[Finding]:
+class _SourceCatalog:
+    """One catalog document, and for every pointer into it the file and the pointer in that file."""
+
+    def __init__(self, tree: Tree, source: str) -> None:
+        self.tree = tree
+        self.source = source
+        self.problems: list[FileProblem] = []
+        self.files: CatalogFiles | None = None
+
+    @cached_property
+    def older_documents(self) -> dict[Path, Tree]:
+        """The documents of older dialects among the files."""
+        found = self.files.documents if self.files is not None else {}
+        return {file: document for file, document in found.items() if dialect_of(document) in FOREIGN}
+
+    def locate(self, tree_pointer: str) -> tuple[str, str]:
+        """The file that a pointer into the tree leads into, and the pointer in the names of that file."""
+        if self.files is None:
+            return self.source, tree_pointer
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in tree_pointer.split("/")[1:3]]
+        group_type, group = steps[0] if steps else "", steps[1] if len(steps) > 1 else ""
+        if not group_type and not self.files.is_folder:
+            return self.source, tree_pointer
+        file = self.files.members.get(group_type, Path(self.source))
+        return self.locate_in(self.files.origins.get((group_type, group), GroupOrigin(file)), tree_pointer)
+
+    def locate_in(self, origin: GroupOrigin, tree_pointer: str) -> tuple[str, str]:
+        """A file as text, and the pointer in its names that a pointer into the tree means there."""
+        document = self.files.documents.get(origin.file) if self.files is not None else None
+        if document is None:
+            return str(origin.file), tree_pointer
+        if origin.steps is not None:
+            collection: Tree = document
+            for step in origin.steps:
+                collection = collection[step]
+            group_type = tree_pointer.split("/")[1]
+            below = source_pointer({group_type: collection}, tree_pointer).removeprefix("/" + group_type)
+            return str(origin.file), pointer(origin.steps) + below
+        is_older = dialect_of(document) in FOREIGN
+        return str(origin.file), source_pointer(document, tree_pointer) if is_older else tree_pointer
+
+    def with_names_of(self, file: str, sentence: str) -> str:
+        """A sentence with the names that the dialect of a file has for members."""
+        document = self.older_documents.get(Path(file))
+        return with_v0_5_names(sentence) if document and dialect_of(document).startswith("0.5") else sentence
+
+
+def _read(source: str, settings: Settings) -> _SourceCatalog:
+    """The catalog of a source: of all files of a folder together, of a service or of a store."""
+    if scheme_of(source):
+        return _SourceCatalog(read_source(source, settings), source)
+    catalog = _SourceCatalog({}, source)
+    catalog.files = CatalogFiles(Path(source), settings, _parse, catalog.problems.append)
+    catalog.files.read()
+    catalog.tree = catalog.files.tree
+    return catalog
+
+
+def _parse(document: Tree) -> Reading | None:
+    """Older dialects are looked at in the names of 1.0; a document of 1.0 exactly as it is written."""
+    if not dialect_of(document) and not any(name in document for name in group_types(document)):
+        return None
+    return Reading(translated(document), "")
+
+
+def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
     """What was found while the files were put together, and in older documents as they are written."""
-    for snag in gathered.snags:
-        file, place = gathered.written_in(Origin(snag.file), snag.place)
-        yield _finding(snag.code, file, Remark(place, snag.sentence))
-    for path, document in gathered.documents.items():
-        for code, find in OLD_RULES.items():
-            for remark in find(document):
-                yield _finding(code, str(path), remark)
+    for problem in catalog.problems:
+        file, place = catalog.locate_in(GroupOrigin(problem.file), problem.pointer)
+        yield _finding(problem.code, file, Diagnostic(place, problem.sentence))
+    for path, document in catalog.older_documents.items():
+        for code, find in OLDER_DOCUMENT_RULES.items():
+            for diagnostic in find(document):
+                yield _finding(code, str(path), diagnostic)
 
 
-def _finding(code: str, file: str, remark: Remark) -> Finding:
-    return Finding(
-        file=file,
-        pointer=remark.pointer,
-        severity=SEVERITY_OF[code],
-        code=code,
-        sentence=remark.sentence,
-        remedy=remark.remedy,
-    )
+def _rule_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
+    for rule, diagnostic in _diagnostics(LintedDocument(catalog.tree)):
+        file, place = catalog.locate(diagnostic.pointer)
+        sentences = (catalog.with_names_of(file, text) for text in (diagnostic.sentence, diagnostic.remedy))
+        yield _finding(rule.code, file, Diagnostic(place, *sentences))
 
 
-def lint_tree(tree: Tree, file: str = "") -> list[Finding]:
-    """What is wrong with a catalog document."""
-    return sorted(_found(Gathered(tree, file)), key=_order)
-
-
-def _found(gathered: Gathered) -> Iterator[Finding]:
-    document = Document(gathered.tree)
-    for rule, remark in _remarks(document):
-        file, place = gathered.written(remark.pointer)
-        said = (gathered.worded(file, words) for words in (remark.sentence, remark.remedy))
-        yield _finding(rule.code, file, Remark(place, *said))
-
-
-def _remarks(document: Document) -> Iterator[tuple[Rule, Remark]]:
-    subjects: dict[About, Iterable[Any]] = {
+def _diagnostics(document: LintedDocument) -> Iterator[tuple[LintRule, Diagnostic]]:
+    subjects: dict[Subject, Iterable[Any]] = {
         "document": [document],
         "message": [message for message in document.messages if not message.borrowed],
         "schema": document.schemas,
@@ -66,10 +123,17 @@ def _remarks(document: Document) -> Iterator[tuple[Rule, Remark]]:
         "written": [],
     }
     for rule in RULES:
-        for subject in subjects[rule.about]:
-            for remark in rule.find(subject):
-                yield rule, remark
+        for subject in subjects[rule.subject]:
+            for diagnostic in rule.find(subject):
+                yield rule, diagnostic
 
 
-def _order(finding: Finding) -> tuple[str, int, str, str]:
-    return finding.file, SEVERITIES.index(finding.severity), finding.pointer, finding.code
+def _finding(code: str, file: str, diagnostic: Diagnostic) -> Finding:
+    return Finding(
+        file=file,
+        pointer=diagnostic.pointer,
+        severity=SEVERITY_OF[code],
+        code=code,
+        sentence=diagnostic.sentence,
+        remedy=diagnostic.remedy,
+    )

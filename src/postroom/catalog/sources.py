@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from postroom.catalog.service import read_service
-from postroom.documents.files import GROUP_TYPES, group_types, read_catalog
+from postroom.documents.catalog_files import read_catalog
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
 
 Tree = dict[str, Any]
-
-__all__ = ["GROUP_TYPES", "group_types", "read_files", "read_source", "read_store"]
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.catalog.service import read_modelsource, replace_service, write_service
 from postroom.catalog.service_entities import collections_of
-from postroom.catalog.sources import group_types
+from postroom.documents.dialects.walk import group_types
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of

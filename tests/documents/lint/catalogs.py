@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from unittest.mock import patch
+
+from postroom.catalog.lint import lint_source
+from postroom.documents.lint.findings import Finding
+from postroom.settings import Settings
 
 Tree = dict[str, Any]
 
@@ -116,3 +121,9 @@ def with_versions(compatibility: str, *documents: Any) -> Tree:
 def with_endpoint(change: Tree) -> Tree:
     """The clean catalog with a change to its endpoint."""
     return spoilt({"endpoints": {"fleet.mqtt": change}})
+
+
+def lint(tree: Tree) -> list[Finding]:
+    """The findings in a catalog as a service would give it."""
+    with patch("postroom.catalog.lint.read_source", return_value=tree):
+        return lint_source("https://registry.example", Settings())

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from postroom.catalog.lint import lint_tree
 from postroom.documents.lint.rule_table import RULES
 from tests.documents.lint.catalogs import (
     CLEAN,
@@ -16,6 +15,7 @@ from tests.documents.lint.catalogs import (
     POSITION,
     SCHEMA,
     Tree,
+    lint,
     spoilt,
     with_attribute,
     with_endpoint,
@@ -451,11 +451,11 @@ LEFT_ALONE: list[tuple[str, Tree]] = [
 
 
 def codes(tree: Tree) -> set[tuple[str, str]]:
-    return {(finding.code, finding.pointer) for finding in lint_tree(tree)}
+    return {(finding.code, finding.pointer) for finding in lint(tree)}
 
 
 def test_the_clean_catalog_is_clean() -> None:
-    assert lint_tree(CLEAN) == []
+    assert lint(CLEAN) == []
 
 
 @pytest.mark.feature("MSG-004", "MSG-005", "MSG-006", "MSG-007", "MSG-008", "MSG-009", "MSG-010", "MSG-011", "MSG-013")
@@ -484,14 +484,14 @@ def test_it_is_left_alone(code: str, tree: Tree) -> None:
 
 def test_every_rule_has_a_row() -> None:
     # Rules on older documents as they are written have their tests in test_own_places.py and test_half_messages.py.
-    judged = {rule.code for rule in RULES if rule.about != "written"}
+    judged = {rule.code for rule in RULES if rule.subject != "written"}
     assert {row[0] for row in FOUND} | APART == judged
 
 
 def test_codes_are_unique_and_every_finding_is_a_sentence() -> None:
     assert len({rule.code for rule in RULES}) == len(RULES)
     for _, tree, _ in FOUND:
-        for finding in lint_tree(tree):
+        for finding in lint(tree):
             assert finding.sentence.rstrip('"').endswith((".", "?")) or ": " in finding.sentence
             assert finding.severity == {rule.code: rule.severity for rule in RULES}[finding.code]
 
@@ -506,7 +506,7 @@ def test_features_are_written_as_ids(rule: Any) -> None:
 def test_what_is_inherited_is_reported_where_it_is_written() -> None:
     tree = with_second({"basemessage": MOVED, "envelopemetadata": {"color": {"value": "red"}}})
     tree["messagegroups"]["fleet"]["messages"]["vehicle.moved"]["envelopemetadata"]["id"] = {"value": "1"}
-    assert [finding.pointer for finding in lint_tree(tree) if finding.code == "id_fixed"] == [f"{ATTRIBUTES}/id/value"]
+    assert [finding.pointer for finding in lint(tree) if finding.code == "id_fixed"] == [f"{ATTRIBUTES}/id/value"]
 
 
 def test_pointers_lead_into_the_version_that_says_it() -> None:
@@ -518,4 +518,4 @@ def test_pointers_lead_into_the_version_that_says_it() -> None:
 
 def test_a_borrowed_message_is_judged_where_it_is() -> None:
     tree = with_second({"meta": {"xref": MOVED}})
-    assert lint_tree(tree) == []
+    assert lint(tree) == []

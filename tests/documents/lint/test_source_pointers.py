@@ -8,7 +8,7 @@ import pytest
 
 from postroom.catalog.lint import lint_source
 from postroom.documents.dialects.convert import translated
-from postroom.documents.lint.source_pointers import own_place
+from postroom.documents.lint.source_pointers import source_pointer
 from postroom.settings import Settings
 
 SERVICE: dict[str, Any] = {
@@ -99,7 +99,7 @@ COLD = "/definitionGroups/ovens/definitions/cold"
     ],
 )
 def test_places(document: Any, place: str, own: str) -> None:
-    assert own_place(document, place) == own
+    assert source_pointer(document, place) == own
 
 
 def findings(folder: Path, **documents: Any) -> dict[tuple[str, str], str]:

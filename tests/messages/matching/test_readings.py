@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from postroom.catalog.catalog import Catalog
-from postroom.catalog.lint import lint_tree
 from postroom.messages.making.make import AUTO
+from tests.documents.lint.catalogs import lint
 from tests.messages.payloads import GROUPS, SCHEMAS, declared
 
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
@@ -234,7 +234,7 @@ def test_versions_may_carry_what_validation_found() -> None:
     core = {"contenttype": "application/json", "format": "JsonSchema/draft-07", "formatvalidated": True}
     version = {**event(), "versionid": "1", **core, "compatibilityvalidated": False}
     tree = {"messagegroups": {"g": {"messages": {"t": {"versions": {"1": version}}}}}}
-    assert [finding.code for finding in lint_tree(tree) if finding.severity == "error"] == []
+    assert [finding.code for finding in lint(tree) if finding.severity == "error"] == []
     assert outcome(Catalog(tree), EVENT) == "landed"
 
 

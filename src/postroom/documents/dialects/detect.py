@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.name_tables import KINDS
+from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.walk import groups, messages, objects
 
 _SERVICE = ("definitionGroups", "schemaGroups", "definitionGroupsUrl", "schemaGroupsUrl", "endpointsUrl")
@@ -22,7 +22,7 @@ def dialect_of(document: Tree) -> str:
         return "0.5-service"
     if any(isinstance(document.get(name), dict | list) for name in _CATALOG) or _is_version(document):
         return "catalog"
-    if not any(isinstance(document.get(kind), dict) for kind in KINDS):
+    if not any(isinstance(document.get(kind), dict) for kind in GROUP_TYPES):
         return ""
     if any("definitions" in group or "definitionGroups" in group for _, _, group in groups(document)):
         return "0.5-service"
@@ -32,7 +32,7 @@ def dialect_of(document: Tree) -> str:
 
 def _is_version(document: Tree) -> bool:
     """One definition of a message catalog on its own."""
-    return not any(kind in document for kind in KINDS) and any(
+    return not any(kind in document for kind in GROUP_TYPES) and any(
         isinstance(document.get(name), dict) for name in _SECTIONS
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-KINDS = ("endpoints", "messagegroups", "schemagroups")
+GROUP_TYPES = ("endpoints", "messagegroups", "schemagroups")
 RESOURCES = {"endpoints": "messages", "messagegroups": "messages", "schemagroups": "schemas"}
 GROUP_IDS = {"endpoints": "endpointid", "messagegroups": "messagegroupid", "schemagroups": "schemagroupid"}
 RESOURCE_IDS = {"messages": "messageid", "schemas": "schemaid"}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Tree
-from postroom.documents.dialects.name_tables import KINDS, RESOURCES
+from postroom.documents.dialects.name_tables import GROUP_TYPES, RESOURCES
 from postroom.documents.dialects.walk import objects
 from postroom.model.json_pointers import pointer
 
@@ -21,10 +21,10 @@ _NOTHING: Any = object()
 
 def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     """The tree of a document, with all that writing it again would not give."""
-    theirs = {kind: their_name(kind, dialect) for kind in KINDS}
+    theirs = {kind: their_name(kind, dialect) for kind in GROUP_TYPES}
     ours = {name: kind for kind, name in theirs.items()}
     found: dict[tuple[str, str], list[Tree]] = {}
-    groups = {kind: objects(tree, kind) for kind in KINDS}
+    groups = {kind: objects(tree, kind) for kind in GROUP_TYPES}
     differences: list[tuple[tuple[str, ...], Any, Any]] = []
     _compare(document, dialect.from_rc4(tree), (), differences)
     for steps, given, written in differences:
@@ -48,7 +48,7 @@ def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
 def gathered(tree: Tree, dialect: Dialect) -> Tree:
     """The tree with the extras that resources keep themselves (a service writes them so) beside their group."""
     moved = dict(tree)
-    for kind in KINDS:
+    for kind in GROUP_TYPES:
         theirs = their_name(RESOURCES[kind], dialect)
         for name, group in objects(tree, kind).items():
             found = list(_kept_below(objects(group, RESOURCES[kind]), (theirs,), dialect.name))
@@ -71,7 +71,7 @@ def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Itera
 def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     """A written document with the extras that its tree keeps for this dialect."""
     document = dict(document)
-    for kind in KINDS:
+    for kind in GROUP_TYPES:
         theirs = their_name(kind, dialect)
         written = dict(objects(document, theirs))
         for name, group in objects(tree, kind).items():
@@ -105,7 +105,7 @@ def without_extras(tree: Tree, dialect: str = "") -> Tree:
         return {**collection, **touched} if touched else collection
 
     plain = stripped(tree)
-    for kind in KINDS:
+    for kind in GROUP_TYPES:
         if isinstance(plain.get(kind), dict):
             plain[kind] = members(plain[kind], RESOURCES[kind], "versions")
     return plain

@@ -11,7 +11,7 @@ from postroom.documents.dialects.endpoints import read_endpoint
 from postroom.documents.dialects.name_tables import (
     BASE_NAMES,
     GROUP_IDS,
-    KINDS,
+    GROUP_TYPES,
     MESSAGE_ATTRIBUTES,
     PROPERTY_TYPES,
     RESOURCE_IDS,
@@ -45,7 +45,7 @@ class Reader:
         tree: Tree = {}
         for name, value in document.items():
             kind = SERVICE_COLLECTIONS.get(name, name)
-            if kind in KINDS and isinstance(value, dict):
+            if kind in GROUP_TYPES and isinstance(value, dict):
                 tree[kind] = {**tree.get(kind, {}), **self._groups(kind, value)}
             elif name == "specversion":
                 tree[name] = SPECVERSION

@@ -11,7 +11,7 @@ from postroom.documents.dialects.flatten_inheritance import materialised
 from postroom.documents.dialects.name_tables import (
     CORE_CHECKS,
     GROUP_IDS,
-    KINDS,
+    GROUP_TYPES,
     OLD_MESSAGE_ATTRIBUTES,
     RESOURCE_IDS,
     SERVICE_ATTRIBUTES,
@@ -49,7 +49,7 @@ class Writer:
         written: Tree = {"$schema": SCHEMA} if self.service else {}
         written["specversion"] = "0.5-wip"
         for name, value in self._entity(tree, "registryid").items():
-            if name in KINDS:
+            if name in GROUP_TYPES:
                 collection = _COLLECTIONS.get(name, name) if self.service else name
                 written[collection] = self._groups(name, value)
             elif name not in ("specversion", "$schema", "modelsource"):

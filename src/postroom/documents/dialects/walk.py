@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from postroom.documents.dialects.name_tables import KINDS, RESOURCES
+from postroom.documents.dialects.name_tables import GROUP_TYPES, RESOURCES
 from postroom.model.json_pointers import pointer
 
 Tree = dict[str, Any]
 
 _ONLY_OBJECTS = {dict}
 
-Change = Callable[[Tree, str], Tree]
+Transform = Callable[[Tree, str], Tree]
 
 
 def objects(holder: Any, name: str) -> Tree:
@@ -25,9 +25,16 @@ def objects(holder: Any, name: str) -> Tree:
     return {key: one for key, one in found.items() if isinstance(one, dict)}
 
 
+def group_types(document: Tree) -> tuple[str, ...]:
+    """The names under which a document has groups: those of the messaging model, and those of its own model."""
+    source = document.get("modelsource")
+    own = source.get("groups") if isinstance(source, dict) else None
+    return (*GROUP_TYPES, *(name for name in own or () if name not in GROUP_TYPES))
+
+
 def groups(tree: Tree) -> Iterator[tuple[str, str, Tree]]:
-    """Every group with its kind and its id."""
-    for kind in KINDS:
+    """Every group with its type and its id."""
+    for kind in GROUP_TYPES:
         for name, group in objects(tree, kind).items():
             yield kind, name, group
 
@@ -40,12 +47,13 @@ def messages(tree: Tree) -> Iterator[tuple[Tree, str, Tree]]:
                 yield group, name, message
 
 
-def changed(collection: Any, place: str, change: Change) -> Any:
+def changed(collection: Any, pointer_above: str, transform: Transform) -> Any:
     """A collection whose objects are changed; what is no object stays as it is."""
     if not isinstance(collection, dict):
         return collection
     return {
-        name: change(one, place + _step(name)) if isinstance(one, dict) else one for name, one in collection.items()
+        name: transform(one, pointer_above + _step(name)) if isinstance(one, dict) else one
+        for name, one in collection.items()
     }
 
 

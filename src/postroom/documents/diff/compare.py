@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postroom.documents.dialects.name_tables import RESOURCES
-from postroom.documents.dialects.walk import objects
+from postroom.documents.dialects.walk import group_types, objects
 from postroom.documents.diff.attributes import IGNORED, attribute_changes
 from postroom.documents.diff.change import BOTH, CONSUMERS, Change, come_or_gone
 from postroom.documents.diff.compared_catalog import Side, borrowed_from
 from postroom.documents.diff.constraints import constraint_changes, option_changes
 from postroom.documents.diff.endpoints import LISTS, endpoint_changes
 from postroom.documents.diff.payloads import document_changes, payload_changes
-from postroom.documents.multi_file import group_types
 from postroom.messages.definitions.catalog_tree import Tree, default_version
 from postroom.messages.definitions.inheritance import BASE_NAMES
 from postroom.model.json_pointers import pointer

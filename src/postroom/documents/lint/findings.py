@@ -10,8 +10,8 @@ Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-class Remark(NamedTuple):
-    """What a rule has to say: a JSON pointer into the document, a sentence, and what to do."""
+class Diagnostic(NamedTuple):
+    """One problem that a rule found: a JSON pointer into the document, a sentence, and what to do."""
 
     pointer: str
     sentence: str
@@ -19,7 +19,7 @@ class Remark(NamedTuple):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A remark with the file it concerns and the rule it comes from."""
+    """A diagnostic with the file it concerns and the rule it comes from."""
 
     file: str
     pointer: str

@@ -1,11 +1,11 @@
-"""All rules: a row each, with the code and severity that users rely on and the rows of FEATURES it holds."""
+"""The lint rules: a row each, with the code and severity that users rely on and the rows of FEATURES it enforces."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from postroom.documents.lint.findings import Remark, Severity
+from postroom.documents.lint.findings import Diagnostic, Severity
 from postroom.documents.lint.rules import (
     base_messages,
     cloudevents,
@@ -24,24 +24,26 @@ from postroom.documents.lint.rules import (
 
 # What a rule is called with: the document, each message, schema or endpoint of it, its schema documents, or each older
 # document as it is written.
-About = Literal["document", "message", "schema", "endpoint", "documents", "written"]
+Subject = Literal["document", "message", "schema", "endpoint", "documents", "written"]
 
 
-class Rule(NamedTuple):
-    """A rule: its stable code, how bad it is, the FEATURES it holds, what it looks at, and the function."""
+class LintRule(NamedTuple):
+    """A rule: its stable code, its severity, the rows of FEATURES it enforces, what it looks at, and the function."""
 
     code: str
     severity: Severity
     features: tuple[str, ...]
-    about: About
-    find: Callable[[Any], Iterator[Remark]]
+    subject: Subject
+    find: Callable[[Any], Iterator[Diagnostic]]
 
 
-def _rule(code: str, severity: Severity, features: str, about: About, find: Callable[[Any], Iterator[Remark]]) -> Rule:
-    return Rule(code, severity, tuple(features.split()), about, find)
+def _rule(
+    code: str, severity: Severity, features: str, subject: Subject, find: Callable[[Any], Iterator[Diagnostic]]
+) -> LintRule:
+    return LintRule(code, severity, tuple(features.split()), subject, find)
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[LintRule, ...] = (
     # The document
     _rule("not_an_object", "error", "MSG-001 MSG-002 MSG-003 MSG-023", "document", document.not_an_object),
     _rule("id_mismatch", "error", "MSG-003", "document", document.id_other_than_key),
@@ -209,7 +211,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 # Found while the files of a source are put together, before any rule looks at them.
-SNAGS: dict[str, Severity] = {
+FILE_PROBLEMS: dict[str, Severity] = {
     "group_twice": "error",
     "file_outside": "error",
     "file_missing": "error",
@@ -217,11 +219,11 @@ SNAGS: dict[str, Severity] = {
     "file_not_fetched": "info",
 }
 
-# What rules say about documents of 0.5 as they are written; the others see them in the names of 1.0.
-OLD_RULES: dict[str, Callable[[Any], Iterator[Remark]]] = {
+# Rules on older documents as they are written; all others see them in the names of 1.0.
+OLDER_DOCUMENT_RULES: dict[str, Callable[[Any], Iterator[Diagnostic]]] = {
     "member_misspelt": v0_5.misspelt,
     "group_mismatch": v0_5.format_of_other_kind,
     "type_variant": v0_5.type_datetime,
-    **{rule.code: rule.find for rule in RULES if rule.about == "written"},
+    **{rule.code: rule.find for rule in RULES if rule.subject == "written"},
 }
-SEVERITY_OF: dict[str, Severity] = {**SNAGS, **{rule.code: rule.severity for rule in RULES}}
+SEVERITY_OF: dict[str, Severity] = {**FILE_PROBLEMS, **{rule.code: rule.severity for rule in RULES}}

@@ -1,7 +1,7 @@
-"""Places of the 1.0-rc4 tree in the words of the document it was read from, so that a finding can be found there.
+"""Pointers into the 1.0-rc4 tree as pointers into the document it was read from, where a finding is to be shown.
 
-Rules look at older documents in the names of 1.0-rc4. What a step is called in the document is tried name by name; the
-way that leads deepest is the place, and where the document says nothing, what would have to say it.
+Rules look at older documents in the names of 1.0-rc4. Every name that a step may have in the document is tried; the
+path that leads deepest counts, so that a member which the document lacks is reported where it would have to be.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from postroom.documents.dialects.name_tables import (
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.model.json_pointers import pointer
 
-Way = tuple[str, ...]
+Path = tuple[str, ...]
 
 # Members whose content stands elsewhere or deeper in older documents.
-_ELSEWHERE: dict[str, tuple[Way, ...]] = {
+_ELSEWHERE: dict[str, tuple[Path, ...]] = {
     "envelope": (("format",),),
     "protocol": (("binding",), ("config", "protocol"), ("format",)),
     "envelopemetadata": (("metadata", "attributes"), ("metadata",), ("attributes",)),
@@ -60,56 +60,56 @@ _RENAMED = (
 )
 
 
-# How 0.5 calls what sentences of rules name.
-_WORDS = {**OLD_MESSAGE_ATTRIBUTES, "envelopemetadata": "metadata"}
-_WORD = re.compile(rf"\b({'|'.join(_WORDS)})\b")
+# Names of 0.5 for members that the sentences of rules mention.
+_V0_5_NAMES = {**OLD_MESSAGE_ATTRIBUTES, "envelopemetadata": "metadata"}
+_NAME = re.compile(rf"\b({'|'.join(_V0_5_NAMES)})\b")
 
 
-def own_words(sentence: str) -> str:
+def with_v0_5_names(sentence: str) -> str:
     """A sentence of a rule with the names of members that 0.5 has."""
-    return _WORD.sub(lambda found: _WORDS[found[1]], sentence)
+    return _NAME.sub(lambda found: _V0_5_NAMES[found[1]], sentence)
 
 
-def own_place(document: Tree, place: str) -> str:
+def source_pointer(document: Tree, tree_pointer: str) -> str:
     """The pointer into a document of an older dialect that a pointer into its tree means."""
-    steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in place.split("/")[1:])
+    steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in tree_pointer.split("/")[1:])
     if dialect_of(document) == "catalog" and "messagecatalog" not in document:  # a group, or one version, on its own
         steps = steps[2:] if "messagedefinitions" in document else steps[4:]
     return pointer(_deepest(document, steps)[1])
 
 
-def _deepest(value: Any, steps: Way) -> tuple[int, Way]:
-    """How many steps can be gone from a value, and the way they take."""
+def _deepest(value: Any, steps: Path) -> tuple[int, Path]:
+    """How many steps can be gone from a value, and the path they take."""
     if not steps:
         return 0, ()
-    best: tuple[int, Way] = (0, ())
-    for way, below in _candidates(value, steps[0]):
+    best: tuple[int, Path] = (0, ())
+    for path, below in _candidates(value, steps[0]):
         found, further = _deepest(below, steps[1:])
         if found + 1 > best[0]:
-            best = found + 1, way + further
+            best = found + 1, path + further
     return best
 
 
-def _candidates(value: Any, step: str) -> Iterator[tuple[Way, Any]]:
+def _candidates(value: Any, step: str) -> Iterator[tuple[Path, Any]]:
     """What a step may mean in a document, likeliest first."""
     if isinstance(value, list):
         yield from _item(value, step)
         return
     if not isinstance(value, dict):
         return
-    for way in _ways(step):
+    for path in _paths(step):
         below: Any = value
-        for name in way:
+        for name in path:
             below = below.get(name) if isinstance(below, dict) else None
         if below is not None:
-            yield way, below
+            yield path, below
     versions = value.get("versions")  # what a definition of a message catalog says is in its versions
     if isinstance(versions, dict) and step not in versions:
         for name, version in versions.items():
-            yield from ((("versions", name, *way), below) for way, below in _candidates(version, step))
+            yield from ((("versions", name, *path), below) for path, below in _candidates(version, step))
 
 
-def _ways(step: str) -> Iterator[Way]:
+def _paths(step: str) -> Iterator[Path]:
     yield (step,)
     if step in _IDS:
         yield ("id",)
@@ -122,7 +122,7 @@ def _ways(step: str) -> Iterator[Way]:
     yield from _ELSEWHERE.get(step, ())
 
 
-def _item(value: list[Any], step: str) -> Iterator[tuple[Way, Any]]:
+def _item(value: list[Any], step: str) -> Iterator[tuple[Path, Any]]:
     """An item by its number, also one that is an object with a single name; or the definition with that id."""
     if step.isdecimal() and int(step) < len(value):
         item = value[int(step)]

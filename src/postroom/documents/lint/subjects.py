@@ -19,7 +19,7 @@ from postroom.protocols.protocol import Wire
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
 
-class Resource:
+class LintedResource:
     """A message or schema as the document has it: `own` is its default Version with what stands around it."""
 
     def __init__(self, steps: tuple[str, ...], raw: Tree) -> None:
@@ -48,7 +48,7 @@ class Resource:
         return self._place + pointer((*inside, *steps) if steps and steps[0] in version else steps)
 
 
-class Message(Resource):
+class LintedMessage(LintedResource):
     """A message definition: what its author wrote, and what becomes of it with its bases."""
 
     def __init__(self, tree: Tree, place: Place) -> None:
@@ -119,7 +119,7 @@ class Message(Resource):
         return wire_named(name if canonical_protocol(name) else "")
 
 
-class Schema(Resource):
+class LintedSchema(LintedResource):
     """A schema with all its Versions."""
 
     @property
@@ -138,7 +138,7 @@ class Schema(Resource):
         return text(self.versions[name], "format") or text(self.raw, "format")
 
 
-class Endpoint:
+class LintedEndpoint:
     """An endpoint and the groups whose messages it uses."""
 
     def __init__(self, name: str, raw: Tree) -> None:
@@ -151,19 +151,19 @@ class Endpoint:
         return pointer((*self.steps, *steps))
 
 
-class Document:
+class LintedDocument:
     """A whole catalog document with everything that rules look at."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.messages = [Message(tree, place) for place in message_places(tree)]
+        self.messages = [LintedMessage(tree, place) for place in message_places(tree)]
         self.by_xid = {message.xid: message for message in self.messages}
         self.schemas = [
-            Schema(("schemagroups", group, "schemas", name), schema)
+            LintedSchema(("schemagroups", group, "schemas", name), schema)
             for group, holder in members(tree, "schemagroups").items()
             for name, schema in members(holder, "schemas").items()
         ]
-        self.endpoints = [Endpoint(name, raw) for name, raw in members(tree, "endpoints").items()]
+        self.endpoints = [LintedEndpoint(name, raw) for name, raw in members(tree, "endpoints").items()]
 
     @cached_property
     def filters(self) -> dict[str, Filter]:

@@ -13,7 +13,7 @@ from postroom.messages.definitions.inheritance import normalise
 from postroom.protocols.protocol import Option
 
 if TYPE_CHECKING:
-    from postroom.documents.lint.subjects import Message
+    from postroom.documents.lint.subjects import LintedMessage
 
 EVENT_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
 TYPE_VARIANTS = {"datetime": "timestamp", "var": "any"}
@@ -51,7 +51,7 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
         return TYPE_VARIANTS.get(stated, stated)
 
 
-def envelope_properties(message: Message) -> Iterator[Property]:
+def envelope_properties(message: LintedMessage) -> Iterator[Property]:
     """The attributes of the envelope, found also where older texts put them."""
     attributes = section(normalise(message.place), "envelopemetadata")
     home = _home(message, attributes)
@@ -60,7 +60,7 @@ def envelope_properties(message: Message) -> Iterator[Property]:
         yield _property(message.at(*home, name), name, value, "envelopemetadata", kind)
 
 
-def option_properties(message: Message) -> Iterator[Property]:
+def option_properties(message: LintedMessage) -> Iterator[Property]:
     """The protocol options of a protocol we know: plain values, and the members of headers and sections."""
     for name, given in section(message.own, "protocoloptions").items():
         option = message.wire.option(name)
@@ -90,7 +90,7 @@ def _property(pointer: str, name: str, value: Any, area: str, kind: str, option:
     return Property(pointer=pointer, name=name, area=area, written=written, bare=bare, default=kind, option=option)
 
 
-def _home(message: Message, attributes: Tree) -> tuple[str, ...]:
+def _home(message: LintedMessage, attributes: Tree) -> tuple[str, ...]:
     written = section(message.own, "envelopemetadata")
     if written is attributes or written == attributes:
         return ("envelopemetadata",)

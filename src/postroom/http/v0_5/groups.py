@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.name_tables import KINDS
+from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.preserved_members import ATTRIBUTE, with_extras
 from postroom.documents.dialects.v0_5 import SERVICE
 from postroom.http.server.request import Answer, Call
@@ -112,7 +112,7 @@ class GroupWriter:
 
     def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
         for name, members in collections.items():
-            if kind.plural not in KINDS or name not in ("definitions", "schemas"):
+            if kind.plural not in GROUP_TYPES or name not in ("definitions", "schemas"):
                 detail = f"{name} come one by one, not in their group"
                 raise RegistryProblem("bad_request", self.call.path, error_detail=detail)
             if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):

@@ -10,7 +10,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Note, Tree
 from postroom.documents.dialects.flatten_inheritance import materialised
-from postroom.documents.dialects.name_tables import CORE_CHECKS, KINDS, SERVICE_ATTRIBUTES, TYPE_MARKERS
+from postroom.documents.dialects.name_tables import CORE_CHECKS, GROUP_TYPES, SERVICE_ATTRIBUTES, TYPE_MARKERS
 from postroom.documents.dialects.preserved_members import ATTRIBUTE, put_back, with_extras, without_extras
 from postroom.documents.dialects.v0_5 import SERVICE
 from postroom.documents.dialects.walk import renamed
@@ -58,7 +58,7 @@ class EntityTranslation:
 
 def group_translation(kind: GroupType) -> EntityTranslation:
     """The words of Groups."""
-    if kind.plural not in KINDS:
+    if kind.plural not in GROUP_TYPES:
         return PLAIN_TRANSLATION
     theirs = plural(kind)
 
@@ -77,7 +77,7 @@ def resource_translation(
     group_kind: GroupType, kind: ResourceType, xid: str, group: Tree, around: Tree
 ) -> EntityTranslation:
     """The words of the Resources in a Group; `around` holds the messages that others derive from."""
-    if kind.plural != "messages" or group_kind.plural not in KINDS or kind.hasdocument:
+    if kind.plural != "messages" or group_kind.plural not in GROUP_TYPES or kind.hasdocument:
         return PLAIN_TRANSLATION
     theirs, (group_id, _, message_id) = plural(group_kind), xid.split("/")[2:5]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.catalog.catalog import Catalog
-from postroom.catalog.lint import lint_tree
-from tests.documents.lint.catalogs import CLEAN, GROUP, MOVED, POSITION, Tree, spoilt, with_second
+from tests.documents.lint.catalogs import CLEAN, GROUP, MOVED, POSITION, Tree, lint, spoilt, with_second
 
 STOPPED = f"{GROUP}/messages/vehicle.stopped"
 TWIN: Tree = CLEAN["messagegroups"]["fleet"]["messages"]["vehicle.moved"]
@@ -20,7 +19,7 @@ def outcome(tree: Tree, message: str, **data: float) -> tuple[str, str | None]:
 
 
 def codes(tree: Tree) -> set[str]:
-    return {finding.code for finding in lint_tree(tree)}
+    return {finding.code for finding in lint(tree)}
 
 
 @pytest.mark.feature("MSG-128")
@@ -60,7 +59,7 @@ def test_placeholders_by_another_name_make_no_difference() -> None:
 def test_a_twin_that_says_less_gets_no_message() -> None:
     said = {name: value for name, value in TWIN["envelopemetadata"].items() if name != "time"}
     tree = with_second({**TWIN, "envelopemetadata": said})
-    assert [finding.pointer for finding in lint_tree(tree) if finding.code == "definition_shadowed"] == [STOPPED]
+    assert [finding.pointer for finding in lint(tree) if finding.code == "definition_shadowed"] == [STOPPED]
     assert outcome(tree, STOPPED, lat=1.5) == ("landed", MOVED)
 
 

@@ -6,12 +6,20 @@ from typing import Any
 
 import pytest
 
-from postroom.catalog.lint import lint_tree
 from postroom.documents.lint.findings import Finding
 from postroom.documents.lint.rules import schema_documents
 from postroom.errors import SchemaRefused
 from postroom.formats.schema import Verdict
-from tests.documents.lint.catalogs import MOVED, POSITION, SCHEMA, spoilt, with_message, with_schema, with_versions
+from tests.documents.lint.catalogs import (
+    MOVED,
+    POSITION,
+    SCHEMA,
+    lint,
+    spoilt,
+    with_message,
+    with_schema,
+    with_versions,
+)
 
 STRICTER = {**POSITION, "required": ["lat", "lon"]}
 
@@ -23,7 +31,7 @@ class NamesMissing(SchemaRefused):
 
 
 def found(tree: dict[str, Any], code: str) -> list[Finding]:
-    return [finding for finding in lint_tree(tree) if finding.code == code]
+    return [finding for finding in lint(tree) if finding.code == code]
 
 
 def answering(verdict: Verdict, asked: list[tuple[Any, Any]]) -> Any:
@@ -89,7 +97,7 @@ def test_ancestors_are_followed_where_they_are_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(schema_documents, "readable", answering(Verdict(answer="compatible"), asked))
     tree = with_versions("backward", POSITION, {"title": "b"}, STRICTER)
     tree["schemagroups"]["fleet.schemas"]["schemas"]["position"]["versions"]["3"]["ancestorid"] = "1"
-    lint_tree(tree)
+    lint(tree)
     assert (POSITION, STRICTER) in asked
 
 
@@ -135,4 +143,4 @@ def test_a_format_that_is_not_there_yet_refuses_nothing(monkeypatch: pytest.Monk
     monkeypatch.setattr(schema_documents, "check_schema", check)
     monkeypatch.setattr(schema_documents, "parse_schema", check)
     monkeypatch.setattr(schema_documents, "readable", check)
-    assert lint_tree(with_versions("full", POSITION, STRICTER)) == []
+    assert lint(with_versions("full", POSITION, STRICTER)) == []

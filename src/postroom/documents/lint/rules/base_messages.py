@@ -4,69 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
 from postroom.documents.lint.rules.messages import METADATA, is_circle
-from postroom.documents.lint.subjects import Message
+from postroom.documents.lint.subjects import LintedMessage
 from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, Place, find_message, local_path
 from postroom.messages.definitions.inheritance import BASE_NAMES, base_reference, normalise
 from postroom.protocols.protocol_table import canonical_protocol
 
 
-def _name(message: Message) -> str:
+def _name(message: LintedMessage) -> str:
     return next((name for name in BASE_NAMES if isinstance(message.own.get(name), str)), BASE_NAMES[0])
 
 
-def _local(message: Message) -> str | None:
+def _local(message: LintedMessage) -> str | None:
     reference = base_reference(message.own)
     return local_path(reference, message.tree) if reference else None
 
 
-def _base(message: Message) -> Place | None:
+def _base(message: LintedMessage) -> Place | None:
     path = _local(message)
     return find_message(message.tree, path) if path else None
 
 
-def base_conflict(message: Message) -> Iterator[Remark]:
+def base_conflict(message: LintedMessage) -> Iterator[Diagnostic]:
     """The three names of the base reference say the same."""
     stated = [name for name in BASE_NAMES if message.own.get(name) is not None]
     for name in stated[1:]:
         if message.own[name] != message.own[stated[0]]:
-            yield Remark(message.at(name), f"{name} differs from {stated[0]}.", f"Keep {BASE_NAMES[0]} only.")
+            yield Diagnostic(message.at(name), f"{name} differs from {stated[0]}.", f"Keep {BASE_NAMES[0]} only.")
 
 
-def base_circle(message: Message) -> Iterator[Remark]:
+def base_circle(message: LintedMessage) -> Iterator[Diagnostic]:
     """Base messages do not form a circle."""
     if message.refusal is not None and is_circle(message):
-        yield Remark(message.at(_name(message)), message.refusal.sentence, "Remove one of these references.")
+        yield Diagnostic(message.at(_name(message)), message.refusal.sentence, "Remove one of these references.")
 
 
-def base_malformed(message: Message) -> Iterator[Remark]:
+def base_malformed(message: LintedMessage) -> Iterator[Diagnostic]:
     """A reference inside the catalog names a message or a Version of one."""
     path = _local(message)
     parts = path.strip("/").split("/") if path else []
     wrong = len(parts) not in (4, 6) or parts[0] not in MESSAGE_OWNERS or parts[2] != "messages"
     if path is not None and (wrong or (len(parts) == 6 and parts[4] != "versions")):
         remedy = "Write it like /messagegroups/GROUP/messages/MESSAGE."
-        yield Remark(message.at(_name(message)), f"{path!r} is not the path of a message.", remedy)
+        yield Diagnostic(message.at(_name(message)), f"{path!r} is not the path of a message.", remedy)
 
 
-def base_dangling(message: Message) -> Iterator[Remark]:
+def base_dangling(message: LintedMessage) -> Iterator[Diagnostic]:
     """A base that is not there; the message is used as if it had none."""
     path = _local(message)
     if path and _base(message) is None and not list(base_malformed(message)):
         sentence = f"the catalog has no message {path}; what it would add is missing."
-        yield Remark(message.at(_name(message)), sentence, "Correct the reference, or add the message.")
+        yield Diagnostic(message.at(_name(message)), sentence, "Correct the reference, or add the message.")
 
 
-def base_outside(message: Message) -> Iterator[Remark]:
+def base_outside(message: LintedMessage) -> Iterator[Diagnostic]:
     """A base outside of the catalog is kept and never fetched."""
     reference = base_reference(message.own)
     if reference and _local(message) is None:
-        yield Remark(message.at(_name(message)), f"the base {reference} lies outside and is not fetched.")
+        yield Diagnostic(message.at(_name(message)), f"the base {reference} lies outside and is not fetched.")
 
 
-def base_of_other_kind(message: Message) -> Iterator[Remark]:
+def base_of_other_kind(message: LintedMessage) -> Iterator[Diagnostic]:
     """What a base says about another protocol or envelope is dropped."""
     base = _base(message)
     if base is None:
@@ -76,11 +76,11 @@ def base_of_other_kind(message: Message) -> Iterator[Remark]:
         before, after = text(theirs, selector), text(own, selector)
         if before and after and member in theirs and canonical_protocol(before) != canonical_protocol(after):
             sentence = f"the base is for {before} and this message for {after}; {member} of the base does not count."
-            yield Remark(message.at(_name(message)), sentence)
+            yield Diagnostic(message.at(_name(message)), sentence)
 
 
-def base_name_variant(message: Message) -> Iterator[Remark]:
+def base_name_variant(message: LintedMessage) -> Iterator[Diagnostic]:
     """The base reference is called basemessage."""
     for name in BASE_NAMES[1:]:
         if name in message.own:
-            yield Remark(message.at(name), f"{name} is another name of basemessage.", "Write basemessage.")
+            yield Diagnostic(message.at(name), f"{name} is another name of basemessage.", "Write basemessage.")

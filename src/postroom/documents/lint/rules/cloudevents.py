@@ -6,9 +6,9 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Document, Message
+from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.documents.lint.written_properties import EVENT_TYPES, Property
 from postroom.messages.definitions.catalog_tree import local_path
 from postroom.messages.definitions.property_types import NOW, is_now
@@ -22,24 +22,24 @@ CORE_ATTRIBUTES = ("specversion", "subject", "dataschema", "datacontenttype")
 _NAME = re.compile(r"\A[a-z0-9]+\Z")
 
 
-def _attributes(message: Message) -> list[Property]:
+def _attributes(message: LintedMessage) -> list[Property]:
     return message.envelope_properties if message.is_event else []
 
 
-def _attribute(message: Message, name: str) -> Property | None:
+def _attribute(message: LintedMessage, name: str) -> Property | None:
     return next((one for one in _attributes(message) if one.name == name), None)
 
 
-def attribute_name(message: Message) -> Iterator[Remark]:
+def attribute_name(message: LintedMessage) -> Iterator[Diagnostic]:
     """Attribute names are lower-case letters and digits."""
     for one in _attributes(message):
         if not _NAME.match(one.name):
             plain = re.sub("[^a-z0-9]", "", one.name.lower())
             remedy = f"Write {plain}." if plain else "Use lower-case letters and digits."
-            yield Remark(one.pointer, f"CloudEvents attributes are not called {one.name!r}.", remedy)
+            yield Diagnostic(one.pointer, f"CloudEvents attributes are not called {one.name!r}.", remedy)
 
 
-def attribute_misspelt(message: Message) -> Iterator[Remark]:
+def attribute_misspelt(message: LintedMessage) -> Iterator[Diagnostic]:
     """An extension attribute that looks like one of the attributes that all events have."""
     for one in _attributes(message):
         if one.name in EVENT_TYPES or one.name in (*ALWAYS_REQUIRED, *CORE_ATTRIBUTES):
@@ -47,46 +47,46 @@ def attribute_misspelt(message: Message) -> Iterator[Remark]:
         close = difflib.get_close_matches(one.name.lower(), CORE_ATTRIBUTES, n=1, cutoff=0.85)
         if close:
             sentence = f"{one.name} is taken for an extension attribute."
-            yield Remark(one.pointer, sentence, f"Did you mean {close[0]}?")
+            yield Diagnostic(one.pointer, sentence, f"Did you mean {close[0]}?")
 
 
-def specversion_other(message: Message) -> Iterator[Remark]:
+def specversion_other(message: LintedMessage) -> Iterator[Diagnostic]:
     """specversion is the string 1.0."""
     one = _attribute(message, "specversion")
     if one is None:
         return
     if one.value not in (None, SPECVERSION):
         sentence = f"specversion is {SPECVERSION!r}; no event with {one.value!r} is a CloudEvent of this version."
-        yield Remark(one.value_pointer, sentence, f"Write {SPECVERSION!r}, or leave specversion out.")
+        yield Diagnostic(one.value_pointer, sentence, f"Write {SPECVERSION!r}, or leave specversion out.")
     elif one.type != "string":
-        yield Remark(f"{one.pointer}/type", "specversion is a string.", "Leave the type out.")
+        yield Diagnostic(f"{one.pointer}/type", "specversion is a string.", "Leave the type out.")
 
 
-def always_required(message: Message) -> Iterator[Remark]:
+def always_required(message: LintedMessage) -> Iterator[Diagnostic]:
     """Every event has specversion, type, id and source, so they cannot be optional."""
     for one in _attributes(message):
         if one.name in ALWAYS_REQUIRED and one.written.get("required") is False:
             sentence = f"every CloudEvent has {one.name}; it cannot be optional."
-            yield Remark(f"{one.pointer}/required", sentence, "Leave `required` out.")
+            yield Diagnostic(f"{one.pointer}/required", sentence, "Leave `required` out.")
 
 
-def id_fixed(message: Message) -> Iterator[Remark]:
+def id_fixed(message: LintedMessage) -> Iterator[Diagnostic]:
     """Each event has its own id."""
     one = _attribute(message, "id")
     if one is not None and one.value is not None:
         sentence = "every event has its own id, and this definition prescribes one."
-        yield Remark(one.value_pointer, sentence, "Leave the value out.")
+        yield Diagnostic(one.value_pointer, sentence, "Leave the value out.")
 
 
-def time_fixed(message: Message) -> Iterator[Remark]:
+def time_fixed(message: LintedMessage) -> Iterator[Diagnostic]:
     """The time of an event is when it happened."""
     one = _attribute(message, "time")
     if one is not None and one.value is not None and not is_now(one.value) and not has_placeholder(one.value):
         sentence = f"the definition prescribes the time {one.value!r}."
-        yield Remark(one.value_pointer, sentence, f"Leave the value out, or write {NOW} for the current time.")
+        yield Diagnostic(one.value_pointer, sentence, f"Leave the value out, or write {NOW} for the current time.")
 
 
-def dataschema_differs(message: Message) -> Iterator[Remark]:
+def dataschema_differs(message: LintedMessage) -> Iterator[Diagnostic]:
     """The attribute dataschema is the address of the payload schema."""
     one = _attribute(message, "dataschema")
     uri = text(message.effective, "dataschemauri")
@@ -95,22 +95,22 @@ def dataschema_differs(message: Message) -> Iterator[Remark]:
     inside = local_path(one.value, message.tree)
     if one.value != uri and (inside is None or inside != local_path(uri, message.tree)):
         sentence = f"the attribute dataschema is {one.value!r}, and dataschemauri is {uri!r}."
-        yield Remark(one.value_pointer, sentence, "Make them the same, or leave the attribute out.")
+        yield Diagnostic(one.value_pointer, sentence, "Make them the same, or leave the attribute out.")
 
 
-def type_open(document: Document) -> Iterator[Remark]:
+def type_open(document: LintedDocument) -> Iterator[Diagnostic]:
     """A definition that fixes no type takes events of every type."""
     for message in document.messages:
         value = section(section(message.effective, "envelopemetadata"), "type").get("value")
         if message.is_event and value is None and not message.borrowed and message.xid not in document.bases:
-            yield Remark(
+            yield Diagnostic(
                 message.at(), "no type is given, so events of every type may be meant.", "Give `type` a value."
             )
 
 
-def type_other_than_id(message: Message) -> Iterator[Remark]:
+def type_other_than_id(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message is called like the type of its events."""
     one = _attribute(message, "type")
     if one is not None and isinstance(one.value, str) and one.value.lower() != message.place.id.lower():
         sentence = f"the message is called {message.place.id!r} and its type is {one.value!r}."
-        yield Remark(one.value_pointer, sentence, "Call the message like its type, if you can.")
+        yield Diagnostic(one.value_pointer, sentence, "Call the message like its type, if you can.")

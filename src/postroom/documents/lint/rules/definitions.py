@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 
-from postroom.documents.lint.findings import Remark
-from postroom.documents.lint.subjects import Document, Message
+from postroom.documents.lint.findings import Diagnostic
+from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Constraint, Definition
 from postroom.messages.definitions.templates import Template
@@ -16,7 +16,7 @@ from postroom.messages.matching.definition_matcher import Filter
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 
 
-def impossible(message: Message) -> Iterator[Remark]:
+def impossible(message: LintedMessage) -> Iterator[Diagnostic]:
     """One value cannot be two constants at once."""
     for first, second in _pairs(message):
         if first.constant is not None and second.constant is not None and first.constant != second.constant:
@@ -27,7 +27,7 @@ def impossible(message: Message) -> Iterator[Remark]:
             yield _contradiction(message, first, second, sentence)
 
 
-def never_alike(message: Message) -> Iterator[Remark]:
+def never_alike(message: LintedMessage) -> Iterator[Diagnostic]:
     """Two templates for one value, of which no text fits both."""
     for first, second in _pairs(message):
         if first.template and second.template and _literals_exclude(first.template, second.template):
@@ -35,12 +35,12 @@ def never_alike(message: Message) -> Iterator[Remark]:
             yield _contradiction(message, first, second, sentence)
 
 
-def _contradiction(message: Message, first: Check, second: Check, sentence: str) -> Remark:
+def _contradiction(message: LintedMessage, first: Check, second: Check, sentence: str) -> Diagnostic:
     remedy = f"The other one is {first.constraint.at}; keep one of them."
-    return Remark(message.at() + second.constraint.at, sentence, remedy)
+    return Diagnostic(message.at() + second.constraint.at, sentence, remedy)
 
 
-def _pairs(message: Message) -> Iterator[tuple[Check, Check]]:
+def _pairs(message: LintedMessage) -> Iterator[tuple[Check, Check]]:
     """Constraints of one definition that look at the same value: headers of one name, attributes carried as headers."""
     definition = message.definition
     if definition is None:
@@ -60,7 +60,7 @@ def _pairs(message: Message) -> Iterator[tuple[Check, Check]]:
             yield known, check
 
 
-def _value_of(constraint: Constraint, definition: Definition, message: Message) -> tuple[str, ...]:
+def _value_of(constraint: Constraint, definition: Definition, message: LintedMessage) -> tuple[str, ...]:
     """In binary mode an attribute travels as a header, so both constrain one value."""
     wire = message.wire
     is_attribute = constraint.at.startswith("/envelopemetadata/")
@@ -92,7 +92,7 @@ def _shown(check: Check) -> str:
     return repr(check.constant if check.constant is not None else check.template.text if check.template else "")
 
 
-def shadowed(document: Document) -> Iterator[Remark]:
+def shadowed(document: LintedDocument) -> Iterator[Diagnostic]:
     """A definition that another one always beats: one that derives from it or says more, and asks for no more."""
     for xid, derived in document.filters.items():
         for base in derived.definition.bases:
@@ -103,7 +103,7 @@ def shadowed(document: Document) -> Iterator[Remark]:
             )
             if under is not None and takes_all and _demands(derived) <= _demands(under):
                 sentence = f"no message lands here: {xid} derives from it, asks for nothing more, and always wins."
-                yield Remark(document.by_xid[base].at(), sentence, "Let the derived message ask for more.")
+                yield Diagnostic(document.by_xid[base].at(), sentence, "Let the derived message ask for more.")
     for first, second in _twins(document):
         for loser, winner in ((first, second), (second, first)):
             if loser.rules < winner.rules:
@@ -111,33 +111,33 @@ def shadowed(document: Document) -> Iterator[Remark]:
                     f"no message lands here: {winner.definition.xid} says more, asks for the same, and always wins."
                 )
                 message = document.by_xid[loser.definition.xid]
-                yield Remark(message.at(), sentence, "Tell them apart by a constant, or remove one of them.")
+                yield Diagnostic(message.at(), sentence, "Tell them apart by a constant, or remove one of them.")
 
 
-def always_ambiguous(document: Document) -> Iterator[Remark]:
+def always_ambiguous(document: LintedDocument) -> Iterator[Diagnostic]:
     """Definitions with exactly the same demands, and nothing else that decides between them."""
     for first, second in _rivals(document):
         if not _schemas_decide(first.definition, second.definition):
             message = document.by_xid[second.definition.xid]
             sentence = f"it asks for exactly what {first.definition.xid} asks for, so every message is ambiguous."
-            yield Remark(message.at(), sentence, "Tell them apart by a constant, or use one of them only.")
+            yield Diagnostic(message.at(), sentence, "Tell them apart by a constant, or use one of them only.")
 
 
-def decided_by_schema(document: Document) -> Iterator[Remark]:
+def decided_by_schema(document: LintedDocument) -> Iterator[Diagnostic]:
     """Definitions that only their payload schemas tell apart."""
     for first, second in _rivals(document):
         if _schemas_decide(first.definition, second.definition):
             message = document.by_xid[second.definition.xid]
-            yield Remark(message.at(), f"only the payload schema tells it from {first.definition.xid}.")
+            yield Diagnostic(message.at(), f"only the payload schema tells it from {first.definition.xid}.")
 
 
-def _rivals(document: Document) -> Iterator[tuple[Filter, Filter]]:
+def _rivals(document: LintedDocument) -> Iterator[tuple[Filter, Filter]]:
     for first, second in _twins(document):
         if not (first.rules < second.rules or second.rules < first.rules):
             yield first, second
 
 
-def type_shared(document: Document) -> Iterator[Remark]:
+def type_shared(document: LintedDocument) -> Iterator[Diagnostic]:
     """Several messages of a group with one type, on one protocol."""
     homes: dict[Hashable, Filter] = {}
     for found in document.filters.values():
@@ -149,7 +149,7 @@ def type_shared(document: Document) -> Iterator[Remark]:
         if first is not found and not related:
             message = document.by_xid[definition.xid]
             sentence = f"{first.definition.xid} of the same group has the type {found.type!r} as well."
-            yield Remark(message.at(), sentence, "Give each message its own type.")
+            yield Diagnostic(message.at(), sentence, "Give each message its own type.")
 
 
 def _demands(found: Filter) -> frozenset[Hashable]:
@@ -173,7 +173,7 @@ def _path(constraint: Constraint) -> str:
     return "\0".join((area, *constraint.path))
 
 
-def _twins(document: Document) -> Iterator[tuple[Filter, Filter]]:
+def _twins(document: LintedDocument) -> Iterator[tuple[Filter, Filter]]:
     """Each definition with the first one that asks for exactly the same, whatever the placeholders are called."""
     homes: dict[Hashable, Filter] = {}
     for found in document.filters.values():
@@ -200,7 +200,7 @@ def _schemas_decide(first: Definition, second: Definition) -> bool:
     return (mine.place, mine.fragment, mine.document) != (theirs.place, theirs.fragment, theirs.document)
 
 
-def placeholder_once(message: Message) -> Iterator[Remark]:
+def placeholder_once(message: LintedMessage) -> Iterator[Diagnostic]:
     """Names of placeholders that differ in case or underscores only are probably one."""
     names: dict[str, str] = {}
     definition = message.definition
@@ -211,5 +211,5 @@ def placeholder_once(message: Message) -> Iterator[Remark]:
             plain = name.lower().replace("_", "")
             if names.setdefault(plain, name) != name:
                 sentence = f"{{{name}}} and {{{names[plain]}}} are two variables; is one meant?"
-                yield Remark(message.at(), sentence, "Use one name where the same value is meant.")
+                yield Diagnostic(message.at(), sentence, "Use one name where the same value is meant.")
                 names[plain] = name

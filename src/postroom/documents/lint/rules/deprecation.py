@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Document
+from postroom.documents.lint.subjects import LintedDocument
 from postroom.messages.definitions.catalog_tree import Tree, local_path, members
 from postroom.model.json_pointers import pointer
 from postroom.model.scalar_types import normal_timestamp
@@ -15,50 +15,52 @@ from postroom.model.scalar_types import normal_timestamp
 KINDS = {"messagegroups": "messages", "schemagroups": "schemas", "endpoints": "messages"}
 
 
-def without_alternative(document: Document) -> Iterator[Remark]:
+def without_alternative(document: LintedDocument) -> Iterator[Diagnostic]:
     """What is deprecated names what to use instead."""
     for steps, deprecated in _deprecated(document):
         if not deprecated.get("alternative"):
-            yield Remark(pointer(steps), "it is deprecated, and no alternative is named.", "Add `alternative`.")
+            yield Diagnostic(pointer(steps), "it is deprecated, and no alternative is named.", "Add `alternative`.")
 
 
-def alternative_dangling(document: Document) -> Iterator[Remark]:
+def alternative_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """The alternative is there."""
     for steps, deprecated in _deprecated(document):
         path = _alternative(document, deprecated)
         if path is not None and _find(document.tree, path) is None:
             sentence = f"the catalog has no {path}."
-            yield Remark(pointer((*steps, "alternative")), sentence, "Correct the reference.")
+            yield Diagnostic(pointer((*steps, "alternative")), sentence, "Correct the reference.")
 
 
-def alternative_deprecated(document: Document) -> Iterator[Remark]:
+def alternative_deprecated(document: LintedDocument) -> Iterator[Diagnostic]:
     """The alternative is not deprecated as well."""
     for steps, deprecated in _deprecated(document):
         path = _alternative(document, deprecated)
         found = _find(document.tree, path) if path else None
         if isinstance(found, dict) and (section(found, "deprecated") or section(section(found, "meta"), "deprecated")):
-            yield Remark(pointer((*steps, "alternative")), f"{path} is deprecated as well.", "Name one that is not.")
+            yield Diagnostic(
+                pointer((*steps, "alternative")), f"{path} is deprecated as well.", "Name one that is not."
+            )
 
 
-def removal_too_early(document: Document) -> Iterator[Remark]:
+def removal_too_early(document: LintedDocument) -> Iterator[Diagnostic]:
     """Nothing is removed before it is deprecated."""
     for steps, deprecated in _deprecated(document):
         effective = normal_timestamp(text(deprecated, "effective"))
         removal = normal_timestamp(text(deprecated, "removal"))
         if effective and removal and removal < effective:
             sentence = f"it is removed at {removal}, before it is deprecated at {effective}."
-            yield Remark(pointer((*steps, "removal")), sentence, "Correct one of the times.")
+            yield Diagnostic(pointer((*steps, "removal")), sentence, "Correct one of the times.")
 
 
-def docs_variant(document: Document) -> Iterator[Remark]:
+def docs_variant(document: LintedDocument) -> Iterator[Diagnostic]:
     """The documentation of a deprecation was called docs."""
     for steps, deprecated in _deprecated(document):
         if "docs" in deprecated:
             sentence = "docs is another name of documentation."
-            yield Remark(pointer((*steps, "docs")), sentence, "Write documentation.")
+            yield Diagnostic(pointer((*steps, "docs")), sentence, "Write documentation.")
 
 
-def _deprecated(document: Document) -> Iterator[tuple[tuple[str, ...], Tree]]:
+def _deprecated(document: LintedDocument) -> Iterator[tuple[tuple[str, ...], Tree]]:
     """Every `deprecated` object, with the way to it: on groups themselves, on the meta of what they hold."""
     for kind, inner in KINDS.items():
         for name, group in members(document.tree, kind).items():
@@ -74,7 +76,7 @@ def _one(steps: tuple[str, ...], holder: Tree) -> Iterator[tuple[tuple[str, ...]
         yield (*steps, "deprecated"), deprecated
 
 
-def _alternative(document: Document, deprecated: Tree) -> str | None:
+def _alternative(document: LintedDocument, deprecated: Tree) -> str | None:
     stated = text(deprecated, "alternative")
     path = local_path(stated, document.tree) if stated else None
     return path if path and path.strip("/").split("/")[0] in KINDS else None

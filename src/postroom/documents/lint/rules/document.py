@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section
-from postroom.documents.lint.subjects import Document
+from postroom.documents.lint.subjects import LintedDocument
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.messages.definitions.constraints import shorten
 from postroom.model.json_pointers import pointer
@@ -63,7 +63,7 @@ def messaging_model() -> Model:
     return load_model("messaging")
 
 
-def not_an_object(document: Document) -> Iterator[Remark]:
+def not_an_object(document: LintedDocument) -> Iterator[Diagnostic]:
     """Collections and what they hold are objects."""
     for kind, inner in COLLECTIONS.items():
         if kind in document.tree and not isinstance(document.tree[kind], dict):
@@ -81,7 +81,7 @@ def not_an_object(document: Document) -> Iterator[Remark]:
                 yield from _inner_shapes((kind, name, inner, one), resource)
 
 
-def _inner_shapes(steps: tuple[str, ...], resource: Tree) -> Iterator[Remark]:
+def _inner_shapes(steps: tuple[str, ...], resource: Tree) -> Iterator[Diagnostic]:
     for member in (*OBJECTS, "versions"):
         if resource.get(member) is not None and not isinstance(resource[member], dict):
             yield _shape((*steps, member))
@@ -94,21 +94,21 @@ def _inner_shapes(steps: tuple[str, ...], resource: Tree) -> Iterator[Remark]:
                 yield _shape((*steps, "versions", name, member))
 
 
-def _shape(steps: tuple[str, ...]) -> Remark:
-    return Remark(pointer(steps), f"{steps[-1]} must be an object.", "Correct its shape; nothing in it is used.")
+def _shape(steps: tuple[str, ...]) -> Diagnostic:
+    return Diagnostic(pointer(steps), f"{steps[-1]} must be an object.", "Correct its shape; nothing in it is used.")
 
 
-def id_other_than_key(document: Document) -> Iterator[Remark]:
+def id_other_than_key(document: LintedDocument) -> Iterator[Diagnostic]:
     """The id that an entity states is the key it stands under."""
     for steps, entity in entities(document):
         name = SINGULAR[steps[-2]] + "id"
         stated = entity.get(name)
         if isinstance(stated, str) and stated != steps[-1]:
             sentence = f"{name} is {stated!r}, and it stands under {steps[-1]!r}."
-            yield Remark(pointer((*steps, name)), sentence, "Make both the same.")
+            yield Diagnostic(pointer((*steps, name)), sentence, "Make both the same.")
 
 
-def id_malformed(document: Document) -> Iterator[Remark]:
+def id_malformed(document: LintedDocument) -> Iterator[Diagnostic]:
     """Ids are made of a few characters, so that they can stand in URLs and name tables."""
     for steps, entity in entities(document):
         yield from _malformed(steps[-1], steps)
@@ -118,28 +118,28 @@ def id_malformed(document: Document) -> Iterator[Remark]:
                 yield from _malformed(name, (*steps, "versions", name))
 
 
-def _malformed(entity_id: Any, steps: tuple[str, ...]) -> Iterator[Remark]:
+def _malformed(entity_id: Any, steps: tuple[str, ...]) -> Iterator[Diagnostic]:
     if isinstance(entity_id, str) and not is_entity_id(entity_id):
         sentence = f"{shorten(entity_id)!r} is no id, and a registry refuses it."
-        yield Remark(pointer(steps), sentence, f"An id is {ENTITY_ID_RULE}.")
+        yield Diagnostic(pointer(steps), sentence, f"An id is {ENTITY_ID_RULE}.")
 
 
-def ids_collide(document: Document) -> Iterator[Remark]:
+def ids_collide(document: LintedDocument) -> Iterator[Diagnostic]:
     """Ids that differ in case only cannot be stored side by side."""
     seen: dict[tuple[str, ...], str] = {}
     for steps, _ in entities(document):
         known = seen.setdefault((*steps[:-1], steps[-1].lower()), steps[-1])
         if known != steps[-1]:
             sentence = f"{steps[-1]!r} and {known!r} differ in case only, and ids do not."
-            yield Remark(pointer(steps), sentence, "Rename one of them.")
+            yield Diagnostic(pointer(steps), sentence, "Rename one of them.")
 
 
-def member_misspelt(document: Document) -> Iterator[Remark]:
+def member_misspelt(document: LintedDocument) -> Iterator[Diagnostic]:
     """Members that nobody reads and that look like one that is read."""
     for name in document.tree:
         meant = OTHER_COLLECTIONS.get(name.lower()) or _wrong_case(name, tuple(COLLECTIONS))
         if meant:
-            yield Remark(pointer((name,)), f"{name} is not read.", f"Did you mean {meant}?")
+            yield Diagnostic(pointer((name,)), f"{name} is not read.", f"Did you mean {meant}?")
     for steps, entity in entities(document):
         kind = steps[-2]
         for name, value in entity.items():
@@ -147,15 +147,15 @@ def member_misspelt(document: Document) -> Iterator[Remark]:
             if name == "format" and meant:
                 meant = _selector(value)
             if meant and meant not in entity:
-                yield Remark(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
+                yield Diagnostic(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
 
 
-def default_version_misplaced(document: Document) -> Iterator[Remark]:
+def default_version_misplaced(document: LintedDocument) -> Iterator[Diagnostic]:
     """The id of the default Version stands in meta."""
     for steps, entity in entities(document):
         for name in ("defaultversionid", "latestversionid") if len(steps) == 4 else ():
             if name in entity:
-                yield Remark(pointer((*steps, name)), f"{name} belongs into meta.", "Write meta.defaultversionid.")
+                yield Diagnostic(pointer((*steps, name)), f"{name} belongs into meta.", "Write meta.defaultversionid.")
 
 
 def _selector(value: Any) -> str:
@@ -194,7 +194,7 @@ def _wrong_case(name: str, known: tuple[str, ...]) -> str:
     return name.lower() if name not in known and name.lower() in known else ""
 
 
-def entities(document: Document) -> Iterator[tuple[tuple[str, ...], Tree]]:
+def entities(document: LintedDocument) -> Iterator[tuple[tuple[str, ...], Tree]]:
     """Every group, message, schema and endpoint with the way to it."""
     for kind, inner in COLLECTIONS.items():
         for name, group in members(document.tree, kind).items():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.rules.protocol_options import meant_option
-from postroom.documents.lint.subjects import Document, Endpoint
+from postroom.documents.lint.subjects import LintedDocument, LintedEndpoint
 from postroom.messages.definitions.catalog_tree import Tree, find_message, local_path, member, members
 from postroom.messages.definitions.registry_rules import check_endpoint, check_message, read_endpoint
 from postroom.model.conform import AttributeViolation
@@ -26,41 +26,41 @@ def _kind() -> GroupType:
     return load_model("messaging").groups["endpoints"]
 
 
-def _violations(endpoint: Endpoint) -> list[AttributeViolation]:
+def _violations(endpoint: LintedEndpoint) -> list[AttributeViolation]:
     read, violations = read_endpoint(_kind(), endpoint.raw)
     return [*violations, *check_endpoint(_kind(), read)]
 
 
-def usage_missing(endpoint: Endpoint) -> Iterator[Remark]:
+def usage_missing(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """An endpoint says what clients do there."""
     if endpoint.raw.get("usage") is None:
         remedy = "Add usage with producer, consumer or subscriber."
-        yield Remark(endpoint.at(), "the endpoint has no usage.", remedy)
+        yield Diagnostic(endpoint.at(), "the endpoint has no usage.", remedy)
 
 
-def rule_broken(endpoint: Endpoint) -> Iterator[Remark]:
+def rule_broken(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """The rules that every client of an endpoint holds it to."""
     for violation in _violations(endpoint):
         name = str(violation.path[-1])
         # What is missing has no place of its own.
         path = violation.path[:-1] if violation.kind == "missing" else violation.path
-        yield Remark(endpoint.at(*path), f"{name} {violation.detail}.", "Correct the endpoint.")
+        yield Diagnostic(endpoint.at(*path), f"{name} {violation.detail}.", "Correct the endpoint.")
 
 
-def option_unknown(endpoint: Endpoint) -> Iterator[Remark]:
+def option_unknown(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """Options of a protocol we know that nobody will look at."""
     known = _known_options(text(endpoint.raw, "protocol"))
     for name, value in section(endpoint.raw, "protocoloptions").items() if known else ():
         if name not in known and not (name == NESTED and isinstance(value, dict)):
             sentence = f"{text(endpoint.raw, 'protocol')} endpoints have no option {name!r}."
-            yield Remark(endpoint.at("protocoloptions", name), sentence, meant_option(name, value, known))
+            yield Diagnostic(endpoint.at("protocoloptions", name), sentence, meant_option(name, value, known))
 
 
-def options_nested(endpoint: Endpoint) -> Iterator[Remark]:
+def options_nested(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """Options one level deeper than they belong, as older drafts had them."""
     if isinstance(section(endpoint.raw, "protocoloptions").get(NESTED), dict):
         sentence = "the options stand one level deeper than they belong, as in older drafts."
-        yield Remark(endpoint.at("protocoloptions", NESTED), sentence, "Move what is in it one level up.")
+        yield Diagnostic(endpoint.at("protocoloptions", NESTED), sentence, "Move what is in it one level up.")
 
 
 @cache
@@ -69,38 +69,40 @@ def _known_options(protocol: str) -> tuple[str, ...]:
     return tuple(name for name in found if name != "*")
 
 
-def member_misplaced(endpoint: Endpoint) -> Iterator[Remark]:
+def member_misplaced(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """Members that belong under protocoloptions."""
     for name in MISPLACED:
         if name in endpoint.raw:
             sentence = f"{name} stands on the endpoint itself, where no client looks for it."
-            yield Remark(endpoint.at(name), sentence, "Move it under protocoloptions.")
+            yield Diagnostic(endpoint.at(name), sentence, "Move it under protocoloptions.")
 
 
-def usage_as_word(endpoint: Endpoint) -> Iterator[Remark]:
+def usage_as_word(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """usage is a list of words; older texts had one word."""
     usage = endpoint.raw.get("usage")
     if isinstance(usage, str):
-        yield Remark(endpoint.at("usage"), "usage is one word instead of a list.", f'Write ["{usage}"].')
+        yield Diagnostic(endpoint.at("usage"), "usage is one word instead of a list.", f'Write ["{usage}"].')
 
 
-def group_dangling(document: Document) -> Iterator[Remark]:
+def group_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """Message groups that are not in the catalog."""
     for endpoint, position, reference, path in _references(document):
         if path is not None and _group(document, path) is None:
             sentence = f"the catalog has no message group {reference}."
-            yield Remark(endpoint.at("messagegroups", position), sentence, "Correct the reference, or add the group.")
+            yield Diagnostic(
+                endpoint.at("messagegroups", position), sentence, "Correct the reference, or add the group."
+            )
 
 
-def group_outside(document: Document) -> Iterator[Remark]:
+def group_outside(document: LintedDocument) -> Iterator[Diagnostic]:
     """Message groups of another registry are not looked at."""
     for endpoint, position, reference, path in _references(document):
         if path is None:
             sentence = f"the message group {reference} lies outside of this catalog."
-            yield Remark(endpoint.at("messagegroups", position), sentence)
+            yield Diagnostic(endpoint.at("messagegroups", position), sentence)
 
 
-def group_of_other_kind(document: Document) -> Iterator[Remark]:
+def group_of_other_kind(document: LintedDocument) -> Iterator[Diagnostic]:
     """Messages of another protocol or envelope than the endpoint's."""
     for endpoint, position, reference, path in _references(document):
         group = _group(document, path) if path else None
@@ -114,10 +116,10 @@ def group_of_other_kind(document: Document) -> Iterator[Remark]:
         if wrong:
             names = ", ".join(sorted({name for name, _ in wrong})[:3]) + (", …" if len(wrong) > 3 else "")
             sentence = f"in messages of {reference} ({names}) {wrong[0][1].detail}."
-            yield Remark(endpoint.at("messagegroups", position), sentence, "Use a group of the same protocol.")
+            yield Diagnostic(endpoint.at("messagegroups", position), sentence, "Use a group of the same protocol.")
 
 
-def message_ids_collide(document: Document) -> Iterator[Remark]:
+def message_ids_collide(document: LintedDocument) -> Iterator[Diagnostic]:
     """Message ids are unique over all that an endpoint uses."""
     homes: dict[tuple[str, str], str] = {}
     for endpoint in document.endpoints:
@@ -128,20 +130,20 @@ def message_ids_collide(document: Document) -> Iterator[Remark]:
             first = homes.setdefault((endpoint.name, name), str(path))
             if first != path:
                 sentence = f"the message id {name!r} is in {first} as well."
-                yield Remark(endpoint.at("messagegroups", position), sentence, "Rename one of them.")
+                yield Diagnostic(endpoint.at("messagegroups", position), sentence, "Rename one of them.")
 
 
-def will_dangling(document: Document) -> Iterator[Remark]:
+def will_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """The last will is a message of the catalog."""
     for endpoint in document.endpoints:
         target = text(section(endpoint.raw, "protocoloptions"), "willmessage")
         path = local_path(target, document.tree) if target else None
         if path is not None and find_message(document.tree, path) is None:
             sentence = f"the catalog has no message {path}."
-            yield Remark(endpoint.at("protocoloptions", "willmessage"), sentence, "Correct the reference.")
+            yield Diagnostic(endpoint.at("protocoloptions", "willmessage"), sentence, "Correct the reference.")
 
 
-def _references(document: Document) -> Iterator[tuple[Endpoint, int, str, str | None]]:
+def _references(document: LintedDocument) -> Iterator[tuple[LintedEndpoint, int, str, str | None]]:
     for endpoint in document.endpoints:
         listed = endpoint.raw.get("messagegroups")
         for position, reference in enumerate(listed if isinstance(listed, list) else ()):
@@ -149,6 +151,6 @@ def _references(document: Document) -> Iterator[tuple[Endpoint, int, str, str | 
                 yield endpoint, position, reference, local_path(reference, document.tree)
 
 
-def _group(document: Document, path: str | None) -> Tree | None:
+def _group(document: LintedDocument, path: str | None) -> Tree | None:
     parts = path.strip("/").split("/") if path else []
     return member(document.tree, "messagegroups", parts[1]) if len(parts) == 2 else None

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Document, Message
+from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.formats.format_table import FAMILIES, format_named
 from postroom.messages.definitions.catalog_tree import find_message, local_path, members
 from postroom.messages.definitions.registry_rules import check_message, check_messagegroup
@@ -27,24 +27,24 @@ _MEDIA_TYPE = re.compile(r"\A[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+*\-]+( *;.
 _CONTENT_TYPE_OPTIONS = frozenset({"content-type", "content_type"})
 
 
-def selector_empty(message: Message) -> Iterator[Remark]:
+def selector_empty(message: LintedMessage) -> Iterator[Diagnostic]:
     """A selector that is there must say something."""
     for name in SELECTORS:
         if name in message.own and message.own[name] in ("", None):
-            yield Remark(message.at(name), f"{name} is empty.", f"Name the {name}, or leave it out.")
+            yield Diagnostic(message.at(name), f"{name} is empty.", f"Name the {name}, or leave it out.")
 
 
-def selector_malformed(message: Message) -> Iterator[Remark]:
+def selector_malformed(message: LintedMessage) -> Iterator[Diagnostic]:
     """Envelopes are NAME/VERSION, protocols NAME or NAME/VERSION."""
     envelope, protocol = text(message.own, "envelope"), text(message.own, "protocol")
     if envelope and not _is_name(envelope, versioned=True):
-        yield Remark(message.at("envelope"), f"{envelope!r} is not NAME/VERSION.", "Write it like CloudEvents/1.0.")
+        yield Diagnostic(message.at("envelope"), f"{envelope!r} is not NAME/VERSION.", "Write it like CloudEvents/1.0.")
     if protocol and not _is_name(protocol):
         remedy = "Write it like KAFKA or MQTT/5.0."
-        yield Remark(message.at("protocol"), f"{protocol!r} is neither NAME nor NAME/VERSION.", remedy)
+        yield Diagnostic(message.at("protocol"), f"{protocol!r} is neither NAME nor NAME/VERSION.", remedy)
 
 
-def selector_misspelt(message: Message) -> Iterator[Remark]:
+def selector_misspelt(message: LintedMessage) -> Iterator[Diagnostic]:
     """A name that nobody knows and that looks like one that everybody knows; it is compared literally."""
     envelope, protocol = text(message.own, "envelope"), text(message.own, "protocol")
     if envelope and envelope.lower() != ENVELOPE.lower():
@@ -53,19 +53,19 @@ def selector_misspelt(message: Message) -> Iterator[Remark]:
         yield from _near(message.at("protocol"), protocol, _PROTOCOLS)
 
 
-def _near(place: str, given: str, known: Sequence[str]) -> Iterator[Remark]:
+def _near(place: str, given: str, known: Sequence[str]) -> Iterator[Diagnostic]:
     close = difflib.get_close_matches(given.lower(), [one.lower() for one in known], n=1, cutoff=0.8)
     if close:
         meant = next(one for one in known if one.lower() == close[0])
-        yield Remark(place, f"{given!r} is not known and compared literally.", f"Did you mean {meant}?")
+        yield Diagnostic(place, f"{given!r} is not known and compared literally.", f"Did you mean {meant}?")
 
 
-def group_selector(document: Document) -> Iterator[Remark]:
+def group_selector(document: LintedDocument) -> Iterator[Diagnostic]:
     """A selector of a group that is there says something."""
     for name, group in members(document.tree, "messagegroups").items():
         for violation in check_messagegroup(_messagegroup(), group):
             place = pointer(("messagegroups", name, *violation.path))
-            yield Remark(place, f"{violation.path[-1]} {violation.detail}.", "Name it, or leave it out.")
+            yield Diagnostic(place, f"{violation.path[-1]} {violation.detail}.", "Name it, or leave it out.")
 
 
 @cache
@@ -73,35 +73,35 @@ def _messagegroup() -> GroupType:
     return load_model("messaging").groups["messagegroups"]
 
 
-def protocol_none(message: Message) -> Iterator[Remark]:
+def protocol_none(message: LintedMessage) -> Iterator[Diagnostic]:
     """The word None is no protocol."""
     if text(message.own, "protocol").lower() == "none":
         sentence = "the protocol is the word 'None', which is read as no protocol at all."
-        yield Remark(message.at("protocol"), sentence, "Leave protocol out.")
+        yield Diagnostic(message.at("protocol"), sentence, "Leave protocol out.")
 
 
-def protocol_version_missing(message: Message) -> Iterator[Remark]:
+def protocol_version_missing(message: LintedMessage) -> Iterator[Diagnostic]:
     """MQTT has incompatible versions, so its name needs one."""
     if text(message.own, "protocol").upper() == "MQTT":
         sentence = "MQTT has incompatible versions and the protocol names none; it is read as MQTT/5.0."
-        yield Remark(message.at("protocol"), sentence, "Write MQTT/5.0 or MQTT/3.1.1.")
+        yield Diagnostic(message.at("protocol"), sentence, "Write MQTT/5.0 or MQTT/3.1.1.")
 
 
-def group_mismatch(message: Message) -> Iterator[Remark]:
+def group_mismatch(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message has the envelope and protocol of its group or endpoint."""
     owner, kind = message.place.owner, message.place.owner_kind
     if kind == "endpoints":
         for violation in check_message(owner, message.own):
-            yield Remark(message.at(*violation.path), f"{violation.detail}.", "Make both the same.")
+            yield Diagnostic(message.at(*violation.path), f"{violation.detail}.", "Make both the same.")
         return
     for name in SELECTORS:
         wanted, given = text(owner, name), text(message.own, name)
         if wanted and given and canonical_protocol(wanted) != canonical_protocol(given):
             sentence = f"{name} is {given}, that of the group is {wanted}."
-            yield Remark(message.at(name), sentence, "Make both the same, or leave the group's out.")
+            yield Diagnostic(message.at(name), sentence, "Make both the same, or leave the group's out.")
 
 
-def metadata_missing(message: Message) -> Iterator[Remark]:
+def metadata_missing(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message with an envelope has envelopemetadata, one with a protocol has protocoloptions."""
     for selector, member in METADATA.items():
         named = text(message.own, selector)
@@ -111,18 +111,18 @@ def metadata_missing(message: Message) -> Iterator[Remark]:
             if inherited or member in message.own:  # the latter is no object, which is another finding
                 continue
             remedy = f"Add {member}, or leave {selector} out."
-            yield Remark(message.at(selector), f"{selector} is {named}, and {member} is missing.", remedy)
+            yield Diagnostic(message.at(selector), f"{selector} is {named}, and {member} is missing.", remedy)
 
 
-def attributes_in_options(message: Message) -> Iterator[Remark]:
+def attributes_in_options(message: LintedMessage) -> Iterator[Diagnostic]:
     """The attributes of an envelope stand in envelopemetadata."""
     options = section(message.own, "envelopeoptions")
     if options and not section(message.own, "envelopemetadata") and all(isinstance(v, dict) for v in options.values()):
         sentence = "the attributes of the envelope stand in envelopeoptions."
-        yield Remark(message.at("envelopeoptions"), sentence, "Move them to envelopemetadata.")
+        yield Diagnostic(message.at("envelopeoptions"), sentence, "Move them to envelopemetadata.")
 
 
-def attributes_nested(message: Message) -> Iterator[Remark]:
+def attributes_nested(message: LintedMessage) -> Iterator[Diagnostic]:
     """The attributes of an envelope stand directly in envelopemetadata."""
     metadata = section(message.own, "envelopemetadata")
     inner = metadata.get("attributes")
@@ -133,70 +133,70 @@ def attributes_nested(message: Message) -> Iterator[Remark]:
         and all(isinstance(value, dict) for value in inner.values())
     ):
         sentence = "the attributes of the envelope are nested under `attributes`."
-        yield Remark(message.at("envelopemetadata", "attributes"), sentence, "Move them one level up.")
+        yield Diagnostic(message.at("envelopemetadata", "attributes"), sentence, "Move them one level up.")
 
 
-def schema_twice(message: Message) -> Iterator[Remark]:
+def schema_twice(message: LintedMessage) -> Iterator[Diagnostic]:
     """A schema is written in place or referred to, not both."""
     if message.own.get("dataschema") is None:
         return
     for other in ("dataschemauri", "dataschemaxid"):
         if message.own.get(other) is not None:
-            yield Remark(message.at(other), f"dataschema and {other} exclude each other.", "Keep one of them.")
+            yield Diagnostic(message.at(other), f"dataschema and {other} exclude each other.", "Keep one of them.")
 
 
-def schema_references_differ(message: Message) -> Iterator[Remark]:
+def schema_references_differ(message: LintedMessage) -> Iterator[Diagnostic]:
     """With both, dataschemauri is the address of what dataschemaxid names."""
     uri, xid = text(message.own, "dataschemauri"), text(message.own, "dataschemaxid")
     path = local_path(uri, message.tree) if uri and xid else None
     if path is not None and path.partition("#")[0] != xid.partition("#")[0]:
         sentence = f"dataschemauri leads to {path}, dataschemaxid to {xid}."
-        yield Remark(message.at("dataschemauri"), sentence, "Keep one of them.")
+        yield Diagnostic(message.at("dataschemauri"), sentence, "Keep one of them.")
 
 
-def schema_format_unsaid(message: Message) -> Iterator[Remark]:
+def schema_format_unsaid(message: LintedMessage) -> Iterator[Diagnostic]:
     """A payload schema comes with dataschemaformat."""
     for name in ("dataschema", "dataschemauri"):
         if message.own.get(name) is not None and not message.effective.get("dataschemaformat"):
             known = message.schema.format if message.schema else ""
             remedy = f"Add dataschemaformat{f': {known}' if known else ''}."
-            yield Remark(message.at(name), f"{name} is there without dataschemaformat.", remedy)
+            yield Diagnostic(message.at(name), f"{name} is there without dataschemaformat.", remedy)
 
 
-def format_version_missing(message: Message) -> Iterator[Remark]:
+def format_version_missing(message: LintedMessage) -> Iterator[Diagnostic]:
     """Formats are NAME/VERSION."""
     stated = message.own.get("dataschemaformat")
     if isinstance(stated, str) and "dataschemaformat" in message.own:
         yield from malformed_format(message.at("dataschemaformat"), stated)
 
 
-def malformed_format(place: str, stated: str) -> Iterator[Remark]:
+def malformed_format(place: str, stated: str) -> Iterator[Diagnostic]:
     """What is wrong with how a format is written."""
     if not stated or not all(stated.split("/", 1)) or "/" not in stated:
-        yield Remark(place, f"the format {stated!r} is not NAME/VERSION.", "Write it like Avro/1.11.")
+        yield Diagnostic(place, f"the format {stated!r} is not NAME/VERSION.", "Write it like Avro/1.11.")
 
 
-def format_unknown(message: Message) -> Iterator[Remark]:
+def format_unknown(message: LintedMessage) -> Iterator[Diagnostic]:
     """Payloads in a format that nobody here reads land unchecked."""
     stated = text(message.own, "dataschemaformat")
     if stated and format_named(stated) is None:
         yield unknown_format(message.at("dataschemaformat"), stated)
 
 
-def unknown_format(place: str, stated: str) -> Remark:
-    """The remark on a format that is not read here."""
+def unknown_format(place: str, stated: str) -> Diagnostic:
+    """The diagnostic of a format that is not read here."""
     known = ", ".join(family.name for family in FAMILIES)
-    return Remark(place, f"the format {stated!r} is not read here; payloads stay unchecked.", f"We read {known}.")
+    return Diagnostic(place, f"the format {stated!r} is not read here; payloads stay unchecked.", f"We read {known}.")
 
 
-def contenttype_malformed(message: Message) -> Iterator[Remark]:
+def contenttype_malformed(message: LintedMessage) -> Iterator[Diagnostic]:
     """datacontenttype is a media type."""
     for place, value in _content_types(message):
         if not _MEDIA_TYPE.match(value):
-            yield Remark(place, f"{value!r} is not a media type.", "Write it like application/json.")
+            yield Diagnostic(place, f"{value!r} is not a media type.", "Write it like application/json.")
 
 
-def contenttypes_differ(message: Message) -> Iterator[Remark]:
+def contenttypes_differ(message: LintedMessage) -> Iterator[Diagnostic]:
     """All places that state the content type agree."""
     # C-22: in structured mode the protocol carries the envelope's type and the attribute the payload's.
     if text(section(message.effective, "envelopeoptions"), "mode").lower() == "structured":
@@ -205,10 +205,10 @@ def contenttypes_differ(message: Message) -> Iterator[Remark]:
     for place, value in stated[1:]:
         if media_type(value) != media_type(stated[0][1]) and not value.startswith("application/cloudevents"):
             sentence = f"the content type is {value} here and {stated[0][1]} at {stated[0][0]}."
-            yield Remark(place, sentence, "Make them the same.")
+            yield Diagnostic(place, sentence, "Make them the same.")
 
 
-def contenttype_of_other_format(message: Message) -> Iterator[Remark]:
+def contenttype_of_other_format(message: LintedMessage) -> Iterator[Diagnostic]:
     """The content type is one that the format's payloads have."""
     known = format_named(message.schema.format) if message.schema else None
     for place, value in _content_types(message):
@@ -218,10 +218,10 @@ def contenttype_of_other_format(message: Message) -> Iterator[Remark]:
         if known is None or fits or media.endswith(suffixes.get(known.family.name, "\0")):
             continue
         sentence = f"payloads of {known} are not {media}."
-        yield Remark(place, sentence, f"Use one of {', '.join(known.family.media_types)}.")
+        yield Diagnostic(place, sentence, f"Use one of {', '.join(known.family.media_types)}.")
 
 
-def _content_types(message: Message) -> Iterator[tuple[str, str]]:
+def _content_types(message: LintedMessage) -> Iterator[tuple[str, str]]:
     if text(message.own, "datacontenttype"):
         yield message.at("datacontenttype"), text(message.own, "datacontenttype")
     for one in message.envelope_properties if message.is_event else ():
@@ -232,27 +232,29 @@ def _content_types(message: Message) -> Iterator[tuple[str, str]]:
             yield one.value_pointer, one.value
 
 
-def definition_refused(message: Message) -> Iterator[Remark]:
+def definition_refused(message: LintedMessage) -> Iterator[Diagnostic]:
     """A definition that cannot be used at all."""
     if message.definition is None and message.refusal is not None and not is_circle(message):
         inside = message.refusal.place.removeprefix(message.xid).strip("/")
         # The constraint may be inherited; then the message itself is the place.
         steps = [step.replace("~1", "/").replace("~0", "~") for step in inside.split("/")] if inside else []
         place = message.at(*steps) if leads(message.own, steps) else message.at()
-        yield Remark(place, message.refusal.sentence, message.refusal.remedy)
+        yield Diagnostic(place, message.refusal.sentence, message.refusal.remedy)
 
 
-def is_circle(message: Message) -> bool:
+def is_circle(message: LintedMessage) -> bool:
     """Whether it was refused because its base messages form a circle."""
     return message.refusal is not None and not message.effective
 
 
-def reference_dangling(document: Document) -> Iterator[Remark]:
+def reference_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """A message that stands for another one (xref) which is not there."""
     for message in document.messages:
         path = local_path(str(message.meta["xref"]), message.tree) if message.borrowed else None
         if path is not None and find_message(message.tree, path) is None:
-            yield Remark(message.at("meta", "xref"), f"the catalog has no message {path}.", "Correct or remove xref.")
+            yield Diagnostic(
+                message.at("meta", "xref"), f"the catalog has no message {path}.", "Correct or remove xref."
+            )
 
 
 def _is_name(value: str, *, versioned: bool = False) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.rules.document import COLLECTIONS, OBJECTS, entities, messaging_model
-from postroom.documents.lint.subjects import Document
+from postroom.documents.lint.subjects import LintedDocument
 from postroom.documents.lint.written_properties import TYPE_VARIANTS
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.messages.definitions.registry_rules import read_endpoint, read_message
@@ -18,7 +18,7 @@ from postroom.model.types import Attributes, Model
 from postroom.protocols.protocol_table import canonical_protocol
 
 
-def value_refused(document: Document) -> Iterator[Remark]:
+def value_refused(document: LintedDocument) -> Iterator[Diagnostic]:
     """Values that the model of messages, schemas and endpoints does not allow."""
     model = messaging_model()
     messages = model.groups["messagegroups"].resources["messages"]
@@ -43,7 +43,7 @@ def value_refused(document: Document) -> Iterator[Remark]:
             yield _refused(pointer((*steps, "meta", *violation.path)), violation)
 
 
-def registry_value_refused(document: Document) -> Iterator[Remark]:
+def registry_value_refused(document: LintedDocument) -> Iterator[Diagnostic]:
     """Values of the registry itself that its model does not allow; a catalog is loaded without them."""
     model = messaging_model()
     own = {name: value for name, value in document.tree.items() if name not in (*COLLECTIONS, "capabilities")}
@@ -82,5 +82,5 @@ def _said_elsewhere(violation: AttributeViolation, body: Tree) -> bool:
     return path[-1] == "type" and isinstance(value, str) and value.lower() in TYPE_VARIANTS
 
 
-def _refused(place: str, violation: AttributeViolation) -> Remark:
-    return Remark(place, f"{violation.path[-1]} {violation.detail}.", "Correct the value.")
+def _refused(place: str, violation: AttributeViolation) -> Diagnostic:
+    return Diagnostic(place, f"{violation.path[-1]} {violation.detail}.", "Correct the value.")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
-from postroom.documents.lint.subjects import Message
+from postroom.documents.lint.subjects import LintedMessage
 from postroom.documents.lint.written_properties import TYPE_VARIANTS, Property
 from postroom.messages.definitions.property_types import NOW, checker, is_now
 from postroom.messages.definitions.templates import has_placeholder
@@ -44,34 +44,34 @@ TEXTUAL = frozenset({"string", "symbol", "uri", "urireference", "uritemplate", "
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 
 
-def property_bare(message: Message) -> Iterator[Remark]:
+def property_bare(message: LintedMessage) -> Iterator[Diagnostic]:
     """Attributes of an envelope are objects; a bare value is read as one that has only a value."""
     for one in message.properties:
         if one.bare and one.area == "envelopemetadata" and one.value is not None:
-            yield Remark(
+            yield Diagnostic(
                 one.pointer,
                 f"{one.name} is a bare value where an object with a value is asked for.",
                 "Write {" + f'"value": {_shown(one.value)}' + "}.",
             )
 
 
-def member_misspelt(message: Message) -> Iterator[Remark]:
+def member_misspelt(message: LintedMessage) -> Iterator[Diagnostic]:
     """Members of a property that nobody reads and that look like one that is read."""
     for one in message.properties:
         for name in () if one.bare else one.written.keys() - MEMBERS:
             close = difflib.get_close_matches(name.lower(), sorted(MEMBERS), n=1, cutoff=0.75)
             if close and close[0] not in one.written:
-                yield Remark(one.pointer + pointer((name,)), f"{name} is not read.", f"Did you mean {close[0]}?")
+                yield Diagnostic(one.pointer + pointer((name,)), f"{name} is not read.", f"Did you mean {close[0]}?")
 
 
-def description_empty(message: Message) -> Iterator[Remark]:
+def description_empty(message: LintedMessage) -> Iterator[Diagnostic]:
     """A description that is there says something."""
     for one in message.properties:
         if not one.bare and one.written.get("description") == "":
-            yield Remark(f"{one.pointer}/description", "the description is empty.", "Write one, or leave it out.")
+            yield Diagnostic(f"{one.pointer}/description", "the description is empty.", "Write one, or leave it out.")
 
 
-def type_unknown(message: Message) -> Iterator[Remark]:
+def type_unknown(message: LintedMessage) -> Iterator[Diagnostic]:
     """The type of a property is one of twelve."""
     for one in message.properties:
         stated = one.written.get("type")
@@ -82,19 +82,21 @@ def type_unknown(message: Message) -> Iterator[Remark]:
             continue
         close = difflib.get_close_matches(stated.lower(), TYPES, n=1)
         remedy = f"Did you mean {close[0]}?" if close else f"Use one of {', '.join(TYPES)}."
-        yield Remark(f"{one.pointer}/type", f"{stated!r} is not a type that properties have.", remedy)
+        yield Diagnostic(f"{one.pointer}/type", f"{stated!r} is not a type that properties have.", remedy)
 
 
-def type_variant(message: Message) -> Iterator[Remark]:
+def type_variant(message: LintedMessage) -> Iterator[Diagnostic]:
     """Types of older texts are read, but have another name today."""
     for one in message.properties:
         stated = text(one.written, "type")
         present = TYPE_VARIANTS.get(stated.lower(), stated.lower())
         if stated != present and not one.bare:
-            yield Remark(f"{one.pointer}/type", f"the type {stated} is called {present} today.", f"Write {present}.")
+            yield Diagnostic(
+                f"{one.pointer}/type", f"the type {stated} is called {present} today.", f"Write {present}."
+            )
 
 
-def value_invalid(message: Message) -> Iterator[Remark]:
+def value_invalid(message: LintedMessage) -> Iterator[Diagnostic]:
     """A value has the type that its property declares."""
     for one in message.properties:
         value = one.value
@@ -106,62 +108,62 @@ def value_invalid(message: Message) -> Iterator[Remark]:
             fits = (one.type == "timestamp" and is_now(value)) or _has_type(one.type, value)
         if not fits:
             sentence = f"{_shown(value)} is not a value of type {one.type}."
-            yield Remark(one.value_pointer, sentence, "Correct the value, or the type.")
+            yield Diagnostic(one.value_pointer, sentence, "Correct the value, or the type.")
 
 
-def template_broken(message: Message) -> Iterator[Remark]:
+def template_broken(message: LintedMessage) -> Iterator[Diagnostic]:
     """The placeholders of a URI template are letters, digits and underscores in braces."""
     for one in message.properties:
         if one.type == "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
-            yield Remark(
+            yield Diagnostic(
                 one.value_pointer,
                 f"{_shown(one.value)} has braces that are no placeholder; they are taken literally.",
                 "Placeholders are {name}, with letters, digits and underscores only.",
             )
 
 
-def braces_literal(message: Message) -> Iterator[Remark]:
+def braces_literal(message: LintedMessage) -> Iterator[Diagnostic]:
     """Braces in other texts that look like a placeholder and are none."""
     for one in message.properties:
         if one.type != "uritemplate" and isinstance(one.value, str) and _has_other_braces(one.value):
-            yield Remark(one.value_pointer, f"the braces in {_shown(one.value)} are taken literally.")
+            yield Diagnostic(one.value_pointer, f"the braces in {_shown(one.value)} are taken literally.")
 
 
-def placeholder_in_type(message: Message) -> Iterator[Remark]:
+def placeholder_in_type(message: LintedMessage) -> Iterator[Diagnostic]:
     """Only texts of some types may hold placeholders."""
     for one in message.properties:
         area = one.area if one.area == "envelopemetadata" else message.wire.name
         allowed = OPEN_TYPES.get(area, OTHER_OPEN_TYPES)
         if _is_open(one) and one.type not in (*allowed, "timestamp", "any"):
             sentence = f"a value of type {one.type} may not hold a placeholder."
-            yield Remark(one.value_pointer, sentence, "Give the property the type uritemplate.")
+            yield Diagnostic(one.value_pointer, sentence, "Give the property the type uritemplate.")
 
 
-def timestamp_template(message: Message) -> Iterator[Remark]:
+def timestamp_template(message: LintedMessage) -> Iterator[Diagnostic]:
     """A timestamp is the time of a message, not a template."""
     for one in message.properties:
         if one.type == "timestamp" and has_placeholder(one.value):
-            yield Remark(
+            yield Diagnostic(
                 one.value_pointer,
                 f"a timestamp cannot hold a placeholder; {_shown(one.value)} demands any time and binds nothing.",
                 "Leave the value out.",
             )
 
 
-def now_variant(message: Message) -> Iterator[Remark]:
+def now_variant(message: LintedMessage) -> Iterator[Diagnostic]:
     """Older spellings of "the current time"."""
     for one in message.properties:
         if one.type == "timestamp" and is_now(one.value) and one.value != NOW:
             sentence = f"{one.value} is another spelling of the current time."
-            yield Remark(one.value_pointer, sentence, f"Write {NOW}.")
+            yield Diagnostic(one.value_pointer, sentence, f"Write {NOW}.")
 
 
-def value_none(message: Message) -> Iterator[Remark]:
+def value_none(message: LintedMessage) -> Iterator[Diagnostic]:
     """The word None as a value is mostly what a generator left behind."""
     for one in message.properties:
         if one.value == "None":
             sentence = f"{one.name} must literally be the word 'None'."
-            yield Remark(one.value_pointer, sentence, "Leave the value out if none is meant.")
+            yield Diagnostic(one.value_pointer, sentence, "Leave the value out if none is meant.")
 
 
 def _is_open(one: Property) -> bool:

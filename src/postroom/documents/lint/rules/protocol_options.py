@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Message
+from postroom.documents.lint.subjects import LintedMessage
 from postroom.documents.lint.written_properties import TYPE_VARIANTS, Property
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.messages.definitions.templates import has_placeholder
@@ -33,11 +33,11 @@ _TOKEN = re.compile(r"\A[A-Za-z0-9!#$%&'*+.^_`|~\-]+\Z")
 _STATUS = re.compile(r"\A[1-5][0-9][0-9]\Z")
 
 
-def _options(message: Message) -> Tree:
+def _options(message: LintedMessage) -> Tree:
     return section(message.own, "protocoloptions")
 
 
-def option_unknown(message: Message) -> Iterator[Remark]:
+def option_unknown(message: LintedMessage) -> Iterator[Diagnostic]:
     """A protocol we know has options we know; others are never looked at."""
     known = [option.name for option in message.wire.options]
     if not known:
@@ -53,9 +53,9 @@ def option_unknown(message: Message) -> Iterator[Remark]:
                     yield _unknown(pointer, inner, value, list(option.members), f"{message.wire.name} {name}")
 
 
-def _unknown(pointer: str, name: str, value: Any, known: Sequence[str], where: str) -> Remark:
+def _unknown(pointer: str, name: str, value: Any, known: Sequence[str], where: str) -> Diagnostic:
     sentence = f"{where} has no option {name!r}; it is not looked at."
-    return Remark(pointer, sentence, meant_option(name, value, known))
+    return Diagnostic(pointer, sentence, meant_option(name, value, known))
 
 
 def meant_option(name: str, value: Any, known: Sequence[str]) -> str:
@@ -73,38 +73,38 @@ def _letters(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
 
 
-def _is_newer(message: Message, name: str) -> bool:
+def _is_newer(message: LintedMessage, name: str) -> bool:
     return message.wire is MQTT_3_1_1 and MQTT_5_0.option(name) is not None
 
 
-def option_of_mqtt5(message: Message) -> Iterator[Remark]:
+def option_of_mqtt5(message: LintedMessage) -> Iterator[Diagnostic]:
     """MQTT 3.1.1 knows qos, retain and topic_name only."""
     for name in _options(message):
         if message.wire.option(name) is None and _is_newer(message, name):
             remedy = "Remove it, or use MQTT/5.0."
-            yield Remark(message.at("protocoloptions", name), f"MQTT/3.1.1 has no {name}; MQTT/5.0 has.", remedy)
+            yield Diagnostic(message.at("protocoloptions", name), f"MQTT/3.1.1 has no {name}; MQTT/5.0 has.", remedy)
 
 
-def option_variant(message: Message) -> Iterator[Remark]:
+def option_variant(message: LintedMessage) -> Iterator[Diagnostic]:
     """Other spellings of an option are read; one is the present one."""
     for name in _options(message):
         option = message.wire.option(name)
         if option is not None and option.name != name:
             sentence = f"{name} is another spelling of {option.name}."
-            yield Remark(message.at("protocoloptions", name), sentence, f"Write {option.name}.")
+            yield Diagnostic(message.at("protocoloptions", name), sentence, f"Write {option.name}.")
 
 
-def option_twice(message: Message) -> Iterator[Remark]:
+def option_twice(message: LintedMessage) -> Iterator[Diagnostic]:
     """Two spellings of one option."""
     seen: dict[str, str] = {}
     for name in _options(message):
         option = message.wire.option(name)
         if option is not None and seen.setdefault(option.name, name) != name:
             sentence = f"{name} and {seen[option.name]} are the same option."
-            yield Remark(message.at("protocoloptions", name), sentence, "Keep one of them.")
+            yield Diagnostic(message.at("protocoloptions", name), sentence, "Keep one of them.")
 
 
-def options_exclusive(message: Message) -> Iterator[Remark]:
+def options_exclusive(message: LintedMessage) -> Iterator[Diagnostic]:
     """A request has a method, a response a status; a key is text or bytes."""
     given = section(message.effective, "protocoloptions")
     for first, second in EXCLUSIVE:
@@ -112,17 +112,19 @@ def options_exclusive(message: Message) -> Iterator[Remark]:
         if both and (first in _options(message) or second in _options(message)):
             name = second if second in _options(message) else first
             sentence = f"{first} and {second} exclude each other."
-            yield Remark(message.at("protocoloptions", name), sentence, "Keep one of them.")
+            yield Diagnostic(message.at("protocoloptions", name), sentence, "Keep one of them.")
 
 
-def option_out_of_range(message: Message) -> Iterator[Remark]:
+def option_out_of_range(message: LintedMessage) -> Iterator[Diagnostic]:
     """Numbers that MQTT gives a range, HTTP's methods and status codes."""
     for one in message.option_properties:
         if one.option is None or one.option.shape != "value" or one.value is None or has_placeholder(one.value):
             continue
         wanted = _demand(one.option, one.value)
         if wanted:
-            yield Remark(one.value_pointer, f"{one.name} is {one.value!r}; it must be {wanted}.", "Correct the value.")
+            yield Diagnostic(
+                one.value_pointer, f"{one.name} is {one.value!r}; it must be {wanted}.", "Correct the value."
+            )
 
 
 def _demand(option: Option, value: Any) -> str:
@@ -138,7 +140,7 @@ def _demand(option: Option, value: Any) -> str:
     return ""
 
 
-def shape_wrong(message: Message) -> Iterator[Remark]:
+def shape_wrong(message: LintedMessage) -> Iterator[Diagnostic]:
     """Headers and the like are lists of objects with a name, sections are objects."""
     for name, given in _options(message).items():
         option = message.wire.option(name)
@@ -147,15 +149,15 @@ def shape_wrong(message: Message) -> Iterator[Remark]:
             continue
         if not isinstance(given, dict | list) or (option.shape == "section" and isinstance(given, list)):
             wanted = "an object" if option.shape == "section" else "a list of objects with name and value"
-            yield Remark(pointer, f"{name} must be {wanted}.", "Correct its shape.")
+            yield Diagnostic(pointer, f"{name} must be {wanted}.", "Correct its shape.")
         elif isinstance(given, list):
             for number, item in enumerate(given):
                 if not isinstance(item, dict) or not text(item, "name"):
                     place = message.at("protocoloptions", name, number)
-                    yield Remark(place, f"each of {name} is an object with a name.", "Add `name`.")
+                    yield Diagnostic(place, f"each of {name} is an object with a name.", "Add `name`.")
 
 
-def query_as_map(message: Message) -> Iterator[Remark]:
+def query_as_map(message: LintedMessage) -> Iterator[Diagnostic]:
     """The query of a message is a list of names and values; a map is read as well."""
     for name in ("query", "headers", "user_properties"):
         option = message.wire.option(name)
@@ -167,22 +169,24 @@ def query_as_map(message: Message) -> Iterator[Remark]:
             and isinstance(given, dict)
         ):
             sentence = f"{name} is a map, which is read as a list of names and values."
-            yield Remark(message.at("protocoloptions", name), sentence, 'Write a list of {"name": …, "value": …}.')
+            yield Diagnostic(message.at("protocoloptions", name), sentence, 'Write a list of {"name": …, "value": …}.')
 
 
-def header_name(message: Message) -> Iterator[Remark]:
+def header_name(message: LintedMessage) -> Iterator[Diagnostic]:
     """Names of HTTP headers are tokens, names in AMQP sections ASCII."""
     for one in message.option_properties:
         if one.option is None or one.option.shape == "value":
             continue
         is_http = message.wire.name == "HTTP" and one.option.name == "headers"
         if is_http and not _TOKEN.match(one.name):
-            yield Remark(one.pointer, f"{one.name!r} is not the name of an HTTP header.", "Use letters, digits and -.")
+            yield Diagnostic(
+                one.pointer, f"{one.name!r} is not the name of an HTTP header.", "Use letters, digits and -."
+            )
         elif message.wire.name == "AMQP/1.0" and not (one.name.isascii() and one.name):
-            yield Remark(one.pointer, f"{one.name!r} is not an AMQP symbol.", "Use ASCII characters.")
+            yield Diagnostic(one.pointer, f"{one.name!r} is not an AMQP symbol.", "Use ASCII characters.")
 
 
-def names_collide(message: Message) -> Iterator[Remark]:
+def names_collide(message: LintedMessage) -> Iterator[Diagnostic]:
     """Names in a section that differ in case only cannot be stored side by side."""
     for name, given in _options(message).items():
         seen: dict[str, str] = {}
@@ -190,23 +194,23 @@ def names_collide(message: Message) -> Iterator[Remark]:
             if seen.setdefault(key.lower(), key) != key:
                 pointer = message.at("protocoloptions", name, key)
                 sentence = f"{key!r} and {seen[key.lower()]!r} differ in case only, and keys are lower-case."
-                yield Remark(pointer, sentence, "Rename one of them.")
+                yield Diagnostic(pointer, sentence, "Rename one of them.")
 
 
-def message_id_fixed(message: Message) -> Iterator[Remark]:
+def message_id_fixed(message: LintedMessage) -> Iterator[Diagnostic]:
     """Each AMQP message has its own message-id; only a template makes sense."""
     for one in message.option_properties:
         if _is_message_id(message, one) and one.value is not None and one.type != "uritemplate":
             sentence = "every message has its own message-id, and this definition prescribes one."
-            yield Remark(one.value_pointer, sentence, "Leave the value out, or make it a uritemplate.")
+            yield Diagnostic(one.value_pointer, sentence, "Leave the value out, or make it a uritemplate.")
 
 
-def _is_message_id(message: Message, one: Property) -> bool:
+def _is_message_id(message: LintedMessage, one: Property) -> bool:
     in_properties = one.option is not None and one.option.name == "properties"
     return message.wire.name == "AMQP/1.0" and in_properties and one.name == "message-id"
 
 
-def option_type(message: Message) -> Iterator[Remark]:
+def option_type(message: LintedMessage) -> Iterator[Diagnostic]:
     """The type that an option has by the protocol cannot be another one."""
     for one in message.option_properties:
         stated = text(one.written, "type").lower()
@@ -214,4 +218,4 @@ def option_type(message: Message) -> Iterator[Remark]:
         in_model = one.option is not None and one.option.name == "properties"  # whose types the model has
         if not one.bare and stated and allowed and not in_model and TYPE_VARIANTS.get(stated, stated) not in allowed:
             sentence = f"{one.name} is of type {one.default}, not {stated}."
-            yield Remark(f"{one.pointer}/type", sentence, f"Write {one.default}, or leave the type out.")
+            yield Diagnostic(f"{one.pointer}/type", sentence, f"Write {one.default}, or leave the type out.")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
-from postroom.documents.lint.subjects import Document, Message, Schema
+from postroom.documents.lint.subjects import LintedDocument, LintedMessage, LintedSchema
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import check_schema, parse_schema, readable
@@ -25,7 +25,7 @@ REFERENCE_MISSING = "reference_missing"
 class SchemaChecks:
     """The rules that read schema documents; a document is read once, however many messages use it."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: LintedDocument) -> None:
         self._document = document
         groups = members(document.tree, "schemagroups")
         self._documents = Documents(stored_schemas(document.tree, groups))
@@ -43,7 +43,7 @@ class SchemaChecks:
                     found[place] = schema.version_at(name, _member(schema.versions[name])), error
         return found
 
-    def missing_types(self) -> Iterator[Remark]:
+    def missing_types(self) -> Iterator[Diagnostic]:
         """References to a type that the document does not have."""
         for message in self._document.messages:
             source, name = message.schema, reference_name(message)
@@ -51,7 +51,7 @@ class SchemaChecks:
                 continue
             error = self._parse(source)
             if error is not None and source.place not in self.refused:
-                yield Remark(message.at(name), _sentence(error), error.remedy or "Correct the reference.")
+                yield Diagnostic(message.at(name), _sentence(error), error.remedy or "Correct the reference.")
 
     @cached_property
     def verdicts(self) -> list[tuple[str, str, Verdict]]:
@@ -68,7 +68,7 @@ class SchemaChecks:
                 if verdict is not None and verdict.answer != "compatible":
                     yield schema.version_at(name, _member(schema.versions[name])), mode, verdict
 
-    def _check(self, schema: Schema, name: str, place: str) -> SchemaRefused | None:
+    def _check(self, schema: LintedSchema, name: str, place: str) -> SchemaRefused | None:
         content, library = self._documents.of(SchemaSource(format="", place=place))
         return refusal(lambda: check_schema(schema.format_of(name), content, library))
 
@@ -79,7 +79,7 @@ class SchemaChecks:
             self._types[key] = refusal(lambda: parse_schema(source.format, content, source.fragment, library))
         return self._types[key]
 
-    def _compare(self, schema: Schema, name: str, ancestors: list[str], mode: str) -> Verdict | None:
+    def _compare(self, schema: LintedSchema, name: str, ancestors: list[str], mode: str) -> Verdict | None:
         places = [self._place(schema, one) for one in (name, *ancestors)]
         known = [place for place in places if place is not None]
         if len(known) < len(places) or any(place in self.refused for place in known):
@@ -96,7 +96,7 @@ class SchemaChecks:
         except (SchemaRefused, FormatUnknown, ImportError):
             return None
 
-    def _place(self, schema: Schema, name: str) -> str | None:
+    def _place(self, schema: LintedSchema, name: str) -> str | None:
         """Where the document of a Version is kept; None where there is none."""
         version = f"{schema.xid}/versions/{name}"
         place = schema.xid if str(schema.own.get("versionid") or "1") == name else version
@@ -107,7 +107,7 @@ class SchemaChecks:
         return place
 
 
-def reference_name(message: Message) -> str:
+def reference_name(message: LintedMessage) -> str:
     """The member that refers to the payload schema."""
     return "dataschemaxid" if message.effective.get("dataschemaxid") else "dataschemauri"
 
@@ -127,9 +127,9 @@ def refusal(read: Callable[[], Any]) -> SchemaRefused | None:
     return None
 
 
-def refused(pointer: str, error: SchemaRefused) -> Remark:
+def refused(pointer: str, error: SchemaRefused) -> Diagnostic:
     inside = error.place if error.place.startswith("/") else ""
-    return Remark(pointer + inside, _sentence(error), error.remedy)
+    return Diagnostic(pointer + inside, _sentence(error), error.remedy)
 
 
 def _sentence(error: SchemaRefused) -> str:
@@ -137,33 +137,33 @@ def _sentence(error: SchemaRefused) -> str:
     return where + error.sentence
 
 
-def document_refused(checks: SchemaChecks) -> Iterator[Remark]:
+def document_refused(checks: SchemaChecks) -> Iterator[Diagnostic]:
     """A document is one that its format allows."""
     for pointer, error in checks.refused.values():
         if error.code != REFERENCE_MISSING:
             yield refused(pointer, error)
 
 
-def document_reference_missing(checks: SchemaChecks) -> Iterator[Remark]:
+def document_reference_missing(checks: SchemaChecks) -> Iterator[Diagnostic]:
     """What a document refers to is in the catalog."""
     for pointer, error in checks.refused.values():
         if error.code == REFERENCE_MISSING:
             yield refused(pointer, error)
 
 
-def type_missing(checks: SchemaChecks) -> Iterator[Remark]:
+def type_missing(checks: SchemaChecks) -> Iterator[Diagnostic]:
     """The type that a message's reference picks is in the document."""
     yield from checks.missing_types()
 
 
-def incompatible(checks: SchemaChecks) -> Iterator[Remark]:
+def incompatible(checks: SchemaChecks) -> Iterator[Diagnostic]:
     """Versions keep the compatibility that is stated for them."""
     for pointer, mode, verdict in checks.verdicts:
         if verdict.answer == "incompatible":
             shown = f" Counterexample: {verdict.shown}" if verdict.shown else ""
             sentence = f"this Version is not {mode} compatible: {_reason(verdict)}.{shown}"
             remedy = "Change it so that it is, or start a new schema."
-            yield Remark(pointer + _inside(mode, verdict), sentence, remedy)
+            yield Diagnostic(pointer + _inside(mode, verdict), sentence, remedy)
 
 
 def _inside(mode: str, verdict: Verdict) -> str:
@@ -177,18 +177,18 @@ def _reason(verdict: Verdict) -> str:
     return reason[:1].lower() + reason[1:] if reason[1:2].islower() else reason
 
 
-def undecided(checks: SchemaChecks) -> Iterator[Remark]:
+def undecided(checks: SchemaChecks) -> Iterator[Diagnostic]:
     """Versions of which nobody can tell whether they are compatible."""
     for pointer, mode, verdict in checks.verdicts:
         if verdict.answer == "undecided":
-            yield Remark(pointer, f"whether this Version is {mode} compatible is not decided: {_reason(verdict)}.")
+            yield Diagnostic(pointer, f"whether this Version is {mode} compatible is not decided: {_reason(verdict)}.")
 
 
-def _compatibility(schema: Schema) -> str:
+def _compatibility(schema: LintedSchema) -> str:
     return text(section(schema.raw, "meta"), "compatibility").lower()
 
 
-def _ancestors(schema: Schema) -> Iterator[tuple[str, list[str]]]:
+def _ancestors(schema: LintedSchema) -> Iterator[tuple[str, list[str]]]:
     """Each Version with its ancestors, nearest first: by `ancestorid`, else by age."""
     versions = schema.versions
     ordered = sorted(versions, key=lambda name: (str(versions[name].get("createdat", "")), _number(name), name))

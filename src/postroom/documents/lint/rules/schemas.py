@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
 from postroom.documents.lint.rules.messages import malformed_format, unknown_format
 from postroom.documents.lint.rules.schema_documents import reference_name, refusal, refused
-from postroom.documents.lint.subjects import Document, Message, Schema
+from postroom.documents.lint.subjects import LintedDocument, LintedMessage, LintedSchema
 from postroom.formats.format_table import check_schema, format_named
 from postroom.messages.definitions.catalog_tree import Tree, member
 
@@ -21,7 +21,7 @@ _REFERENCES = re.compile(
 _LOCATIONS = re.compile(r"schemaLocation\s*=\s*\\?[\"']([^\"'\\]+)")
 
 
-def reference_dangling(document: Document) -> Iterator[Remark]:
+def reference_dangling(document: LintedDocument) -> Iterator[Diagnostic]:
     """A schema of this catalog that is not there."""
     homes = {schema.steps[3]: schema.xid for schema in document.schemas}
     for message in document.messages:
@@ -31,29 +31,29 @@ def reference_dangling(document: Document) -> Iterator[Remark]:
             near = homes.get(wanted) or homes.get(wanted.partition(":")[0])
             remedy = f"Did you mean {near}?" if near else "Correct the reference, or add the schema."
             sentence = f"{source.missing}: {source.reference}; payloads land unchecked."
-            yield Remark(message.at(name), sentence, remedy)
+            yield Diagnostic(message.at(name), sentence, remedy)
 
 
-def reference_outside(message: Message) -> Iterator[Remark]:
+def reference_outside(message: LintedMessage) -> Iterator[Diagnostic]:
     """A schema elsewhere is never fetched."""
     source = message.schema
     name = reference_name(message)
     if source is not None and source.missing.startswith("it lies outside") and name in message.own:
-        yield Remark(
+        yield Diagnostic(
             message.at(name), f"{source.reference} {source.missing}; payloads land unchecked.".replace(" it ", " ")
         )
 
 
-def type_after_colon(message: Message) -> Iterator[Remark]:
+def type_after_colon(message: LintedMessage) -> Iterator[Diagnostic]:
     """A type is picked by the fragment; a colon is for references that have a fragment already."""
     source, name = message.schema, reference_name(message)
     reference = text(message.own, name)
     if source is not None and source.place and source.fragment and ":" in reference and "#" not in reference:
         sentence = f"{source.fragment!r} is picked by a colon, and the reference has no fragment."
-        yield Remark(message.at(name), sentence, f"Write #{source.fragment} at its end.")
+        yield Diagnostic(message.at(name), sentence, f"Write #{source.fragment} at its end.")
 
 
-def formats_differ(message: Message) -> Iterator[Remark]:
+def formats_differ(message: LintedMessage) -> Iterator[Diagnostic]:
     """dataschemaformat is the format of the schema that is referred to."""
     source = message.schema
     stated = text(message.effective, "dataschemaformat")
@@ -61,10 +61,10 @@ def formats_differ(message: Message) -> Iterator[Remark]:
         return
     if str(format_named(stated) or stated.lower()) != str(format_named(source.format) or source.format.lower()):
         sentence = f"dataschemaformat is {stated}, and the schema is {source.format}."
-        yield Remark(message.at("dataschemaformat"), sentence, f"Write {source.format}.")
+        yield Diagnostic(message.at("dataschemaformat"), sentence, f"Write {source.format}.")
 
 
-def inline_refused(message: Message) -> Iterator[Remark]:
+def inline_refused(message: LintedMessage) -> Iterator[Diagnostic]:
     """A schema written in place is one that its format allows."""
     source = message.schema
     if source is None or source.document is None or "dataschema" not in message.own:
@@ -74,36 +74,36 @@ def inline_refused(message: Message) -> Iterator[Remark]:
         yield refused(message.at("dataschema"), error)
 
 
-def format_missing(schema: Schema) -> Iterator[Remark]:
+def format_missing(schema: LintedSchema) -> Iterator[Diagnostic]:
     """Every schema has a format."""
     for name in schema.versions:
         if not schema.format_of(name):
-            yield Remark(schema.version_at(name), "the schema has no format.", "Add format, as NAME/VERSION.")
+            yield Diagnostic(schema.version_at(name), "the schema has no format.", "Add format, as NAME/VERSION.")
 
 
-def format_version_missing(schema: Schema) -> Iterator[Remark]:
+def format_version_missing(schema: LintedSchema) -> Iterator[Diagnostic]:
     """Formats are NAME/VERSION."""
     for pointer, stated in _formats(schema):
         if stated:
             yield from malformed_format(pointer, stated)
 
 
-def format_unknown(schema: Schema) -> Iterator[Remark]:
+def format_unknown(schema: LintedSchema) -> Iterator[Diagnostic]:
     """Schemas in a format that nobody here reads are kept, and not used."""
     for pointer, stated in _formats(schema):
         if stated and format_named(stated) is None:
             yield unknown_format(pointer, stated)
 
 
-def format_variant(schema: Schema) -> Iterator[Remark]:
+def format_variant(schema: LintedSchema) -> Iterator[Diagnostic]:
     """Other names of a format are read; one is the present one."""
     for pointer, stated in _formats(schema):
         known = format_named(stated)
         if known is not None and stated.partition("/")[0].strip().lower() != known.family.name.lower():
-            yield Remark(pointer, f"{stated} is another name of {known}.", f"Write {known}.")
+            yield Diagnostic(pointer, f"{stated} is another name of {known}.", f"Write {known}.")
 
 
-def ids_twice(schema: Schema) -> Iterator[Remark]:
+def ids_twice(schema: LintedSchema) -> Iterator[Diagnostic]:
     """An id of a schema registry names one Version."""
     owners: dict[int, str] = {}
     for name, version in schema.versions.items():
@@ -113,10 +113,10 @@ def ids_twice(schema: Schema) -> Iterator[Remark]:
                 sentence = (
                     f"the schema id {number} is that of version {owners[number]} too: payloads with it are not read."
                 )
-                yield Remark(schema.version_at(name, "schemaids", place), sentence, "Leave it where it belongs.")
+                yield Diagnostic(schema.version_at(name, "schemaids", place), sentence, "Leave it where it belongs.")
 
 
-def _formats(schema: Schema) -> Iterator[tuple[str, str]]:
+def _formats(schema: LintedSchema) -> Iterator[tuple[str, str]]:
     """Each spelling once: that of the schema, and those of Versions that differ from it."""
     seen: set[str] = set()
     own = text(schema.raw, "format")
@@ -130,7 +130,7 @@ def _formats(schema: Schema) -> Iterator[tuple[str, str]]:
             yield schema.version_at(name, "format"), stated
 
 
-def formats_of_versions_differ(schema: Schema) -> Iterator[Remark]:
+def formats_of_versions_differ(schema: LintedSchema) -> Iterator[Diagnostic]:
     """All Versions of a schema have one format, that of their group if it has one."""
     wanted = ""
     for name in schema.versions:
@@ -138,42 +138,44 @@ def formats_of_versions_differ(schema: Schema) -> Iterator[Remark]:
         wanted = wanted or stated
         if stated and _same_name(stated) != _same_name(wanted):
             sentence = f"the format is {stated}, and that of another Version is {wanted}."
-            yield Remark(schema.version_at(name, "format"), sentence, "Give all Versions one format.")
+            yield Diagnostic(schema.version_at(name, "format"), sentence, "Give all Versions one format.")
 
 
-def group_format_differs(document: Document) -> Iterator[Remark]:
+def group_format_differs(document: LintedDocument) -> Iterator[Diagnostic]:
     """A schema has the format of its group."""
     for schema in document.schemas:
         group = member(document.tree, "schemagroups", schema.steps[1])
         wanted, stated = text(group, "format"), schema.format_of(next(iter(schema.versions)))
         if wanted and stated and _same_name(wanted) != _same_name(stated):
             sentence = f"the format is {stated}, that of the group is {wanted}."
-            yield Remark(schema.at("format"), sentence, "Make both the same, or leave the group's out.")
+            yield Diagnostic(schema.at("format"), sentence, "Make both the same, or leave the group's out.")
 
 
 def _same_name(stated: str) -> str:
     return str(format_named(stated) or stated.lower())
 
 
-def document_missing(schema: Schema) -> Iterator[Remark]:
+def document_missing(schema: LintedSchema) -> Iterator[Diagnostic]:
     """A schema without a document checks nothing."""
     for name, version in schema.versions.items():
         if version.get("schema") is None and version.get("schemabase64") is None and not _url(version):
-            yield Remark(schema.version_at(name), "the schema has no document.", "Add `schema`.")
+            yield Diagnostic(schema.version_at(name), "the schema has no document.", "Add `schema`.")
 
 
-def document_elsewhere(schema: Schema) -> Iterator[Remark]:
+def document_elsewhere(schema: LintedSchema) -> Iterator[Diagnostic]:
     """A document behind a URL is not fetched."""
     for name, version in schema.versions.items():
         if version.get("schema") is None and version.get("schemabase64") is None and _url(version):
-            yield Remark(schema.version_at(name), f"the document is at {_url(version)} and is not fetched from there.")
+            yield Diagnostic(
+                schema.version_at(name), f"the document is at {_url(version)} and is not fetched from there."
+            )
 
 
 def _url(version: Tree) -> str:
     return text(version, "schemaurl") or text(version, "schemauri") or text(version, "schemaproxyurl")
 
 
-def unused(document: Document) -> Iterator[Remark]:
+def unused(document: LintedDocument) -> Iterator[Diagnostic]:
     """Schemas that no message refers to, in a catalog that has messages."""
     if not document.messages:
         return
@@ -181,10 +183,10 @@ def unused(document: Document) -> Iterator[Remark]:
     mentioned = _mentioned(document)
     for schema in document.schemas:
         if schema.xid not in used and schema.steps[3] not in mentioned:
-            yield Remark(schema.at(), "no message uses this schema.", "Remove it if it is not used elsewhere.")
+            yield Diagnostic(schema.at(), "no message uses this schema.", "Remove it if it is not used elsewhere.")
 
 
-def _mentioned(document: Document) -> set[str]:
+def _mentioned(document: LintedDocument) -> set[str]:
     """The ids that schema documents refer to, as far as their texts tell."""
     names: set[str] = set()
     for schema in document.schemas:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from postroom.documents.dialects.detect import dialect_of
-from postroom.documents.lint.findings import Remark
+from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.model.json_pointers import pointer
@@ -43,7 +43,7 @@ _SCHEMA_GROUPS = ("schemaGroups", "schemagroups")
 _MESSAGES = ("definitions", "messages")
 
 
-def misspelt(document: Tree) -> Iterator[Remark]:
+def misspelt(document: Tree) -> Iterator[Diagnostic]:
     """Members that 0.5 does not know and that look like one it knows."""
     if not dialect_of(document).startswith("0.5"):
         return
@@ -51,10 +51,10 @@ def misspelt(document: Tree) -> Iterator[Remark]:
         for name in entity:
             meant = _meant(kind, name)
             if meant and meant not in entity:
-                yield Remark(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
+                yield Diagnostic(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
 
 
-def selector_missing(document: Tree) -> Iterator[Remark]:
+def selector_missing(document: Tree) -> Iterator[Diagnostic]:
     """Groups and messages of 0.5 say which format (or binding) they have; a borrowed message is said elsewhere."""
     service = dialect_of(document) == "0.5-service"
     if not service and dialect_of(document) != "0.5-message":
@@ -65,10 +65,10 @@ def selector_missing(document: Tree) -> Iterator[Remark]:
             continue
         place, noun = pointer(steps), "message" if kind == "messages" else "group"
         sentence = f"the {noun} has no {' and no '.join(names)}, which 0.5 requires."
-        yield Remark(place, sentence, f"Add {' or '.join(names)}.")
+        yield Diagnostic(place, sentence, f"Add {' or '.join(names)}.")
 
 
-def format_of_other_kind(document: Tree) -> Iterator[Remark]:
+def format_of_other_kind(document: Tree) -> Iterator[Diagnostic]:
     """In the 0.5 service the messages of a group have its format, be it an envelope or a protocol."""
     if dialect_of(document) != "0.5-service":
         return
@@ -81,25 +81,25 @@ def format_of_other_kind(document: Tree) -> Iterator[Remark]:
                     if given and own and _is_envelope(given) != _is_envelope(own):
                         sentence = f"format is {own}, and that of the group is {given}."
                         remedy = "Put the message into a group of its own format."
-                        yield Remark(pointer((kind, name, inner, one, "format")), sentence, remedy)
+                        yield Diagnostic(pointer((kind, name, inner, one, "format")), sentence, remedy)
 
 
 def _is_envelope(name: str) -> bool:
     return not wire_named(name).options
 
 
-def type_datetime(document: Tree) -> Iterator[Remark]:
+def type_datetime(document: Tree) -> Iterator[Diagnostic]:
     """The type `datetime`, which examples have and no text defines."""
     for kind, steps, entity in _entities(document):
         for area in ("metadata", "message") if kind == "messages" else ():
             yield from _datetimes((*steps, area), entity.get(area))
 
 
-def _datetimes(steps: tuple[str, ...], value: Any) -> Iterator[Remark]:
+def _datetimes(steps: tuple[str, ...], value: Any) -> Iterator[Diagnostic]:
     if not isinstance(value, dict):
         return
     if value.get("type") == "datetime":
-        yield Remark(pointer((*steps, "type")), "the type datetime is called timestamp.", "Write timestamp.")
+        yield Diagnostic(pointer((*steps, "type")), "the type datetime is called timestamp.", "Write timestamp.")
     for name, below in value.items():
         yield from _datetimes((*steps, name), below)
 

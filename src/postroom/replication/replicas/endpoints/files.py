@@ -18,7 +18,8 @@ from postroom.catalog.export import read_whole
 from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_files
 from postroom.catalog.targets import write_target
-from postroom.documents.files import GROUP_TYPES, group_types
+from postroom.documents.dialects.name_tables import GROUP_TYPES
+from postroom.documents.dialects.walk import group_types
 from postroom.documents.read_files import YAML_SUFFIXES, document_files
 from postroom.errors import DocumentRefused, FileMissing, FolderUnwritable
 from postroom.replication.replicas.apply_units import STATES, Batch, Outcome

@@ -1,4 +1,4 @@
-"""The files of one folder as one catalog: those that were given, and what they refer to.
+"""Catalogs in files of any dialect: one file, or a folder whose files together are one catalog.
 
 Parts of a file may be in another (`schemaGroupsUrl`), and references may lead to groups of another
 (`orders.cereg#/definitionGroups/…`). Nothing outside of the folder is read, nothing is fetched.
@@ -6,75 +6,96 @@ Parts of a file may be in another (`schemaGroupsUrl`), and references may lead t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
-from postroom.documents.dialects.convert import Reading
+from postroom.documents.dialects.convert import Reading, read_tree
 from postroom.documents.dialects.detect import dialect_of
-from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.name_tables import SERVICE_COLLECTIONS
+from postroom.documents.dialects.dialect import Note, Tree
+from postroom.documents.dialects.name_tables import RESOURCES, SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
-from postroom.documents.file_references import FileReference, file_references, schema_files
+from postroom.documents.dialects.walk import group_types, groups, objects
 from postroom.documents.read_files import document_files, read_document
 from postroom.documents.schema_files import schema_content
-from postroom.errors import DocumentRefused
+from postroom.errors import DocumentRefused, FileMissing
 from postroom.model.json_pointers import pointer
 from postroom.settings import Settings
 
-GROUP_TYPES = ("endpoints", "messagegroups", "schemagroups")
 _PARTS = ("endpoints", "definitionGroups", "schemaGroups", "messagegroups", "schemagroups")
 _NO_CATALOG = "this is no catalog: it has none of messagegroups, schemagroups, endpoints, nor their older names."
 
 Code = Literal["group_twice", "file_outside", "file_missing", "file_circle", "file_not_fetched"]
 
 
-class Snag(NamedTuple):
-    """What keeps files from being one catalog: the file, the place in its tree, which kind, and a sentence."""
+class FileProblem(NamedTuple):
+    """What keeps files from being one catalog: the file, the pointer into its tree, a code and a sentence."""
 
     file: Path
-    place: str
+    pointer: str
     code: Code
     sentence: str
 
 
-class Origin(NamedTuple):
-    """Where a group was written: the file, and for a part of another file the way to the collection (after "")."""
+class GroupOrigin(NamedTuple):
+    """The file that a group was written in; in a file that is a part of another one, the path to the collection."""
 
     file: Path
-    way: tuple[str, ...] = ()
+    steps: tuple[str, ...] | None = None
 
 
-def group_types(document: Tree) -> tuple[str, ...]:
-    """The names under which a document has groups: those of the messaging model, and those of its own model."""
-    source = document.get("modelsource")
-    own = source.get("groups") if isinstance(source, dict) else None
-    return (*GROUP_TYPES, *(name for name in own or () if name not in GROUP_TYPES))
+def read_catalog(path: Path, settings: Settings) -> Reading:
+    """The catalog in a file or folder, with the dialects it was written in and what was understood differently."""
+    notes: list[Note] = []
+
+    def report(problem: FileProblem) -> None:
+        # A reference that leads nowhere leaves a catalog that can be used; a part that is missing does not.
+        if problem.code in ("group_twice", "file_circle"):
+            raise DocumentRefused(problem.sentence, place=str(problem.file))
+        if problem.code != "file_not_fetched" and problem.pointer.count("/") == 1:
+            raise (FileMissing if problem.code == "file_missing" else DocumentRefused)(
+                problem.sentence, place=str(problem.file)
+            )
+        notes.append(Note(f"{problem.file}#{problem.pointer}", problem.sentence))
+
+    files = CatalogFiles(path, settings, _parse, report)
+    files.read()
+    for file, reading in files.readings.items():
+        notes += [Note(f"{file}#{note.place}", note.sentence) for note in reading.notes]
+    dialects = dict.fromkeys(reading.dialect for reading in files.readings.values())
+    return Reading(files.tree, ", ".join(dialects), tuple(notes))
 
 
-class Shelf:
-    """Puts files together. `understand` makes a tree of a document; `tell` hears of every snag, and may raise."""
+def _parse(document: Tree) -> Reading | None:
+    reading = read_tree(document)
+    if reading is None and any(isinstance(document.get(kind), dict) for kind in group_types(document)):
+        return Reading(document, "1.0-rc4")
+    return reading
+
+
+class CatalogFiles:
+    """The files of one catalog. `parse` makes a tree of a document; `report` gets every problem, and may raise."""
 
     def __init__(
         self,
         path: Path,
         settings: Settings,
-        understand: Callable[[Tree], Reading | None],
-        tell: Callable[[Snag], None],
+        parse: Callable[[Tree], Reading | None],
+        report: Callable[[FileProblem], None],
     ) -> None:
         self.path = path
         self.settings = settings
-        self.understand = understand
-        self.tell = tell
+        self.parse = parse
+        self.report = report
         self.is_folder = path.is_dir()
         self.tree: Tree = {}
-        self.origins: dict[tuple[str, str], Origin] = {}
+        self.origins: dict[tuple[str, str], GroupOrigin] = {}
         self.members: dict[str, Path] = {}
         self.documents: dict[Path, Tree] = {}
         self.readings: dict[Path, Reading] = {}
-        self._parts: dict[tuple[Path, str], Origin] = {}
+        self._parts: dict[tuple[Path, str], GroupOrigin] = {}
         self._known: dict[Path, Reading | None] = {}
 
     @cached_property
@@ -99,7 +120,7 @@ class Shelf:
         known = file.resolve()
         if known not in self._known:
             document = self._whole(self._object(file), file, (known,))
-            self._known[known] = self.understand(document)
+            self._known[known] = self.parse(document)
         return self._known[known]
 
     def _object(self, file: Path) -> Tree:
@@ -118,7 +139,7 @@ class Shelf:
                 if not isinstance(address, str) or part in document:
                     continue
                 if "://" in address:
-                    self.tell(Snag(file, f"/{member}", "file_not_fetched", f"{address} is not fetched."))
+                    self.report(FileProblem(file, f"/{member}", "file_not_fetched", f"{address} is not fetched."))
                     continue
                 found = self._part(address, part, member, file, chain)
                 rest = {name: value for name, value in whole.items() if name != member}
@@ -130,16 +151,16 @@ class Shelf:
         name, _, fragment = address.partition("#")
         target = self._inside(name, file)
         if target is None:
-            self._no_part(
+            self._report_part(
                 file, member, "file_outside", f"{part} are in {address}, outside of the folder; it is not read."
             )
             return None
         if target.resolve() in chain:
             circle = " → ".join(one.name for one in (*chain, target))
-            self._no_part(file, member, "file_circle", f"the files refer to each other in a circle: {circle}.")
+            self._report_part(file, member, "file_circle", f"the files refer to each other in a circle: {circle}.")
             return None
         if not target.is_file():
-            self._no_part(file, member, "file_missing", f"{part} are in {address}, and there is no such file.")
+            self._report_part(file, member, "file_missing", f"{part} are in {address}, and there is no such file.")
             return None
         document = self._object(target)
         if self.is_folder and dialect_of(document):
@@ -148,14 +169,14 @@ class Shelf:
         steps = pointer_steps(fragment) or ((part,) if part in document else ())
         for step in steps:
             document = document.get(step, {}) if isinstance(document, dict) else {}
-        self._parts[file, part] = Origin(target, ("", *steps))
+        self._parts[file, part] = GroupOrigin(target, steps)
         return document
 
-    def _no_part(self, file: Path, member: str, code: Code, sentence: str) -> None:
-        self.tell(Snag(file, f"/{member}", code, sentence))
+    def _report_part(self, file: Path, member: str, code: Code, sentence: str) -> None:
+        self.report(FileProblem(file, f"/{member}", code, sentence))
 
     def _inside(self, name: str, file: Path) -> Path | None:
-        """The file a name means; None for one outside of the folder, also by way of a link."""
+        """The file a name means; None for one outside of the folder, also through a symbolic link."""
         target = file.parent / unquote(name)
         try:
             return target if target.resolve().is_relative_to(self.root) else None
@@ -177,17 +198,17 @@ class Shelf:
                 self.tree.setdefault(name, value)
                 self.members.setdefault(name, file)
         self._follow(tree, file)
-        self._take_schemas(tree, file)
+        self._inline_schemas(tree, file)
 
     def _add_group(self, kind: str, name: str, group: Any, file: Path) -> bool:
         theirs = next((old for old, ours in SERVICE_COLLECTIONS.items() if ours == kind), kind)
-        origin = self._parts.get((file, kind)) or self._parts.get((file, theirs)) or Origin(file)
+        origin = self._parts.get((file, kind)) or self._parts.get((file, theirs)) or GroupOrigin(file)
         known = self.origins.get((kind, name))
         if known is not None and known.file.resolve() == origin.file.resolve():
             return False
         if known is not None:
             sentence = f"{known.file} has {kind} {name!r} as well."
-            self.tell(Snag(origin.file, pointer((kind, name)), "group_twice", sentence))
+            self.report(FileProblem(origin.file, pointer((kind, name)), "group_twice", sentence))
             return False
         self.tree.setdefault(kind, {})[name] = group
         self.origins[kind, name] = origin
@@ -202,23 +223,23 @@ class Shelf:
                 found.holder[found.key] = as_xid("#" + fragment)
                 self._include(target, as_xid("#" + fragment))
 
-    def _take_schemas(self, tree: Tree, file: Path) -> None:
+    def _inline_schemas(self, tree: Tree, file: Path) -> None:
         """Read the documents of schemas that are in files of their own."""
-        for found in list(schema_files(tree)):
+        for found in list(schema_file_references(tree)):
             target = self._target(found.reference, found, file)
             if target is not None:
                 del found.holder[found.key]
                 found.holder.update(schema_content(target, self.settings))
 
     def _target(self, name: str, found: FileReference, file: Path) -> Path | None:
-        """The file that a reference names; None, and a snag, when it is not there or outside of the folder."""
+        """The file that a reference names; None, and a problem, when it is not there or outside of the folder."""
         target = self._inside(name, file)
         if target is None:
             sentence = f"{found.reference} leads out of the folder; it is not read."
-            self.tell(Snag(file, pointer(found.steps), "file_outside", sentence))
+            self.report(FileProblem(file, pointer(found.steps), "file_outside", sentence))
         elif not target.is_file():
             sentence = f"{found.reference} leads to a file that is not there."
-            self.tell(Snag(file, pointer(found.steps), "file_missing", sentence))
+            self.report(FileProblem(file, pointer(found.steps), "file_missing", sentence))
             return None
         return target
 
@@ -232,3 +253,54 @@ class Shelf:
         home = given.get(target.resolve(), target)
         if isinstance(group, dict) and self._add_group(steps[0], steps[1], group, home):
             self._follow({steps[0]: {steps[1]: group}}, home)
+
+
+class FileReference(NamedTuple):
+    """A reference to another file, the path to it in the tree, and the object or list that holds it under a key."""
+
+    steps: tuple[str | int, ...]
+    holder: Any
+    key: Any
+    reference: str
+
+
+def file_references(tree: Tree) -> Iterator[FileReference]:
+    """All references to other files: message groups of endpoints, bases and schemas of messages."""
+    for kind, name, group in groups(tree):
+        listed = group.get("messagegroups") if kind == "endpoints" else None
+        for position, reference in enumerate(listed if isinstance(listed, list) else ()):
+            if is_file_reference(reference):
+                yield FileReference((kind, name, "messagegroups", position), listed, position, reference)
+        if RESOURCES[kind] != "messages":
+            continue
+        for message_id, message in objects(group, "messages").items():
+            for key in ("basemessage", "dataschemauri"):
+                if key in message and is_file_reference(message[key]):
+                    yield FileReference((kind, name, "messages", message_id, key), message, key, message[key])
+
+
+def schema_file_references(tree: Tree) -> Iterator[FileReference]:
+    """All Versions of schemas whose document is in a file: `schemaurl: schemas/loaf.avsc`."""
+    for kind, name, group in groups(tree):
+        for schema_id, schema in objects(group, "schemas").items() if kind == "schemagroups" else ():
+            steps: tuple[str, ...] = (kind, name, "schemas", schema_id)
+            holders = [(steps, schema)]
+            holders += [((*steps, "versions", each), version) for each, version in objects(schema, "versions").items()]
+            for above, holder in holders:
+                address = holder.get("schemaurl")
+                if isinstance(address, str) and is_file_name(address):
+                    yield FileReference((*above, "schemaurl"), holder, "schemaurl", address)
+
+
+def is_file_name(address: str) -> bool:
+    """Whether an address names a file beside the one it stands in, and nothing on the network or in a catalog."""
+    is_elsewhere = address.startswith(("#", "/", "urn:")) or "://" in address
+    return bool(address) and not is_elsewhere and "#" not in address
+
+
+def is_file_reference(reference: Any) -> bool:
+    """Whether it names a file and a pointer into it, and no service."""
+    if not isinstance(reference, str) or reference.startswith(("#", "/")) or "://" in reference:
+        return False
+    name, separator, fragment = reference.partition("#")
+    return bool(separator and name and fragment.startswith("/")) and not name.startswith("urn:")
