@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
-from postroom.messages.matching.columnar import bundle_of
+from postroom.messages.matching.columnar import judge_group
 from postroom.pipeline.worker.sort_task import FLUSH_BYTES, FLUSH_ROWS, open_engine
 from postroom.pipeline.worker.worker_batches import Haul, hauls_of
 
@@ -79,7 +79,7 @@ def _count(engine: Engine, haul: Haul, total: Counted) -> None:
     for piles, others in haul.piles(engine):
         left += others
         for pile in piles:
-            bundle, doubtful = bundle_of(pile)
+            bundle, doubtful = judge_group(pile)
             total.landed += len(bundle.rows)
             left += doubtful
     for _, messages in haul.sort_exactly(engine, sorted(left)):

@@ -12,7 +12,7 @@ import msgspec
 from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
 from postroom.catalog.catalog import Catalog
 from postroom.messages.making.make import AUTO
-from postroom.messages.matching.columnar import bundle_of
+from postroom.messages.matching.columnar import judge_group
 from postroom.protocols.records import parse_record, render_record
 
 COUNT = 3000
@@ -106,10 +106,10 @@ def measure() -> Iterator[Ratio]:
 
 def _sorted_in_bulk(catalog: Catalog, lines: list[bytes]) -> None:
     left: list[int] = []
-    for piles, others in catalog.engine.piles(lines):
+    for piles, others in catalog.engine.group_lines(lines):
         left += others
         for pile in piles:
-            left += bundle_of(pile)[1]
+            left += judge_group(pile)[1]
     for row in left:
         catalog.engine.sort_exactly(lines[row])
 

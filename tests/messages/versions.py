@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from postroom.catalog.catalog import Catalog
-from postroom.messages.matching.columnar import Bundle, bundle_of
+from postroom.messages.matching.columnar import LandedEvents, judge_group
 from postroom.messages.matching.event_groups import RecordColumns
 from postroom.messages.matching.outcome import Sorted
 
@@ -56,16 +56,16 @@ def sort(catalog: Catalog, payload: bytes, contenttype: str = "") -> Sorted:
     return found
 
 
-def bundle(catalog: Catalog, payloads: list[bytes], contenttype: str = "") -> tuple[Bundle | None, list[int]]:
+def bundle(catalog: Catalog, payloads: list[bytes], contenttype: str = "") -> tuple[LandedEvents | None, list[int]]:
     """What lands by column of payloads, and the rows of the others."""
     count = len(payloads)
     attributes: dict[str, list[str | None]] = {
         name: [value] * count for name, value in {"specversion": "1.0", "id": "1", "source": "/a", "type": "m"}.items()
     }
     records = RecordColumns(attributes, [contenttype] * count, payloads, lambda _: {})
-    piles, left = catalog.engine.piles_of_columns("KAFKA", records)
+    piles, left = catalog.engine.group_columns("KAFKA", records)
     if not piles:
         return None, left
     (pile,) = piles
-    found, others = bundle_of(pile)
+    found, others = judge_group(pile)
     return found, sorted([*left, *others])

@@ -19,15 +19,15 @@ from postroom.formats.schema_versions import Version, Versions, WriterVersion
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
 from postroom.messages.definitions.schema_documents import Documents
-from postroom.messages.matching.columnar import Pile
+from postroom.messages.matching.columnar import EventGroup
 from postroom.messages.matching.deferred_payloads import Unreader
 from postroom.messages.matching.definition_index import Fit, Index
-from postroom.messages.matching.event_groups import RecordColumns, piles_of_columns, piles_of_lines
+from postroom.messages.matching.event_groups import RecordColumns, group_columns, group_lines
 from postroom.messages.matching.match_plan import Landed
 from postroom.messages.matching.outcome import Match, Reason, Sorted
 from postroom.messages.matching.payload_decoders import ExactDecoder, PlainDecoder, QuickDecoder
 from postroom.messages.matching.record_readers import attributes_of
-from postroom.messages.matching.single_event import Decoder, Express
+from postroom.messages.matching.single_event import Decoder, EventReader
 from postroom.messages.matching.versioned_decoders import VersionDecoder
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.protocol_table import wire_named
@@ -63,7 +63,7 @@ class Engine:
         max_record_mb: int = 64,
         max_batch: int | None = None,
         like: Engine | None = None,
-        keep_carried: bool = False,
+        keep_transport: bool = False,
         keep_undeclared: bool = False,
     ) -> None:
         self.definitions = catalog.definitions
@@ -79,12 +79,12 @@ class Engine:
         self._writers: dict[tuple[str, str], PayloadSchema] = {}
         self._fillers: dict[str, Filler] = {}
         self.keeps_undeclared = keep_undeclared
-        before = None if like is None else like.express
-        self.express: Express = Express(
+        before = None if like is None else like.events
+        self.events: EventReader = EventReader(
             self.index,
             _weakly(self._decoder),
             before,
-            keep_carried=keep_carried,
+            keep_transport=keep_transport,
             keep_undeclared=keep_undeclared,
         )
         if like is not None and like._stored is catalog.schemas:
@@ -98,12 +98,12 @@ class Engine:
 
     def sort_line(self, line: bytes) -> list[Sorted]:
         """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
-        landed = self._taken(line, self.express)
+        landed = self._taken(line, self.events)
         return self.sort_exactly(line) if landed is None else [self._sorted(landed)]
 
     def match_line(self, line: bytes) -> list[Match]:
         """The matches of one line, for those who need no more of it."""
-        landed = self._taken(line, self.express)
+        landed = self._taken(line, self.events)
         if landed is None:
             return [result.match for result in self.sort_exactly(line)]
         return [match_of(landed.definition, landed.variables)]
@@ -113,10 +113,10 @@ class Engine:
         return self._taken(line, self._unreading)
 
     @cached_property
-    def _unreading(self) -> Express:
-        return Express(self.index, _weakly(self._unreader), self.express)
+    def _unreading(self) -> EventReader:
+        return EventReader(self.index, _weakly(self._unreader), self.events)
 
-    def _taken(self, line: bytes, express: Express) -> Landed | None:
+    def _taken(self, line: bytes, express: EventReader) -> Landed | None:
         if len(line) > self._max_record_mb * 1_000_000:
             return None
         try:
@@ -125,21 +125,21 @@ class Engine:
             return None
 
     def _sorted(self, landed: Landed) -> Sorted:
-        attributes = attributes_of(landed.event, self.express.names)
+        attributes = attributes_of(landed.event, self.events.names)
         match = match_of(landed.definition, landed.variables)
         return Sorted(match, landed.definition, attributes, landed.metadata, landed.data, landed.checked)
 
-    def piles(self, lines: list[bytes]) -> Iterator[tuple[list[Pile], list[int]]]:
+    def group_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
         """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
-        return piles_of_lines(self.express, lines, self._max_record_mb * 1_000_000)
+        return group_lines(self.events, lines, self._max_record_mb * 1_000_000)
 
-    def piles_of_columns(self, protocol: str, records: RecordColumns) -> tuple[list[Pile], list[int]]:
+    def group_columns(self, protocol: str, records: RecordColumns) -> tuple[list[EventGroup], list[int]]:
         """The same for records whose headers were read already, by column."""
         longest = self._max_record_mb * 1_000_000
         if max(map(len, records.bodies), default=0) > longest:
             large = (row for row, body in enumerate(records.bodies) if len(body) > longest)
             records = msgspec.structs.replace(records, odd=records.odd.union(large))
-        return piles_of_columns(self.express, protocol, records)
+        return group_columns(self.events, protocol, records)
 
     def sort_exactly(self, line: bytes, record: Record | None = None) -> list[Sorted]:
         """The same without the express lane; a record that was read already says the same as its line."""

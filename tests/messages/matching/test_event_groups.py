@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from postroom.catalog.catalog import Catalog
 from postroom.formats.batch_decode import decode_all
-from postroom.messages.matching.columnar import bundle_of, joined
+from postroom.messages.matching.columnar import join_groups, judge_group
 from postroom.messages.matching.event_groups import RecordColumns
 from postroom.messages.matching.record_readers import LineReader
 from postroom.settings import Settings
@@ -75,16 +75,16 @@ def test_columns_and_lines_agree(events: list[tuple[dict[str, Any], Any, str]], 
             ).encode()
         )
         rows.append((texts, stated, body.encode()))
-    names = dict.fromkeys(name for texts, _, _ in rows for name in texts if engine.express.knows([name]))
-    odd = frozenset(row for row, (texts, _, _) in enumerate(rows) if not engine.express.knows(texts))
+    names = dict.fromkeys(name for texts, _, _ in rows for name in texts if engine.events.knows([name]))
+    odd = frozenset(row for row, (texts, _, _) in enumerate(rows) if not engine.events.knows(texts))
     columns = {name: [texts.get(name) for texts, _, _ in rows] for name in names}
     metadata = [json.loads(line)["metadata"] for line in lines]
     given_columns = RecordColumns(
         columns, [stated for _, stated, _ in rows], [body for _, _, body in rows], metadata.__getitem__, odd
     )
-    piles, left = engine.piles_of_columns("KAFKA", given_columns)
+    piles, left = engine.group_columns("KAFKA", given_columns)
     for pile in piles:
-        bundle, others = bundle_of(pile)
+        bundle, others = judge_group(pile)
         left += others
         for place, row in enumerate(bundle.rows):
             exact = engine.sort_exactly(lines[row])[0]
@@ -100,19 +100,19 @@ def test_piles_of_one_definition_are_put_together() -> None:
     def piles(**more: list[str | None]) -> list[Any]:
         event = {"specversion": ["1.0"], "id": ["1"], "source": ["/s"], "type": ["plain"], **more}
         columns = RecordColumns(event, ["application/json"], [b'{"sensor":"a"}'], lambda _: {})
-        return PLAIN.engine.piles_of_columns("KAFKA", columns)[0]
+        return PLAIN.engine.group_columns("KAFKA", columns)[0]
 
-    (pile,) = joined([*piles(subject=["s"]), *piles(), *piles(zone=["north"])])
+    (pile,) = join_groups([*piles(subject=["s"]), *piles(), *piles(zone=["north"])])
     pile.rows = [0, 1, 2]
-    bundle, left = bundle_of(pile)
+    bundle, left = judge_group(pile)
     assert left == []
     assert (bundle.rows, bundle.attributes["subject"]) == ([0, 1, 2], ["s", None, None])
     assert bundle.extensions == {2: {"zone": "north"}}
 
 
 def taken(lines: list[bytes]) -> list[int]:
-    parts = list(PLAIN.engine.piles(lines))
-    return sorted(row for piles, _ in parts for pile in piles for row in bundle_of(pile)[0].rows)
+    parts = list(PLAIN.engine.group_lines(lines))
+    return sorted(row for piles, _ in parts for pile in piles for row in judge_group(pile)[0].rows)
 
 
 @pytest.mark.parametrize("more", [{}, {"traceparent": "00-1", "retries": 3}])
@@ -120,7 +120,7 @@ def test_plain_records_are_taken_together(more: dict[str, Any]) -> None:
     event = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/plants/o/machines/m", "ce_type": "placed"}
     headers = {**event, "content-type": "application/json", **more}
     line = json.dumps({"protocol": "KAFKA", "metadata": {"headers": headers}, "payload": '{"sensor":"a"}'}).encode()
-    express = PLAIN.engine.express
+    express = PLAIN.engine.events
     assert taken([line] * 3) == [0, 1, 2]
     assert express.lines.read(line)  # whatever else there is in the headers was learned
     assert express.take(line) is not None
@@ -146,7 +146,7 @@ def test_lines_that_are_too_long_are_left() -> None:
     event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "plain", "data": {"sensor": "a"}}
     short, long = (json.dumps({**event, "subject": "x" * size}).encode() for size in (1, 1_100_000))
     for lines, rest in (([short, long, short], [1]), ([long], [0])):
-        assert sorted(row for _, left in catalog.engine.piles(lines) for row in left) == rest
+        assert sorted(row for _, left in catalog.engine.group_lines(lines) for row in left) == rest
 
 
 def test_a_name_that_is_no_text_is_left() -> None:

@@ -117,7 +117,7 @@ def test_now_has_several_spellings(now: str) -> None:  # C-11
         ("MQTT/5.0", {"payload_format_indicator": 1}, {"payload_format": 1}),  # C-14
         ("MQTT/5.0", {"user-properties": PAIR}, {"user_properties": PAIR}),
         ("HTTP/2", {"status": "201"}, {"status": "201"}),  # C-15
-        ("Carrier/Pigeon", {"coop": "north"}, {"coop": "north"}),  # C-16
+        ("TransportReader/Pigeon", {"coop": "north"}, {"coop": "north"}),  # C-16
         ("KAFKA", {"partition": {"type": "integer", "value": "3"}}, {"partition": 3}),  # C-17
     ],
 )  # fmt: skip

@@ -17,7 +17,7 @@ from postroom.formats.fill_columns import ColumnMismatch, filler
 from postroom.formats.format_table import parse_schema, readable
 from postroom.formats.schema_versions import WriterVersion
 from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import bundle_of
+from postroom.messages.matching.columnar import judge_group
 from postroom.messages.matching.explain import explain_match
 from postroom.messages.matching.line_batches import match_lines
 from tests.formats.avro.evolutions import evolutions, framed
@@ -272,9 +272,9 @@ def test_payloads_that_are_text_on_their_lines_are_no_exception() -> None:
         ]
         exact = [known.engine.sort_exactly(line)[0] for line in lines]
         assert [(one.match.outcome, one.data) for one in exact] == [("landed", landed)] * 3
-        ((piles, left),) = known.engine.piles(lines)
+        ((piles, left),) = known.engine.group_lines(lines)
         assert left == []
-        found, others = bundle_of(piles[0])
+        found, others = judge_group(piles[0])
         assert (others, len(piles)) == ([], 1)
         assert [found.data[place] for place in range(3)] == [landed] * 3
         assert [found.writers.get(place) for place in range(3)] == [one.writer for one in exact]
@@ -390,7 +390,7 @@ def test_what_only_the_writer_has_stays_with_the_row(
     schema_format: str, first: Any, second: Any, body: bytes, data: Any, left: Any
 ) -> None:
     known = catalog({"1": (first, [101]), "2": (second, [102])}, schema_format)
-    known.engine = Engine(known.compiled, keep_carried=True, keep_undeclared=True)
+    known.engine = Engine(known.compiled, keep_transport=True, keep_undeclared=True)
     payload = framed(101, body)
     exact = sort(known, payload)
     assert (exact.match.outcome, exact.data, exact.writer) == ("landed", data, WriterVersion("1", "101"))
@@ -403,7 +403,7 @@ def test_what_only_the_writer_has_stays_with_the_row(
 
 def test_what_no_version_declares_stays_with_the_row_behind_a_header() -> None:
     known = catalog({"1": (schema_of("amount"), [101])}, "JsonSchema/draft-07")
-    known.engine = Engine(known.compiled, keep_carried=True, keep_undeclared=True)
+    known.engine = Engine(known.compiled, keep_transport=True, keep_undeclared=True)
     payloads = [framed(101, b'{"amount":7,"tip":1.10}'), b'{"amount":8,"tip":2}', framed(101, b'{"amount":9}')]
     assert [sort(known, payload).undeclared for payload in payloads] == ['{"tip":1.10}', '{"tip":2}', None]
     by_column, others = bundle(known, payloads)

@@ -16,11 +16,11 @@ from postroom.catalog.catalog import Catalog
 from postroom.messages.definitions.property_types import checker
 from postroom.messages.engine import Engine
 from postroom.messages.making.make import AUTO
-from postroom.messages.matching.columnar import bundle_of, surely_timestamps
+from postroom.messages.matching.columnar import judge_group, surely_timestamps
 from postroom.messages.matching.line_batches import match_lines
 from postroom.messages.matching.match_plan import surely_timestamp
 from postroom.messages.matching.outcome import Match, Sorted
-from postroom.messages.matching.undeclared_metadata import NOTHING, carrier_of
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT, transport_reader
 from postroom.protocols.records import render_record
 
 READING = {
@@ -130,17 +130,17 @@ def without_nulls(value: Any) -> Any:
 @functools.lru_cache
 def keeping(catalog: Catalog) -> Engine:
     """An engine that keeps what is undeclared."""
-    return Engine(catalog.compiled, keep_carried=True, keep_undeclared=True)
+    return Engine(catalog.compiled, keep_transport=True, keep_undeclared=True)
 
 
 def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
     """What the column-wise lane makes of lines, in the words of the exact engine."""
     engine = keeping(catalog)
-    parts = list(engine.piles(lines))
+    parts = list(engine.group_lines(lines))
     left = [row for _, others in parts for row in others]
     found: dict[int, Sorted] = {}
     for pile in (pile for piles, _ in parts for pile in piles):
-        bundle, others = bundle_of(pile)
+        bundle, others = judge_group(pile)
         left += others
         xid = bundle.definition.xid
         for place, row in enumerate(bundle.rows):
@@ -153,9 +153,9 @@ def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
             found[row] = Sorted(*shown, writer=bundle.writers.get(place), undeclared=bundle.undeclared.get(place))
             (exact,) = engine.sort_exactly(lines[row])
             assert exact.origin is not None
-            read = carrier_of(bundle.definition, exact.origin.protocol).read
+            read = transport_reader(bundle.definition, exact.origin.protocol).read
             carried = read(exact.origin.metadata, binary=exact.origin.mode == "binary")
-            assert (bundle.protocol, bundle.carried[place] if bundle.carried else NOTHING) == (
+            assert (bundle.protocol, bundle.transport[place] if bundle.transport else NO_TRANSPORT) == (
                 exact.origin.protocol,
                 carried,
             )
@@ -203,7 +203,7 @@ def test_packed_data_is_taken(more: dict[str, Any]) -> None:
     good, bad = ({**event, "data_base64": text} for text in ("AmE=", "AmE"))
     lines = [json.dumps(one).encode() for one in (good, bad, good)]
     assert list(bundled(PLAIN, lines)) == [0, 2]
-    assert PLAIN.engine.express.take(lines[0]) is not None
+    assert PLAIN.engine.events.take(lines[0]) is not None
     agreed(*lines)
 
 
@@ -233,7 +233,7 @@ def test_what_is_made_plainly_is_taken(name: str, protocol: str, mode: str) -> N
     values = {"plant": "oslo", "machine": "m7"} if name in ("placed", "bound") else {}
     record = maker.make(values, AUTO, protocol=protocol, mode=mode, rng=random.Random(1))
     line = json.dumps(render_record(record)).encode()
-    assert catalog.engine.express.take(line) is not None
+    assert catalog.engine.events.take(line) is not None
     assert list(bundled(catalog, [line, line])) == [0, 1]
     agreed(line)
 

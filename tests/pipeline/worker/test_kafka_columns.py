@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog.catalog import Catalog
-from postroom.messages.matching.columnar import bundle_of
+from postroom.messages.matching.columnar import judge_group
 from postroom.pipeline.worker import kafka_columns
 from postroom.pipeline.worker.kafka_columns import KafkaRows, is_kafka
 
@@ -114,7 +114,7 @@ def assert_like_lines(batch: pa.RecordBatch) -> list[int]:
     for piles, left in kafka.piles(CATALOG.engine):
         seen += left
         for pile in piles:
-            bundle, others = bundle_of(pile)
+            bundle, others = judge_group(pile)
             seen += others + bundle.rows
             landed += bundle.rows
             for place, row in enumerate(bundle.rows):
@@ -140,7 +140,7 @@ def test_batches_with_other_columns_meet_in_one_haul() -> None:
     wider = batch.set_column(at, "partition", batch.column("partition").cast(pa.int64()))
     kafka = KafkaRows([batch, batch.drop_columns(["key"]), wider, batch])
     parts = list(kafka.piles(CATALOG.engine))
-    landed = [row for piles, _ in parts for pile in piles for row in bundle_of(pile)[0].rows]
+    landed = [row for piles, _ in parts for pile in piles for row in judge_group(pile)[0].rows]
     assert sorted(landed) == list(range(8))
     lines = [line for line, _ in kafka.sort_exactly(CATALOG.engine, list(range(8)))]
     assert [b'"key"' in line for line in lines] == [True, True, False, False, True, True, True, True]
@@ -188,7 +188,7 @@ def test_plain_rows_land_by_column() -> None:
     parts = list(KafkaRows([batch_of(rows)]).piles(CATALOG.engine))
     assert [row for _, left in parts for row in left] == []
     (pile,) = (pile for piles, _ in parts for pile in piles)  # whatever shapes the headers have
-    bundle, doubtful = bundle_of(pile)
+    bundle, doubtful = judge_group(pile)
     assert doubtful == []
     assert sorted(bundle.rows) == list(range(7))
     assert sorted(map(str, bundle.attributes["subject"])) == ["None"] * 5 + ["s"] * 2

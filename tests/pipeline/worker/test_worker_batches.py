@@ -7,7 +7,7 @@ import json
 import pytest
 
 from postroom.catalog.catalog import Catalog
-from postroom.messages.matching.columnar import bundle_of
+from postroom.messages.matching.columnar import judge_group
 from postroom.pipeline.worker import worker_batches
 from postroom.pipeline.worker.jsonl import Chunk
 from postroom.pipeline.worker.worker_batches import Lines
@@ -32,7 +32,7 @@ def test_rows_are_those_of_the_haul(monkeypatch: pytest.MonkeyPatch, at_once: in
     for piles, others in lines.piles(CATALOG.engine):
         left += others
         for pile in piles:
-            bundle, doubtful = bundle_of(pile)
+            bundle, doubtful = judge_group(pile)
             left += doubtful
             found |= dict(zip(bundle.rows, bundle.attributes["id"], strict=True))
     assert found == {row: str(row) for row in range(10) if row % 3 != 2}

@@ -19,7 +19,7 @@ from postroom.messages.definitions.definition import Definition
 from postroom.messages.definitions.templates import Template
 from postroom.messages.matching.match_plan import Plan, surely_timestamp
 from postroom.messages.matching.payload_decoders import Kept, Writers
-from postroom.messages.matching.undeclared_metadata import NOTHING, Carried
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport
 from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
 
 T = TypeVar("T")
@@ -33,10 +33,10 @@ _SECOND = "0000-00-00T00:00:00"
 _SHAPES = frozenset([f"{_SECOND}Z", *(f"{_SECOND}.{'0' * digits}Z" for digits in range(1, 7))])
 
 
-class Pile(msgspec.Struct, gc=False):
+class EventGroup(msgspec.Struct, gc=False):
     """Events that mean one definition by their type, on one protocol, not yet looked at any further.
 
-    Their attributes are in `columns`, where those are known, else in `events`. Those of a protocol have one `carried`
+    Their attributes are in `columns`, where those are known, else in `events`. Those of a protocol have one `transport`
     each, or None altogether where the columns that they came in tell, or nobody asks. What payloads have and their
     columns do not is kept where `keeps_undeclared` says so.
     """
@@ -50,16 +50,16 @@ class Pile(msgspec.Struct, gc=False):
     metadata: list[dict[str, Any]] = []
     columns: Mapping[str, Column] | None = None
     protocol: str = ""
-    carried: list[Carried] | None = []
+    transport: list[Transport] | None = []
     keeps_undeclared: bool = False
-    read: Callable[..., Carried] = lambda *_: NOTHING
+    read: Callable[..., Transport] = lambda *_: NO_TRANSPORT
 
 
-def joined(piles: Iterable[Pile]) -> list[Pile]:
+def join_groups(piles: Iterable[EventGroup]) -> list[EventGroup]:
     """Piles with those put together that are of one definition and one kind; the first of each is changed."""
-    found: dict[tuple[int, bool, bool, bool], Pile] = {}
+    found: dict[tuple[int, bool, bool, bool], EventGroup] = {}
     for pile in piles:
-        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None, pile.carried is None), pile)
+        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None, pile.transport is None), pile)
         if first is pile:
             continue
         if first.columns is not None and pile.columns is not None:
@@ -74,17 +74,17 @@ def joined(piles: Iterable[Pile]) -> list[Pile]:
         first.events = first.events + pile.events
         first.bodies = first.bodies + pile.bodies
         first.metadata = first.metadata + pile.metadata
-        if first.carried is not None and pile.carried is not None:
-            first.carried = first.carried + pile.carried
+        if first.transport is not None and pile.transport is not None:
+            first.transport = first.transport + pile.transport
     return list(found.values())
 
 
-class Bundle(msgspec.Struct, gc=False):
+class LandedEvents(msgspec.Struct, gc=False):
     """Events that landed in one definition, by column; `rows` are their places in what was read.
 
     `extensions` has the attributes that the definition does not declare, for the few places that have any; `timestamps`
     names the attributes that are RFC 3339 in UTC, with no more than microseconds, or absent. `writers` has the versions
-    of the payload schema that headers name; `carried` says what came with the events, where they came by a protocol;
+    of the payload schema that headers name; `transport` says what came with the events, where they came by a protocol;
     None where the columns that they came in tell. `undeclared` has what payloads hold and columns do not, by place.
     """
 
@@ -98,11 +98,11 @@ class Bundle(msgspec.Struct, gc=False):
     timestamps: frozenset[str]
     writers: Writers
     protocol: str
-    carried: list[Carried] | None
+    transport: list[Transport] | None
     undeclared: dict[int, str]
 
 
-def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
+def judge_group(pile: EventGroup) -> tuple[LandedEvents, list[int]]:
     """The events of a pile that surely fit, and the rows of the others."""
     plan, rows = pile.plan, pile.rows
     bad: set[int] = set()
@@ -116,7 +116,7 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
     writers: Writers = {}
     undeclared: dict[int, str] = {}
     data = pile.decode(bodies, types, bad, writers, undeclared if pile.keeps_undeclared else None)
-    carried = pile.carried
+    transport = pile.transport
     metadata: dict[str, Column] = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
     extensions = _extensions(pile)
     left: list[int] = []
@@ -127,14 +127,14 @@ def bundle_of(pile: Pile) -> tuple[Bundle, list[int]]:
             kept = drop_rows(list(range(len(rows))), out)
             extensions, writers = _renumbered(extensions, kept), _renumbered(writers, kept)
             undeclared = _renumbered(undeclared, kept)
-        carried = drop_rows(carried, out) if carried else carried
+        transport = drop_rows(transport, out) if transport else transport
         rows, data = (
             drop_rows(rows, out),
             data.drop_rows(out) if isinstance(data, MemberColumns) else drop_rows(data, out),
         )
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
-    told = (writers, pile.protocol, carried, undeclared)
-    return Bundle(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
+    told = (writers, pile.protocol, transport, undeclared)
+    return LandedEvents(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
 
 
 def _renumbered(found: dict[int, T], kept: list[int]) -> dict[int, T]:
@@ -291,7 +291,7 @@ def _content_types(stated: Column, absent: str) -> list[str]:
     return [kind or absent for kind in stated]
 
 
-def _columns(pile: Pile) -> dict[str, Column]:
+def _columns(pile: EventGroup) -> dict[str, Column]:
     """The attributes that the definition names, and those that every event has; of structured mode also the data."""
     if pile.columns is None:
         return _columns_of(pile)
@@ -300,12 +300,12 @@ def _columns(pile: Pile) -> dict[str, Column]:
     return {name: pile.columns.get(name, nothing) for name, _ in wanted}
 
 
-def _columns_of(pile: Pile) -> dict[str, Column]:
+def _columns_of(pile: EventGroup) -> dict[str, Column]:
     wanted = pile.plan.members if pile.structured else pile.plan.attributes
     return {name: list(map(get, pile.events)) for name, get in wanted}
 
 
-def _extensions(pile: Pile) -> dict[int, dict[str, Any]]:
+def _extensions(pile: EventGroup) -> dict[int, dict[str, Any]]:
     if pile.plan.undeclared is None:
         return {}
     names, get = pile.plan.undeclared

@@ -15,14 +15,14 @@ import msgspec
 from msgspec.structs import astuple
 
 from postroom.formats.batch_decode import DECODE_ERRORS, decode_all
-from postroom.messages.matching.columnar import Pile
+from postroom.messages.matching.columnar import EventGroup
 from postroom.messages.matching.match_plan import Plan
 from postroom.messages.matching.record_readers import RECORD, is_structured
-from postroom.messages.matching.single_event import Decoder, Express
-from postroom.messages.matching.undeclared_metadata import Carried, carrier_of
+from postroom.messages.matching.single_event import Decoder, EventReader
+from postroom.messages.matching.transport_metadata import Transport, transport_reader
 
 MetadataOf = Callable[[int], dict[str, Any]]
-Parts = tuple[list[Pile], list[int]]
+Parts = tuple[list[EventGroup], list[int]]
 
 
 class Told(NamedTuple):
@@ -31,7 +31,7 @@ class Told(NamedTuple):
     that the rows came in."""
 
     metadata: MetadataOf
-    carried: Callable[[int], Carried] | None = None
+    transport: Callable[[int], Transport] | None = None
     in_columns: bool = False
 
 
@@ -50,25 +50,25 @@ _stated_of = attrgetter("metadata.headers.datacontenttype")
 class RecordColumns(msgspec.Struct, gc=False):
     """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
     left to the exact engine. What came with binary (or, for False, structured) events is in the columns that they came
-    in, or `carried`; the metadata of a row is asked for only where a definition wants it, or where neither is so."""
+    in, or `transport`; the metadata of a row is asked for only where a definition wants it, or where neither is so."""
 
     attributes: dict[str, list[str | None]]
     contenttypes: list[str]
     bodies: list[bytes]
     metadata: MetadataOf
     odd: frozenset[int] = frozenset()
-    carried: Callable[[bool], list[Carried] | None] = lambda _: None
+    transport: Callable[[bool], list[Transport] | None] = lambda _: None
     in_columns: Callable[[bool], bool] = lambda _: False
 
 
-def piles_of_lines(express: Express, lines: list[bytes], longest: int) -> Iterator[Parts]:
+def group_lines(events: EventReader, lines: list[bytes], longest: int) -> Iterator[Parts]:
     """Read lines and put those together that mean the same definition, and the rows of the others; in parts.
 
     Lines that are longer than the longest are left.
     """
     are_long = max(map(len, lines), default=0) > longest
-    for rows in _alike(lines, _MOST_SEEMING * (len(express.index.filters) + 10)):
-        heap = _Heap(express)
+    for rows in _alike(lines, _MOST_SEEMING * (len(events.index.filters) + 10)):
+        heap = _Heap(events)
         heap.add_lines(heap.leave_long(rows, lines, longest) if are_long else rows, lines)
         yield heap.parts()
 
@@ -96,10 +96,10 @@ def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
     return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
 
 
-def piles_of_columns(express: Express, protocol: str, records: RecordColumns) -> Parts:
+def group_columns(events: EventReader, protocol: str, records: RecordColumns) -> Parts:
     """The same for records whose headers were read already, by column."""
-    heap = _Heap(express)
-    reader = express.reader(protocol)
+    heap = _Heap(events)
+    reader = events.reader(protocol)
     stated = records.contenttypes
     columns = dict(records.attributes)
     if not (reader.has_content_type and "datacontenttype" in columns):
@@ -115,8 +115,8 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
         or set(modes.values()) != {False}
         or not heap.add_columns(protocol, columns, records.bodies, known[False])
     ):
-        events = map(express.event, *(columns.get(name, itertools.repeat(None)) for name in express.names))
-        for row, (event, body, kind) in enumerate(zip(events, records.bodies, stated, strict=False)):
+        made = map(events.event, *(columns.get(name, itertools.repeat(None)) for name in events.names))
+        for row, (event, body, kind) in enumerate(zip(made, records.bodies, stated, strict=False)):
             mode = modes[kind]
             if row in records.odd or mode is None:
                 heap.left.append(row)
@@ -130,8 +130,8 @@ def piles_of_columns(express: Express, protocol: str, records: RecordColumns) ->
 def _told(records: RecordColumns, *, binary: bool) -> Told:
     if records.in_columns(binary):
         return Told(records.metadata, in_columns=True)
-    carried = records.carried(binary)
-    return Told(records.metadata, None if carried is None else carried.__getitem__)
+    transport = records.transport(binary)
+    return Told(records.metadata, None if transport is None else transport.__getitem__)
 
 
 def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
@@ -146,11 +146,11 @@ def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
 class _Heap:
     """Events as they come, put together by protocol, type and mode."""
 
-    def __init__(self, express: Express) -> None:
+    def __init__(self, events: EventReader) -> None:
         self.left: list[int] = []
-        self._express = express
-        self._made: list[Pile] = []
-        self._piles: dict[tuple[str, str | None, bool], Pile | None] = {}
+        self._events = events
+        self._made: list[EventGroup] = []
+        self._piles: dict[tuple[str, str | None, bool], EventGroup | None] = {}
 
     def parts(self) -> Parts:
         """All piles, and the rows that are on none."""
@@ -166,7 +166,7 @@ class _Heap:
         some = [lines[row] for row in rows]
         is_record = bool(some) and some[0].startswith(RECORD)
         doubts: set[int] = set()
-        found = decode_all(self._express.lines.read if is_record else self._express.read_event, some, doubts)
+        found = decode_all(self._events.lines.read if is_record else self._events.read_event, some, doubts)
         if doubts:
             for place in sorted(doubts):
                 self._add_line(rows[place], some[place])
@@ -181,19 +181,19 @@ class _Heap:
     def _add_plain(self, rows: list[int], records: list[Any], lines: list[bytes]) -> bool:
         """Put records on their piles that are plain and have one protocol and one content type; False for others."""
         kinds = set(map(type, records))
-        protocol = self._express.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
+        protocol = self._events.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
         if not protocol:
             return False
         stated = set(map(_stated_of, records))
-        mode = self._express.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
+        mode = self._events.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
         if mode is None:
             return False
 
         def metadata(row: int) -> dict[str, Any]:
-            return self._express.lines.read_any(lines[row]).metadata
+            return self._events.lines.read_any(lines[row]).metadata
 
-        carried = self._express.lines.carried(records, binary=not mode) if self._express.keeps_carried else None
-        told = Told(metadata, None if carried is None else dict(zip(rows, carried, strict=True)).__getitem__)
+        transport = self._events.lines.transport(records, binary=not mode) if self._events.keeps_transport else None
+        told = Told(metadata, None if transport is None else dict(zip(rows, transport, strict=True)).__getitem__)
         if mode:
             self.add_structured(protocol, rows, map(_payload_of, records), told)
         else:
@@ -204,8 +204,8 @@ class _Heap:
     def _add_line(self, row: int, line: bytes) -> None:
         """Put the event of a line on its pile, whatever the line looks like."""
         try:
-            record = self._express.lines.read_any(line)
-            opened = self._express.opened(record)
+            record = self._events.lines.read_any(line)
+            opened = self._events.opened(record)
         except DECODE_ERRORS:
             opened = None
         if opened is None:
@@ -225,7 +225,7 @@ class _Heap:
     def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: Told) -> None:
         """Put events on their piles that are the bodies of records."""
         doubts: set[int] = set()
-        events = decode_all(self._express.read_event, bodies, doubts)
+        events = decode_all(self._events.read_event, bodies, doubts)
         if doubts:
             self.left += [rows[place] for place in sorted(doubts)]
             keep = [event is not None for event in events]
@@ -234,7 +234,7 @@ class _Heap:
 
     def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], told: Told) -> None:
         """Put events on their piles that are the headers of records."""
-        marks = self._express.reader(protocol).marks_event
+        marks = self._events.reader(protocol).marks_event
         if not all(map(marks, set(map(_version_of, events)))):
             keep = [marks(event.specversion) for event in events]
             self.left += [row for row, kept in zip(rows, keep, strict=True) if not kept]
@@ -244,7 +244,7 @@ class _Heap:
 
     def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], told: Told) -> bool:
         """Make a pile of columns, where all records are events of one type; False where they are not."""
-        marks = self._express.reader(protocol).marks_event
+        marks = self._events.reader(protocol).marks_event
         if not all(map(marks, set(columns.get("specversion", (None,))))):
             return False
         return self._make_pile(protocol, list(range(len(bodies))), columns, bodies, told)
@@ -261,7 +261,7 @@ class _Heap:
         kinds = set(columns.get("type", ()))
         if len(kinds) != 1:
             return False
-        found = self._express.planned(protocol, kinds.pop())
+        found = self._events.planned(protocol, kinds.pop())
         if found is None or (told is None and found[0].wants_metadata):
             self.left += rows
             return True
@@ -300,35 +300,35 @@ class _Heap:
         pile.bodies += bodies or ()
         self._tell(pile, rows, told)
 
-    def _tell(self, pile: Pile, rows: list[int], told: Told | None) -> None:
+    def _tell(self, pile: EventGroup, rows: list[int], told: Told | None) -> None:
         """Put on a pile what is known of some of its rows."""
         if told is None:
             return
         if told.in_columns and not pile.plan.wants_metadata:
-            pile.carried = None
-        elif told.carried is not None and pile.carried is not None and not pile.plan.wants_metadata:
-            pile.carried += map(told.carried, rows)
-        elif pile.carried is not None or pile.plan.wants_metadata:
+            pile.transport = None
+        elif told.transport is not None and pile.transport is not None and not pile.plan.wants_metadata:
+            pile.transport += map(told.transport, rows)
+        elif pile.transport is not None or pile.plan.wants_metadata:
             for metadata in map(told.metadata, rows):
                 self._tell_one(pile, metadata, is_whole=False)
 
-    def _tell_one(self, pile: Pile, metadata: dict[str, Any], *, is_whole: bool) -> None:
+    def _tell_one(self, pile: EventGroup, metadata: dict[str, Any], *, is_whole: bool) -> None:
         """Put on a pile what metadata says; `is_whole` says that headers carry the event and nothing else."""
-        if pile.carried is not None:
-            pile.carried.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, is_whole))
+        if pile.transport is not None:
+            pile.transport.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, is_whole))
         if pile.plan.wants_metadata:
             pile.metadata.append(metadata)
 
-    def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> Pile | None:
+    def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> EventGroup | None:
         key = (protocol, kind, structured)
         if key not in self._piles:
-            found = self._express.planned(protocol, kind)
+            found = self._events.planned(protocol, kind)
             self._piles[key] = None if found is None else self._new_pile(protocol, *found, structured=structured)
         return self._piles[key]
 
-    def _new_pile(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> Pile:
-        if not self._express.keeps_carried:
-            return Pile(plan, decoder.all, structured, protocol=protocol, carried=None)
-        keep = self._express.keeps_undeclared
-        read = carrier_of(plan.definition, protocol).read
-        return Pile(plan, decoder.all, structured, protocol=protocol, keeps_undeclared=keep, read=read)
+    def _new_pile(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> EventGroup:
+        if not self._events.keeps_transport:
+            return EventGroup(plan, decoder.all, structured, protocol=protocol, transport=None)
+        keep = self._events.keeps_undeclared
+        read = transport_reader(plan.definition, protocol).read
+        return EventGroup(plan, decoder.all, structured, protocol=protocol, keeps_undeclared=keep, read=read)

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from postroom.messages.matching.definition_index import Index
 from postroom.messages.matching.match_plan import TEXTS, metadata_getter
-from postroom.messages.matching.undeclared_metadata import Carried, Carrier, fixed_paths, moment_of
+from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
 from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
 from postroom.protocols.header_values import decoded
 from postroom.protocols.protocol import Wire, attribute_name
@@ -98,7 +98,7 @@ class LineReader:
         self.plain: dict[Any, str] = {}
         """The protocols of plain lines, by their types, those of earlier times included."""
         self.protocols = dict(self._general)
-        self._carriages: dict[Any, Carriage] = {}
+        self._carriages: dict[Any, PlainTransport] = {}
         self._build()
 
     def _build(self) -> None:
@@ -137,27 +137,27 @@ class LineReader:
         options = [(option, Any, msgspec.UNSET) for option in names]
         metadata = _strict("Metadata", [("headers", headers), *options], rename=names | {"headers": wire.headers})
         made = _line_type(spelling, ("metadata", metadata))
-        self._carriages[made] = Carriage(wire, {name: option for option, name in names.items()}, renamed)
+        self._carriages[made] = PlainTransport(wire, {name: option for option, name in names.items()}, renamed)
         return made
 
-    def carried(self, records: list[Any], *, binary: bool) -> list[Carried] | None:
+    def transport(self, records: list[Any], *, binary: bool) -> list[Transport] | None:
         """What plain records of one kind carry besides their events; None where each has to be looked at."""
         carriage = self._carriages.get(type(records[0])) if records else None
         return None if carriage is None else carriage.read(records, binary=binary)
 
 
-class Carriage:
+class PlainTransport:
     """Where plain records of one kind have what is not part of their events."""
 
     def __init__(self, wire: Wire, options: dict[str, str], headers: dict[str, str]) -> None:
-        self._read = Carrier(wire, wire, ()).read
+        self._read = TransportReader(wire, wire, ()).read
         self._headers = wire.headers
         self._others = {name for field, name in headers.items() if field.startswith("_other")}
         self._unsaid = [attrgetter(field) for field, name in headers.items() if name in self._others]
         self._left = [option for name, option in options.items() if (name,) not in fixed_paths(wire)]
         self._fixed = [options[name] for (name,) in fixed_paths(wire)]
 
-    def read(self, records: list[Any], *, binary: bool) -> list[Carried] | None:
+    def read(self, records: list[Any], *, binary: bool) -> list[Transport] | None:
         """What they carry, where that is plain: texts and whole numbers, and nothing else or always the same."""
         metadata = list(map(_metadata_of, records))
         fields = metadata[0].__struct_fields__

@@ -57,20 +57,20 @@ class Decoder(Protocol):
 Planned = tuple[Plan, Decoder] | None
 
 
-class Express:
+class EventReader:
     """Takes plain events off lines, one by one; what reads lines is shared with an express lane like it."""
 
     def __init__(
         self,
         index: Index,
         decoder_of: DecoderOf,
-        like: Express | None = None,
+        like: EventReader | None = None,
         *,
-        keep_carried: bool = False,
+        keep_transport: bool = False,
         keep_undeclared: bool = False,
     ) -> None:
         self.index = index
-        self.keeps_carried = keep_carried
+        self.keeps_transport = keep_transport
         self.keeps_undeclared = keep_undeclared
         self._decoder_of = decoder_of
         attributes = event_attributes(index)

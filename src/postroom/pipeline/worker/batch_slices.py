@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroom.messages.matching.columnar import Pile
+from postroom.messages.matching.columnar import EventGroup
 
 AT_ONCE = 150_000
 
-Parts = Iterator[tuple[list[Pile], list[int]]]
+Parts = Iterator[tuple[list[EventGroup], list[int]]]
 
 
 def shifted(parts: Parts, start: int) -> Parts:

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import Pile, joined
+from postroom.messages.matching.columnar import EventGroup, join_groups
 from postroom.messages.matching.event_groups import RecordColumns
 from postroom.messages.matching.outcome import Sorted
-from postroom.messages.matching.undeclared_metadata import Carried
+from postroom.messages.matching.transport_metadata import Transport
 from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
 from postroom.pipeline.worker.batch_slices import AT_ONCE, Parts, shifted
 from postroom.pipeline.worker.kafka_headers import Headers, Shape, by_value, flat, members, shape_of
@@ -113,7 +113,7 @@ class Part:
         alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
         for number, (names, all_rows) in enumerate(alike):
             shape = shape_of(names) if number < _MOST_SHAPES else None
-            if shape is None or not engine.express.knows(shape.attributes):
+            if shape is None or not engine.events.knows(shape.attributes):
                 left += all_rows.to_pylist()
                 continue
             # An attribute without a value, or one that is no text, is for the exact engine.
@@ -125,11 +125,14 @@ class Part:
             for kind, some in Alike(self, headers, names or [], shape, rows).by_type():
                 parts.setdefault(kind, []).append(some)
         for kind, several in parts.items():
-            if kind is not None and engine.express.planned(WIRE.name, kind) is None:
+            if kind is not None and engine.events.planned(WIRE.name, kind) is None:
                 left += itertools.chain.from_iterable(some.rows.to_pylist() for some in several)
                 continue
             found = [some.piles(engine) for some in several]
-            yield joined(itertools.chain.from_iterable(piles for piles, _ in found)), [r for _, o in found for r in o]
+            yield (
+                join_groups(itertools.chain.from_iterable(piles for piles, _ in found)),
+                [r for _, o in found for r in o],
+            )
         yield [], left
 
     def bodies(self, rows: pa.Array) -> list[bytes]:
@@ -142,7 +145,7 @@ class Part:
         return self._listed.metadata(row)
 
     @functools.cached_property
-    def carried(self) -> list[Carried] | None:
+    def carried(self) -> list[Transport] | None:
         """What came with all rows, without their headers; None where rows have to be looked at one by one to tell."""
         if not self.has_moments:
             return None
@@ -192,7 +195,7 @@ class Alike:
             known = self._known | {number: kind}
             yield kind, Alike(self._whole, self._headers, self._names, self._shape, rows, known)
 
-    def piles(self, engine: Engine) -> tuple[list[Pile], list[int]]:
+    def piles(self, engine: Engine) -> tuple[list[EventGroup], list[int]]:
         """The records that the express lane may take, by definition, and the rows of the others."""
         rows: list[int] = self.rows.to_pylist()
         attributes: dict[str, list[Any]] = {name: self._texts(n) for name, n in self._shape.attributes.items()}
@@ -203,15 +206,15 @@ class Alike:
             stated,
             bodies,
             lambda place: self._whole.metadata(rows[place]),
-            carried=lambda binary: self._carried(rows, stated, binary=binary),
+            transport=lambda binary: self._carried(rows, stated, binary=binary),
             in_columns=lambda binary: self._is_plain(stated, binary=binary) and not self._left(binary=binary),
         )
-        piles, left = engine.piles_of_columns(WIRE.name, records)
+        piles, left = engine.group_columns(WIRE.name, records)
         for pile in piles:
             pile.rows = rows if len(pile.rows) == len(rows) else [rows[place] for place in pile.rows]
         return piles, [rows[place] for place in left]
 
-    def _carried(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Carried] | None:
+    def _carried(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Transport] | None:
         """What came with the events; None where rows have to be looked at one by one to tell."""
         known = self._whole.carried
         if known is None or not self._is_plain(stated, binary=binary):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from postroom.messages.matching.undeclared_metadata import json_text
+from postroom.messages.matching.transport_metadata import json_text
 from postroom.pipeline.sources.dataframe import header_pair, header_value
 from postroom.pipeline.worker.arrow import numbers
 from postroom.protocols.kafka import KAFKA as WIRE

@@ -16,7 +16,7 @@ import pyarrow as pa
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
-from postroom.messages.matching.columnar import Pile, bundle_of
+from postroom.messages.matching.columnar import EventGroup, judge_group
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.worker.arrow import MISFITS
 from postroom.pipeline.worker.dead_letter_table import dead_letter_table
@@ -81,7 +81,7 @@ def open_engine(
     """The engine of a catalog kept in the lake, and the tables of its definitions; a worker serves many tasks."""
     compiled = CompiledCatalog.decode((Path(lake) / "_catalogs" / catalog).read_bytes())
     engine = Engine(
-        compiled, nulls=nulls, max_record_mb=max_record_mb, keep_carried=True, keep_undeclared=keep_undeclared
+        compiled, nulls=nulls, max_record_mb=max_record_mb, keep_transport=True, keep_undeclared=keep_undeclared
     )
     return engine, {}
 
@@ -118,10 +118,10 @@ class Tables:
         for file in self.files:
             (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
 
-    def _land(self, pile: Pile, origins: RecordOrigins, landed: dict[str, list[pa.Table]]) -> list[int]:
+    def _land(self, pile: EventGroup, origins: RecordOrigins, landed: dict[str, list[pa.Table]]) -> list[int]:
         """Land a pile of events; the rows that are left are to be sorted exactly."""
         try:
-            bundle, left = bundle_of(pile)
+            bundle, left = judge_group(pile)
         except Exception:  # noqa: BLE001 - one payload that a library breaks on: sorting one by one finds which
             return list(pile.rows)
         if not bundle.rows:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.column_types import STRING, TIMESTAMP
 from postroom.messages.definitions.definition import Definition
-from postroom.messages.matching.columnar import Bundle, surely_timestamps
+from postroom.messages.matching.columnar import LandedEvents, surely_timestamps
 from postroom.messages.matching.outcome import Sorted
-from postroom.messages.matching.undeclared_metadata import NOTHING, Carried, carrier_of
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport, transport_reader
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.worker.arrow import MISFITS, arrow_schema, arrow_type, property_reader, text_of
 from postroom.pipeline.worker.dead_letter_table import column_misfit
@@ -34,7 +34,7 @@ _TRANSPORT = {
 
 
 def landed_table(
-    job: Job, layout: Layout, bundle: Bundle, origins: dict[str, pa.Array], *, is_checked: bool = True
+    job: Job, layout: Layout, bundle: LandedEvents, origins: dict[str, pa.Array], *, is_checked: bool = True
 ) -> pa.Table:
     """The table of messages that landed in one definition; raises one of MISFITS when a column cannot hold a value."""
     schema = schema_of(layout)
@@ -104,7 +104,7 @@ def _judged_table(
     return landed_table(job, layout, bundle, origins.message_columns(messages), is_checked=results[0].checked)
 
 
-def _bundle_of(layout: Layout, protocol: str, results: list[Sorted], *, keep: bool) -> Bundle:
+def _bundle_of(layout: Layout, protocol: str, results: list[Sorted], *, keep: bool) -> LandedEvents:
     """The columns of messages of one definition that came by one protocol."""
     definition = results[0].definition
     if definition is None:
@@ -112,9 +112,9 @@ def _bundle_of(layout: Layout, protocol: str, results: list[Sorted], *, keep: bo
     members = _members(layout)
     declared = frozenset(members["attribute"])
     undeclared = [{n: v for n, v in result.attributes.items() if n not in declared} for result in results]
-    read = carrier_of(definition, protocol).read
+    read = transport_reader(definition, protocol).read
     origins = [result.origin for result in results]
-    return Bundle(
+    return LandedEvents(
         definition,
         list(range(len(results))),
         {name: [result.attributes.get(name) for result in results] for name in declared},
@@ -125,7 +125,7 @@ def _bundle_of(layout: Layout, protocol: str, results: list[Sorted], *, keep: bo
         frozenset(),
         {row: result.writer for row, result in enumerate(results) if result.writer is not None},
         protocol,
-        [read(o.metadata, binary=o.mode == "binary", keep=keep) if o else NOTHING for o in origins],
+        [read(o.metadata, binary=o.mode == "binary", keep=keep) if o else NO_TRANSPORT for o in origins],
         {row: result.undeclared for row, result in enumerate(results) if result.undeclared is not None},
     )
 
@@ -155,7 +155,7 @@ def _constants(job: Job, definition: Definition, count: int, is_checked: bool) -
     }
 
 
-def _schema_versions(bundle: Bundle, count: int) -> dict[str, pa.Array]:
+def _schema_versions(bundle: LandedEvents, count: int) -> dict[str, pa.Array]:
     """Which version of the schema wrote each payload, and by which id that is known."""
     schema, writers = bundle.definition.schema, bundle.writers
     version = (schema.version or None) if schema else None
@@ -168,17 +168,17 @@ def _schema_versions(bundle: Bundle, count: int) -> dict[str, pa.Array]:
     }
 
 
-def _transport(bundle: Bundle, *, keep: bool) -> dict[str, pa.Array]:
+def _transport(bundle: LandedEvents, *, keep: bool) -> dict[str, pa.Array]:
     """What came with events, but for what the columns that they came in tell."""
     count = len(bundle.rows)
     protocol = wire_named(bundle.protocol).name
     if not protocol:
         return {name: pa.nulls(count, kind) for name, kind in _TRANSPORT.items()}
-    found = {} if bundle.carried is None else _listed(bundle.carried, count)
+    found = {} if bundle.transport is None else _listed(bundle.transport, count)
     return {"_protocol": pa.repeat(protocol, count), **found, **({} if keep else {"_extra": _strings(None, count)})}
 
 
-def _listed(carried: list[Carried], count: int) -> dict[str, pa.Array]:
+def _listed(carried: list[Transport], count: int) -> dict[str, pa.Array]:
     channels, keys, sent, extra = zip(*carried, strict=True)
     return {
         "_channel": _strings(channels, count),

@@ -75,7 +75,7 @@ class Lines:
     def piles(self, engine: Engine) -> Parts:
         """The records that the express lane may take, by definition, and the rows of the others; in parts."""
         for start in range(0, len(self._records), AT_ONCE):
-            yield from shifted(engine.piles(self._records[start : start + AT_ONCE]), start)
+            yield from shifted(engine.group_lines(self._records[start : start + AT_ONCE]), start)
 
     def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
         """Sort records without the express lane, each with its exact bytes."""

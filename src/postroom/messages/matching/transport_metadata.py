@@ -35,15 +35,15 @@ Getter = Callable[[Metadata], Any]
 
 
 # Where a message went, its key, when it was sent (microseconds since 1970), and the rest as JSON text.
-Carried = tuple[str | None, bytes | None, int | None, str | None]
+Transport = tuple[str | None, bytes | None, int | None, str | None]
 
-NOTHING: Carried = (None, None, None, None)
+NO_TRANSPORT: Transport = (None, None, None, None)
 
 
-def carrier_of(definition: Definition, protocol: str) -> Carrier:
+def transport_reader(definition: Definition, protocol: str) -> TransportReader:
     """What reads the metadata of messages of a definition that came by a protocol."""
     paths = tuple(constraint.path[:2] for constraint in definition.protocol_constraints)
-    return _carrier(protocol, definition.protocol if paths else protocol, paths)
+    return _transport_reader(protocol, definition.protocol if paths else protocol, paths)
 
 
 def fixed_paths(wire: Wire) -> tuple[Path, Path, Path]:
@@ -69,7 +69,7 @@ class _Known(msgspec.Struct, frozen=True, gc=False):
         return {name: _part(metadata[name], places) for name, places in self.members}
 
 
-class Carrier:
+class TransportReader:
     """Reads the metadata of records of one protocol; `declared` are the paths that have columns of their own, as the
     protocol of the definition has them."""
 
@@ -79,11 +79,11 @@ class Carrier:
         self._declared = declared
         self._known: dict[tuple[Shape, bool, bool], _Known] = {}
 
-    def read(self, metadata: Metadata, binary: bool, keep: bool = True, is_whole: bool = False) -> Carried:
+    def read(self, metadata: Metadata, binary: bool, keep: bool = True, is_whole: bool = False) -> Transport:
         """What a record's metadata says; in binary mode some headers are the envelope, and if they are a whole one
         there are no others. Without `keep` no `extra`."""
         if not self._wire.name:
-            return NOTHING
+            return NO_TRANSPORT
         aside = self._wire.headers if is_whole else None
         shape = shape_of(metadata, aside)
         known = None if shape is None else self._known.get((shape, binary, is_whole))
@@ -157,8 +157,8 @@ class Carrier:
 
 
 @functools.lru_cache(maxsize=1024)
-def _carrier(protocol: str, definition_protocol: str, paths: tuple[Path, ...]) -> Carrier:
-    return Carrier(wire_named(protocol), wire_named(definition_protocol), paths)
+def _transport_reader(protocol: str, definition_protocol: str, paths: tuple[Path, ...]) -> TransportReader:
+    return TransportReader(wire_named(protocol), wire_named(definition_protocol), paths)
 
 
 def shape_of(metadata: Metadata, aside: str | None = None) -> Shape | None:
