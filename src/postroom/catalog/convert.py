@@ -10,10 +10,10 @@ import msgspec
 
 from postroom.catalog.export import read_whole
 from postroom.documents.catalog_files import read_catalog
-from postroom.documents.dialects.convert import Reading, write_tree
-from postroom.documents.dialects.dialect import Loss, Note, Tree
+from postroom.documents.dialects.convert import ParsedCatalog, write_tree
+from postroom.documents.dialects.dialect import Loss, ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES
-from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.walk import group_types
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.settings import Settings
@@ -27,7 +27,7 @@ class Conversion(msgspec.Struct, frozen=True):
 
     document: Tree
     read_as: str
-    notes: tuple[Note, ...] = ()
+    notes: tuple[ReadNote, ...] = ()
     losses: tuple[Loss, ...] = ()
 
 
@@ -38,17 +38,17 @@ def convert(sources: Sequence[str], dialect: str, settings: Settings, *, extras:
 
 
 def _convert(sources: Sequence[str], dialect: str, settings: Settings, extras: bool) -> Conversion:
-    readings = [_read(source, settings) for source in sources]
-    tree = readings[0].tree if len(readings) == 1 else overlay(reading.tree for reading in readings)
+    parsed_sources = [_read(source, settings) for source in sources]
+    tree = parsed_sources[0].tree if len(parsed_sources) == 1 else overlay(parsed.tree for parsed in parsed_sources)
     written = write_tree(tree, dialect, extras=extras)
-    read_as = ", ".join(dict.fromkeys(reading.dialect for reading in readings))
-    notes = tuple(note for reading in readings for note in reading.notes)
+    read_as = ", ".join(dict.fromkeys(parsed.dialect for parsed in parsed_sources))
+    notes = tuple(note for parsed in parsed_sources for note in parsed.notes)
     return Conversion(written.document, read_as, notes, written.losses)
 
 
-def _read(source: str, settings: Settings) -> Reading:
+def _read(source: str, settings: Settings) -> ParsedCatalog:
     if scheme_of(source):
-        return Reading(read_whole(source, settings), "1.0-rc4")
+        return ParsedCatalog(read_whole(source, settings), "1.0-rc4")
     return read_catalog(Path(source), settings)
 
 
@@ -64,10 +64,10 @@ def overlay(trees: Iterable[Tree]) -> Tree:
     return made
 
 
-def _groups(kind: str, below: Any, above: Any) -> Any:
+def _groups(group_type: str, below: Any, above: Any) -> Any:
     if not _both_objects(below, above):
         return above
-    inner = (RESOURCES[kind],) if kind in RESOURCES else ()
+    inner = (RESOURCES[group_type],) if group_type in RESOURCES else ()
     joined = {
         name: _over(below[name], group, inner, _resources) if _both_objects(below.get(name), group) else group
         for name, group in above.items()
@@ -89,6 +89,6 @@ def _over(below: Tree, above: Tree, names: Iterable[str], merge: Merge) -> Tree:
     for name in names:
         if name in below and name in above:
             made[name] = merge(name, below[name], above[name])
-    if ATTRIBUTE in below and ATTRIBUTE in above:
-        made[ATTRIBUTE] = [*below[ATTRIBUTE], *above[ATTRIBUTE]]
+    if EXTRAS in below and EXTRAS in above:
+        made[EXTRAS] = [*below[EXTRAS], *above[EXTRAS]]
     return made

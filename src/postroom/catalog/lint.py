@@ -9,7 +9,7 @@ from typing import Any
 
 from postroom.catalog.sources import read_source
 from postroom.documents.catalog_files import CatalogFiles, FileProblem, GroupOrigin
-from postroom.documents.dialects.convert import FOREIGN, Reading, translated
+from postroom.documents.dialects.convert import FOREIGN, ParsedCatalog, translate_older
 from postroom.documents.dialects.detect import dialect_of
 from postroom.documents.dialects.walk import group_types
 from postroom.documents.lint.findings import SEVERITIES, Diagnostic, Finding
@@ -88,11 +88,11 @@ def _read(source: str, settings: Settings) -> _SourceCatalog:
     return catalog
 
 
-def _parse(document: Tree) -> Reading | None:
+def _parse(document: Tree) -> ParsedCatalog | None:
     """Older dialects are looked at in the names of 1.0; a document of 1.0 exactly as it is written."""
     if not dialect_of(document) and not any(name in document for name in group_types(document)):
         return None
-    return Reading(translated(document), "")
+    return ParsedCatalog(translate_older(document), "")
 
 
 def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:

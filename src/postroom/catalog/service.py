@@ -60,8 +60,8 @@ def _read(url: str, settings: Settings, *, modelsource: bool) -> Tree:
         if not dialect and not any(name in document for name in _OF_A_REGISTRY):
             raise DocumentRefused("what is there is no catalog.", place=client.name)
     # A file server may have a document of any dialect there.
-    reading = read_tree(document) if dialect in FOREIGN else None
-    return reading.tree if reading is not None else document
+    parsed = read_tree(document) if dialect in FOREIGN else None
+    return parsed.tree if parsed is not None else document
 
 
 def _read_document(client: ServiceClient, settings: Settings) -> Tree:

@@ -35,10 +35,10 @@ def read_source(source: str, settings: Settings) -> Tree:
 
 def read_files(path: Path, settings: Settings) -> Tree:
     """A file, or a folder whose files together are one catalog, in any dialect."""
-    reading = read_catalog(path, settings)
-    for note in reading.notes:
+    parsed = read_catalog(path, settings)
+    for note in parsed.notes:
         log.info("%s: %s", note.place, note.sentence)
-    return reading.tree
+    return parsed.tree
 
 
 def read_store(url: str) -> Tree:

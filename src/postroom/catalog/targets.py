@@ -25,9 +25,9 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
     A dump has the model too and says what the registry itself is called; any other catalog names only itself, and
     several of them may be loaded into one registry.
     """
-    groups = {kind: document[kind] for kind in group_types(document) if kind in document}
-    for kind in sorted({name for name, count, _ in collections_of(document) if count} - groups.keys()):
-        log.warning("%s are not loaded: without its model nobody knows what they are. A dump has it.", kind)
+    groups = {group_type: document[group_type] for group_type in group_types(document) if group_type in document}
+    for group_type in sorted({name for name, count, _ in collections_of(document) if count} - groups.keys()):
+        log.warning("%s are not loaded: without its model nobody knows what they are. A dump has it.", group_type)
     is_dump = "modelsource" in document
     registry = {name: document[name] for name in REGISTRY_ATTRIBUTES if name in document} if is_dump else {}
     scheme = scheme_of(target)
@@ -72,17 +72,19 @@ def widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:
     """The target's model with the group types that the document needs and the target lacks; None: it lacks none."""
     offered = (document.get("modelsource") or {}).get("groups") or {}
     known = present.get("groups") or {}
-    lacking = {kind: offered[kind] for kind in groups if kind in offered and kind not in known}
+    lacking = {
+        group_type: offered[group_type] for group_type in groups if group_type in offered and group_type not in known
+    }
     return {**present, "groups": {**known, **lacking}} if lacking else None
 
 
 def count_entities(document: Tree) -> dict[str, int]:
     """How many groups and resources a document holds, by kind."""
     counts: dict[str, int] = {}
-    for kind in group_types(document):
-        groups = document.get(kind) or {}
+    for group_type in group_types(document):
+        groups = document.get(group_type) or {}
         if groups:
-            counts[kind] = len(groups)
+            counts[group_type] = len(groups)
         for group in groups.values():
             for name in ("messages", "schemas"):
                 held = group.get(name) if isinstance(group, dict) else None

@@ -1,1 +1,1 @@
-"""Catalogs as files, services and stores: read and write."""
+"""Catalog documents: files of every dialect, their conversion, lint, diff, and schemas for editors."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
-from postroom.documents.dialects.convert import Reading, read_tree
+from postroom.documents.dialects.convert import ParsedCatalog, read_tree
 from postroom.documents.dialects.detect import dialect_of
-from postroom.documents.dialects.dialect import Note, Tree
+from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES, SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
 from postroom.documents.dialects.walk import group_types, groups, objects
@@ -46,9 +46,9 @@ class GroupOrigin(NamedTuple):
     steps: tuple[str, ...] | None = None
 
 
-def read_catalog(path: Path, settings: Settings) -> Reading:
+def read_catalog(path: Path, settings: Settings) -> ParsedCatalog:
     """The catalog in a file or folder, with the dialects it was written in and what was understood differently."""
-    notes: list[Note] = []
+    notes: list[ReadNote] = []
 
     def report(problem: FileProblem) -> None:
         # A reference that leads nowhere leaves a catalog that can be used; a part that is missing does not.
@@ -58,21 +58,21 @@ def read_catalog(path: Path, settings: Settings) -> Reading:
             raise (FileMissing if problem.code == "file_missing" else DocumentRefused)(
                 problem.sentence, place=str(problem.file)
             )
-        notes.append(Note(f"{problem.file}#{problem.pointer}", problem.sentence))
+        notes.append(ReadNote(f"{problem.file}#{problem.pointer}", problem.sentence))
 
     files = CatalogFiles(path, settings, _parse, report)
     files.read()
-    for file, reading in files.readings.items():
-        notes += [Note(f"{file}#{note.place}", note.sentence) for note in reading.notes]
-    dialects = dict.fromkeys(reading.dialect for reading in files.readings.values())
-    return Reading(files.tree, ", ".join(dialects), tuple(notes))
+    for file, parsed in files.parsed_files.items():
+        notes += [ReadNote(f"{file}#{note.place}", note.sentence) for note in parsed.notes]
+    dialects = dict.fromkeys(parsed.dialect for parsed in files.parsed_files.values())
+    return ParsedCatalog(files.tree, ", ".join(dialects), tuple(notes))
 
 
-def _parse(document: Tree) -> Reading | None:
-    reading = read_tree(document)
-    if reading is None and any(isinstance(document.get(kind), dict) for kind in group_types(document)):
-        return Reading(document, "1.0-rc4")
-    return reading
+def _parse(document: Tree) -> ParsedCatalog | None:
+    parsed = read_tree(document)
+    if parsed is None and any(isinstance(document.get(group_type), dict) for group_type in group_types(document)):
+        return ParsedCatalog(document, "1.0-rc4")
+    return parsed
 
 
 class CatalogFiles:
@@ -82,7 +82,7 @@ class CatalogFiles:
         self,
         path: Path,
         settings: Settings,
-        parse: Callable[[Tree], Reading | None],
+        parse: Callable[[Tree], ParsedCatalog | None],
         report: Callable[[FileProblem], None],
     ) -> None:
         self.path = path
@@ -94,9 +94,9 @@ class CatalogFiles:
         self.origins: dict[tuple[str, str], GroupOrigin] = {}
         self.members: dict[str, Path] = {}
         self.documents: dict[Path, Tree] = {}
-        self.readings: dict[Path, Reading] = {}
+        self.parsed_files: dict[Path, ParsedCatalog] = {}
         self._parts: dict[tuple[Path, str], GroupOrigin] = {}
-        self._known: dict[Path, Reading | None] = {}
+        self._known: dict[Path, ParsedCatalog | None] = {}
 
     @cached_property
     def root(self) -> Path:
@@ -106,17 +106,17 @@ class CatalogFiles:
     def read(self) -> None:
         """All given files, and the groups they refer to."""
         for file in document_files(self.path):
-            reading = self._file(file)
-            if reading is not None:
-                self._add(reading, file)
+            parsed = self._file(file)
+            if parsed is not None:
+                self._add(parsed, file)
             elif not self.is_folder:
                 raise DocumentRefused(_NO_CATALOG, place=str(file))
-        if not any(kind in self.tree for kind in group_types(self.tree)):
+        if not any(group_type in self.tree for group_type in group_types(self.tree)):
             raise DocumentRefused(
                 "no file in this folder has messagegroups, schemagroups or endpoints.", place=str(self.path)
             )
 
-    def _file(self, file: Path) -> Reading | None:
+    def _file(self, file: Path) -> ParsedCatalog | None:
         known = file.resolve()
         if known not in self._known:
             document = self._whole(self._object(file), file, (known,))
@@ -183,35 +183,35 @@ class CatalogFiles:
         except (OSError, ValueError):
             return None
 
-    def _add(self, reading: Reading, file: Path) -> None:
-        self.readings[file] = reading
-        tree = reading.tree
-        kinds = group_types(tree)
-        for kind in kinds:
-            found = tree.get(kind)
+    def _add(self, parsed: ParsedCatalog, file: Path) -> None:
+        self.parsed_files[file] = parsed
+        tree = parsed.tree
+        names = group_types(tree)
+        for group_type in names:
+            found = tree.get(group_type)
             for name, group in found.items() if isinstance(found, dict) else ():
-                self._add_group(kind, name, group, file)
+                self._add_group(group_type, name, group, file)
             if isinstance(found, dict):
-                self.tree.setdefault(kind, {})
+                self.tree.setdefault(group_type, {})
         for name, value in tree.items():
-            if name not in kinds or not isinstance(value, dict):
+            if name not in names or not isinstance(value, dict):
                 self.tree.setdefault(name, value)
                 self.members.setdefault(name, file)
         self._follow(tree, file)
         self._inline_schemas(tree, file)
 
-    def _add_group(self, kind: str, name: str, group: Any, file: Path) -> bool:
-        theirs = next((old for old, ours in SERVICE_COLLECTIONS.items() if ours == kind), kind)
-        origin = self._parts.get((file, kind)) or self._parts.get((file, theirs)) or GroupOrigin(file)
-        known = self.origins.get((kind, name))
+    def _add_group(self, group_type: str, name: str, group: Any, file: Path) -> bool:
+        theirs = next((old for old, ours in SERVICE_COLLECTIONS.items() if ours == group_type), group_type)
+        origin = self._parts.get((file, group_type)) or self._parts.get((file, theirs)) or GroupOrigin(file)
+        known = self.origins.get((group_type, name))
         if known is not None and known.file.resolve() == origin.file.resolve():
             return False
         if known is not None:
-            sentence = f"{known.file} has {kind} {name!r} as well."
-            self.report(FileProblem(origin.file, pointer((kind, name)), "group_twice", sentence))
+            sentence = f"{known.file} has {group_type} {name!r} as well."
+            self.report(FileProblem(origin.file, pointer((group_type, name)), "group_twice", sentence))
             return False
-        self.tree.setdefault(kind, {})[name] = group
-        self.origins[kind, name] = origin
+        self.tree.setdefault(group_type, {})[name] = group
+        self.origins[group_type, name] = origin
         return True
 
     def _follow(self, tree: Tree, file: Path) -> None:
@@ -245,11 +245,11 @@ class CatalogFiles:
 
     def _include(self, target: Path, xid: str) -> None:
         """Take the group of another file into the catalog, unless that file belongs to it anyway."""
-        reading = None if self.is_folder else self._file(target)
+        parsed = None if self.is_folder else self._file(target)
         steps = xid.split("/")[1:]
-        found = reading.tree.get(steps[0]) if reading is not None else None
+        found = parsed.tree.get(steps[0]) if parsed is not None else None
         group = found.get(steps[1]) if isinstance(found, dict) and len(steps) > 1 else None
-        given = {file.resolve(): file for file in self.readings}
+        given = {file.resolve(): file for file in self.parsed_files}
         home = given.get(target.resolve(), target)
         if isinstance(group, dict) and self._add_group(steps[0], steps[1], group, home):
             self._follow({steps[0]: {steps[1]: group}}, home)
@@ -266,24 +266,24 @@ class FileReference(NamedTuple):
 
 def file_references(tree: Tree) -> Iterator[FileReference]:
     """All references to other files: message groups of endpoints, bases and schemas of messages."""
-    for kind, name, group in groups(tree):
-        listed = group.get("messagegroups") if kind == "endpoints" else None
+    for group_type, name, group in groups(tree):
+        listed = group.get("messagegroups") if group_type == "endpoints" else None
         for position, reference in enumerate(listed if isinstance(listed, list) else ()):
             if is_file_reference(reference):
-                yield FileReference((kind, name, "messagegroups", position), listed, position, reference)
-        if RESOURCES[kind] != "messages":
+                yield FileReference((group_type, name, "messagegroups", position), listed, position, reference)
+        if RESOURCES[group_type] != "messages":
             continue
         for message_id, message in objects(group, "messages").items():
             for key in ("basemessage", "dataschemauri"):
                 if key in message and is_file_reference(message[key]):
-                    yield FileReference((kind, name, "messages", message_id, key), message, key, message[key])
+                    yield FileReference((group_type, name, "messages", message_id, key), message, key, message[key])
 
 
 def schema_file_references(tree: Tree) -> Iterator[FileReference]:
     """All Versions of schemas whose document is in a file: `schemaurl: schemas/loaf.avsc`."""
-    for kind, name, group in groups(tree):
-        for schema_id, schema in objects(group, "schemas").items() if kind == "schemagroups" else ():
-            steps: tuple[str, ...] = (kind, name, "schemas", schema_id)
+    for group_type, name, group in groups(tree):
+        for schema_id, schema in objects(group, "schemas").items() if group_type == "schemagroups" else ():
+            steps: tuple[str, ...] = (group_type, name, "schemas", schema_id)
             holders = [(steps, schema)]
             holders += [((*steps, "versions", each), version) for each, version in objects(schema, "versions").items()]
             for above, holder in holders:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroom.documents.dialects.convert import read_tree, write_tree
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.dialect_table import DIALECTS
-from postroom.documents.dialects.preserved_members import ATTRIBUTE, with_extras
+from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras
 from postroom.model.json_pointers import pointer
 from tests.documents.dialects.trees import TREES
 
@@ -107,7 +107,7 @@ def test_there_and_back_between_any_two_dialects(source: str, tree: Tree) -> Non
         places = {loss.place for loss in (*there.losses, *back.losses)}
         for steps, value in leaves(start):
             place = pointer(steps)
-            if ATTRIBUTE not in steps and not is_reported(place, places) and value not in ({}, []):
+            if EXTRAS not in steps and not is_reported(place, places) and value not in ({}, []):
                 assert at(end, steps) == value, (target, place)
 
 
@@ -115,7 +115,7 @@ def _as_read(document: Tree, name: str) -> Tree:
     """The tree of a document in a dialect that is known, with what it keeps for the way back."""
     dialect = DIALECTS[name]
     tree = dialect.to_rc4(document)[0]
-    return tree if name == "1.0-rc4" else with_extras(tree, dialect.shaped(document), dialect)
+    return tree if name == "1.0-rc4" else collect_extras(tree, dialect.canonical(document), dialect)
 
 
 def test_a_change_of_the_tree_is_never_undone() -> None:

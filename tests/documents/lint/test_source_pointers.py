@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.catalog.lint import lint_source
-from postroom.documents.dialects.convert import translated
+from postroom.documents.dialects.convert import translate_older
 from postroom.documents.lint.source_pointers import source_pointer
 from postroom.settings import Settings
 
@@ -135,7 +135,7 @@ def test_misspelt_members_of_old_documents(tmp_path: Path, written: Any, meant: 
 def test_every_finding_of_an_old_document_has_a_place_in_it(shared: Path) -> None:
     file = shared / "catalogs" / "spec" / "core" / "samples" / "contoso-crm.cereg"
     document = json.loads(file.read_text())
-    assert translated(document) != document
+    assert translate_older(document) != document
     for found in lint_source(str(file), Settings()):
         value = document
         for step in found.pointer.split("/")[1:]:

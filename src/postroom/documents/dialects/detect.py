@@ -1,4 +1,4 @@
-"""Which dialect a document is in: told by its shape, never by its `specversion` (C-31)."""
+"""Detection of the dialect of a document: by its shape, and never by its `specversion` alone (C-31)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SERVICE = ("definitionGroups", "schemaGroups", "definitionGroupsUrl", "schemaGr
 _CATALOG = ("messagecatalog", "messagedefinitions")
 _SECTIONS = ("attributes", "publish", "applicationproperties", "applicationdata", "messageannotations")
 _RC = ("envelope", "protocol", "envelopemetadata", "protocoloptions", "envelopeoptions", "dataschemauri", "dataschema")
-_HALF = ("format", "binding", "metadata", "message", "schemaformat", "schemaurl")
+_V0_5 = ("format", "binding", "metadata", "message", "schemaformat", "schemaurl")
 
 
 def dialect_of(document: Tree) -> str:
@@ -22,30 +22,30 @@ def dialect_of(document: Tree) -> str:
         return "0.5-service"
     if any(isinstance(document.get(name), dict | list) for name in _CATALOG) or _is_version(document):
         return "catalog"
-    if not any(isinstance(document.get(kind), dict) for kind in GROUP_TYPES):
+    if not any(isinstance(document.get(group_type), dict) for group_type in GROUP_TYPES):
         return ""
     if any("definitions" in group or "definitionGroups" in group for _, _, group in groups(document)):
         return "0.5-service"
-    said = _said(document)
-    return _half(document, said) or _release(document, said)
+    names = _names(document)
+    return _v0_5(document, names) or _release(document, names)
 
 
 def _is_version(document: Tree) -> bool:
     """One definition of a message catalog on its own."""
-    return not any(kind in document for kind in GROUP_TYPES) and any(
+    return not any(group_type in document for group_type in GROUP_TYPES) and any(
         isinstance(document.get(name), dict) for name in _SECTIONS
     )
 
 
-def _half(document: Tree, said: set[str]) -> str:
-    if not said.isdisjoint(_RC):
+def _v0_5(document: Tree, names: set[str]) -> str:
+    if not names.isdisjoint(_RC):
         return ""
-    if not said.isdisjoint(_HALF):
+    if not names.isdisjoint(_V0_5):
         return "0.5-message"
     return "0.5-message" if any("config" in one for one in objects(document, "endpoints").values()) else ""
 
 
-def _said(document: Tree) -> set[str]:
+def _names(document: Tree) -> set[str]:
     """The names of all members of messages and their versions."""
     names: set[str] = set()
     for _, _, message in messages(document):
@@ -55,22 +55,22 @@ def _said(document: Tree) -> set[str]:
     return names
 
 
-def _release(document: Tree, said: set[str]) -> str:
-    """Which text of 1.0: names that a later one gave up tell an older one; where all are equal, the stated version."""
-    if "basemessageurl" in said:
+def _release(document: Tree, names: set[str]) -> str:
+    """Which release of 1.0: one with names that later ones gave up; where nothing tells, the stated version."""
+    if "basemessageurl" in names:
         return "1.0-rc2"
-    ages = set(_ages(document))
-    if "1.0-rc2" in ages:
-        return "2025-09" if "basemessage" in said else "1.0-rc2"
-    if "1.0-rc3" in ages or "ancestor" in said:
+    releases = set(_older_releases(document))
+    if "1.0-rc2" in releases:
+        return "2025-09" if "basemessage" in names else "1.0-rc2"
+    if "1.0-rc3" in releases or "ancestor" in names:
         return "2026-05" if document.get("specversion") == "1.0-rc2" else "1.0-rc3"
     return "1.0-rc4"
 
 
-def _ages(document: Tree) -> Iterator[str]:
-    for kind, _, group in groups(document):
-        if kind == "endpoints":
-            yield _endpoint(group)
+def _older_releases(document: Tree) -> Iterator[str]:
+    for group_type, _, group in groups(document):
+        if group_type == "endpoints":
+            yield _release_of_endpoint(group)
         for schema in objects(group, "schemas").values():
             meta = schema.get("meta")
             if isinstance(meta, dict) and "compatibilityauthority" in meta:
@@ -79,7 +79,7 @@ def _ages(document: Tree) -> Iterator[str]:
                 yield "1.0-rc3"
 
 
-def _endpoint(endpoint: Tree) -> str:
+def _release_of_endpoint(endpoint: Tree) -> str:
     if isinstance(endpoint.get("usage"), str):
         return "1.0-rc2"
     options = endpoint.get("protocoloptions")

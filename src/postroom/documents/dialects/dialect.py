@@ -1,4 +1,4 @@
-"""What a dialect is: two plain functions between its documents and the 1.0-rc4 tree, and reasons for what is lost."""
+"""Dialects: for each, functions between its documents and the 1.0-rc4 tree, and the reasons for what is lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tree = dict[str, Any]
 SHOWN = 60
 
 
-class Note(msgspec.Struct, frozen=True):
+class ReadNote(msgspec.Struct, frozen=True):
     """Something a reader understood differently from how it is written."""
 
     place: str
@@ -22,9 +22,9 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """Something a dialect cannot carry: the way to it in the 1.0-rc4 tree, what is there, why it is lost.
+    """Something a dialect cannot carry: the path to it in the 1.0-rc4 tree, the value there, why it is lost.
 
-    A large catalog loses tens of thousands of members, of which people are shown a few: the words are made when asked.
+    A large catalog loses tens of thousands of members, of which people see a few: strings are made on demand.
     """
 
     steps: tuple[Any, ...]
@@ -48,22 +48,22 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """One dialect. `shaped` gives the one form that is written, where several are read;
+    """One dialect. `canonical` turns a document into the one form that is written, where several are read;
     `collections` pairs its collection names with those of 1.0-rc4; `reasons` are tried in order."""
 
     name: str
     title: str
-    to_rc4: Callable[[Tree], tuple[Tree, list[Note]]]
+    to_rc4: Callable[[Tree], tuple[Tree, list[ReadNote]]]
     from_rc4: Callable[[Tree], Tree]
-    shaped: Callable[[Tree], Tree] = lambda document: document
+    canonical: Callable[[Tree], Tree] = lambda document: document
     collections: dict[str, str] = {}
     reasons: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def why(self, place: str) -> str:
-        """Why the member of a tree at a place is lost in this dialect; empty where no rule names it."""
+        """Why the member at a pointer is lost in this dialect; empty where no pattern matches."""
         return next((reason for pattern, reason in self.reasons if pattern.search(place)), "")
 
 
 def reasons(*pairs: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    """The table of reasons, with the patterns of places compiled."""
+    """The table of reasons, with the patterns of pointers compiled."""
     return tuple((re.compile(pattern), reason) for pattern, reason in pairs)

@@ -13,7 +13,7 @@ _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
 _CONFIG = ("protocol", "endpoints", "options", "strict")
 
 
-def read_endpoint(endpoint: Tree, *, old: bool) -> Tree:
+def read_endpoint(endpoint: Tree, *, v0_5: bool) -> Tree:
     """An endpoint of any age in the form of 1.0-rc4."""
     read = dict(endpoint)
     if isinstance(read.get("config"), dict) and "protocoloptions" not in read:
@@ -21,7 +21,7 @@ def read_endpoint(endpoint: Tree, *, old: bool) -> Tree:
     references = read.pop("definitionGroups", None)
     if references is not None:
         read.setdefault("messagegroups", references)
-    if old and isinstance(read.get("messagegroups"), list):
+    if v0_5 and isinstance(read.get("messagegroups"), list):
         read["messagegroups"] = [as_xid(reference) for reference in read["messagegroups"]]
     if isinstance(read.get("usage"), str):
         read["usage"] = [read["usage"]]

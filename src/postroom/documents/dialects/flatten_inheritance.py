@@ -1,4 +1,4 @@
-"""Writing out what messages inherit, for dialects that know no base messages."""
+"""Base messages for dialects without them: what messages inherit is written out in each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import BASE_NAMES
-from postroom.documents.dialects.walk import changed, messages
+from postroom.documents.dialects.walk import map_objects, messages
 from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, find_message
 from postroom.messages.definitions.inheritance import base_reference, normalise, resolve
@@ -16,8 +16,8 @@ Unwanted = Callable[[str], bool]
 _OBJECTS = ("envelopemetadata", "envelopeoptions", "protocoloptions")
 
 
-def materialised(tree: Tree, unwanted: Unwanted = lambda reference: True) -> Tree:
-    """The tree in which messages with an unwanted base say themselves what they inherit from it."""
+def flatten_inheritance(tree: Tree, unwanted: Unwanted = lambda reference: True) -> Tree:
+    """The tree in which messages with an unwanted base contain what they inherit from it."""
 
     def written_out(message: Tree, place: str) -> Tree:
         reference = base_reference(message)
@@ -29,8 +29,8 @@ def materialised(tree: Tree, unwanted: Unwanted = lambda reference: True) -> Tre
     return _each_message(tree, written_out)
 
 
-def overriding(tree: Tree) -> Tree:
-    """The tree in which what a message says takes the place of what its base says, as in 1.0-rc2.
+def with_whole_objects(tree: Tree) -> Tree:
+    """The tree for 1.0-rc2, where an object of a message replaces that of its base.
 
     Since then objects are merged, so those that a message adds to are written whole.
     """
@@ -67,15 +67,15 @@ def _each_message(tree: Tree, change: Callable[[Tree, str], Tree]) -> Tree:
     if not any(base_reference(message) for _, _, message in messages(tree)):
         return tree
     written = dict(tree)
-    for kind in MESSAGE_OWNERS:
-        if isinstance(tree.get(kind), dict):
-            written[kind] = changed(
-                tree[kind],
-                f"/{kind}",
+    for group_type in MESSAGE_OWNERS:
+        if isinstance(tree.get(group_type), dict):
+            written[group_type] = map_objects(
+                tree[group_type],
+                f"/{group_type}",
                 lambda group, place: {
                     **group,
                     **(
-                        {"messages": changed(group["messages"], f"{place}/messages", change)}
+                        {"messages": map_objects(group["messages"], f"{place}/messages", change)}
                         if isinstance(group.get("messages"), dict)
                         else {}
                     ),

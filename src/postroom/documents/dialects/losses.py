@@ -1,4 +1,4 @@
-"""What is lost on the way into a dialect: the difference between a tree and what is read back from the document."""
+"""Losses of a conversion: the difference between a tree and what is read back from its document in a dialect."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from postroom.protocols.protocol_table import canonical_protocol
 Steps = tuple[Any, ...]
 
 _NOTHING: Any = object()
-_LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
-_TAKEN = frozenset(
+_VALID_NAME = re.compile(r"^[a-z_][a-z0-9_]*$")
+_OTHER_MEANING = frozenset(
     ("id", "version", "versionid", "type", "origin", "docs", "tags", "uri", "format", "binding", "metadata", "message")
 ) | frozenset(("schema", "schemaurl", "schemaformat", "config", "xref", "readonly", "defaultversionid"))
 _ID = "x"
@@ -27,28 +27,28 @@ _MARKERS = ("specversion", "$schema")
 def losses(tree: Tree, read_back: Tree, dialect: Dialect) -> list[Loss]:
     """All that the tree says and its document in a dialect does not."""
     missing: list[tuple[Steps, Any]] = []
-    _find_missing(_flat(tree), _flat(read_back), (), missing)
+    _find_missing(_with_flat_schemas(tree), _with_flat_schemas(read_back), (), missing)
     reasons: dict[Steps, str] = {}
     found = []
     for steps, value in missing:
-        # The ids on the way have nothing to do with the reason.
+        # The ids in the path have nothing to do with the reason.
         shape = (None, steps[0], *steps[4:]) if len(steps) > 4 and steps[2] in _COLLECTIONS else steps
         if shape not in reasons:
             place = (steps[0], _ID, steps[2], _ID, *steps[4:]) if shape is not steps else steps
-            reasons[shape] = dialect.why(pointer(place)) or _by_name(place) or f"{dialect.name} has no place for it"
+            reasons[shape] = dialect.why(pointer(place)) or _name_reason(place) or f"{dialect.name} has no place for it"
         found.append(Loss(steps, value, reasons[shape]))
     return found
 
 
-def _by_name(steps: tuple[Any, ...]) -> str:
+def _name_reason(steps: tuple[Any, ...]) -> str:
     """Why an extension is lost: by the name it has."""
     name = steps[-1] if steps else ""
-    if not isinstance(name, str) or not _LEGAL.match(name):
+    if not isinstance(name, str) or not _VALID_NAME.match(name):
         return "1.0 does not allow this name; it is kept among the extras"
-    return "the older dialects have an attribute of this name with another meaning" if name in _TAKEN else ""
+    return "the older dialects have an attribute of this name with another meaning" if name in _OTHER_MEANING else ""
 
 
-def _flat(tree: Tree) -> Tree:
+def _with_flat_schemas(tree: Tree) -> Tree:
     """The tree with schemas that have one Version written without a collection of them."""
     plain = {name: value for name, value in tree.items() if name not in _MARKERS}
     if not isinstance(tree.get("schemagroups"), dict):

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
-from postroom.documents.dialects.flatten_inheritance import materialised
+from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
+from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
 from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES, CATALOG_COLLECTIONS
-from postroom.documents.dialects.walk import changed, objects, renamed
+from postroom.documents.dialects.walk import map_objects, objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
 
 _TIMES = {ours: theirs for theirs, ours in CATALOG_ATTRIBUTES.items()}
-_OF_THE_BRACKET = ("id", "authority", "createdtimeutc", "updatedtimeutc")
+_DEFINITION_ATTRIBUTES = ("id", "authority", "createdtimeutc", "updatedtimeutc")
 _SELECTORS = ("envelope", "protocol", "envelopemetadata", "protocoloptions", "dataschemauri", "versionid")
 
 
-def shaped(document: Tree) -> Tree:
+def canonical(document: Tree) -> Tree:
     """A catalog, a group or one version, as a catalog whose definitions all have versions."""
     if isinstance(document.get("messagecatalog"), dict):
-        return {**document, "messagecatalog": changed(document["messagecatalog"], "", lambda one, _: _group(one))}
+        return {**document, "messagecatalog": map_objects(document["messagecatalog"], "", lambda one, _: _group(one))}
     if "messagedefinitions" in document:
         name = str(document.get("id") or document.get("format") or "messages")
         return {"messagecatalog": {name: _group(document)}}
@@ -43,32 +43,32 @@ def _group(group: Tree) -> Tree:
         definitions = {str(one.get("id")): one for one in definitions if isinstance(one, dict)}
     if not isinstance(definitions, dict):
         return group
-    return {**group, "messagedefinitions": changed(definitions, "", lambda one, _: _definition(one))}
+    return {**group, "messagedefinitions": map_objects(definitions, "", lambda one, _: _definition(one))}
 
 
 def _definition(definition: Tree) -> Tree:
     """A definition whose content is in a version; a bare version is the only one of its definition."""
     if isinstance(definition.get("versions"), dict):
         return definition
-    bracket = {name: definition[name] for name in (*_OF_THE_BRACKET, "format") if name in definition}
-    version = {name: value for name, value in definition.items() if name not in _OF_THE_BRACKET}
-    return {**bracket, "versions": {str(definition.get("version", 1)): version}}
+    attributes = {name: definition[name] for name in (*_DEFINITION_ATTRIBUTES, "format") if name in definition}
+    version = {name: value for name, value in definition.items() if name not in _DEFINITION_ATTRIBUTES}
+    return {**attributes, "versions": {str(definition.get("version", 1)): version}}
 
 
-def _read(document: Tree) -> tuple[Tree, list[Note]]:
-    document = shaped(document)
+def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
+    document = canonical(document)
     tree: Tree = {name: value for name, value in document.items() if name != "messagecatalog"}
     if "specversion" in tree:
         tree["specversion"] = SPECVERSION
-    tree["messagegroups"] = changed(document["messagecatalog"], "", lambda group, _: _read_group(group))
+    tree["messagegroups"] = map_objects(document["messagecatalog"], "", lambda group, _: _read_group(group))
     return tree, []
 
 
 def _read_group(group: Tree) -> Tree:
-    read = renamed(group, {"id": "messagegroupid", **CATALOG_ATTRIBUTES})
+    read = rename_members(group, {"id": "messagegroupid", **CATALOG_ATTRIBUTES})
     chosen = read.pop("format", None)
     definitions = read.pop("messagedefinitions", None)
-    messages = changed(definitions, "", lambda one, _: _read_definition(one, chosen))
+    messages = map_objects(definitions, "", lambda one, _: _read_definition(one, chosen))
     if isinstance(messages, dict):
         read["messages"] = messages
     return {**_group_selector(chosen, objects(read, "messages")), **read}
@@ -86,8 +86,8 @@ def _group_selector(chosen: Any, messages: Tree) -> Tree:
 
 def _read_definition(definition: Tree, chosen: Any) -> Tree:
     versions = objects(definition, "versions")
-    bracket = renamed(definition, {"id": "messageid", **CATALOG_ATTRIBUTES})
-    read = {name: value for name, value in bracket.items() if name not in ("versions", "format")}
+    attributes = rename_members(definition, {"id": "messageid", **CATALOG_ATTRIBUTES})
+    read = {name: value for name, value in attributes.items() if name not in ("versions", "format")}
     if not versions:
         return read
     newest = max(versions, key=lambda name: (int(name) if name.isdecimal() and len(name) < 20 else -1, name))
@@ -98,7 +98,7 @@ def _read_definition(definition: Tree, chosen: Any) -> Tree:
 
 
 def _write(tree: Tree) -> Tree:
-    tree = materialised(tree)
+    tree = flatten_inheritance(tree)
     written: Tree = {
         name: value
         for name, value in tree.items()
@@ -119,7 +119,7 @@ def _write_group(name: str, group: Tree) -> Tree:
             by_format.setdefault(chosen, {})[message_id] = _write_definition(message, group, chosen)
     first = format_of({}, group) or next(iter(by_format), "")
     own = {key: value for key, value in group.items() if key not in ("messages", "envelope", "protocol")}
-    written = renamed(own, {"messagegroupid": "id", **_TIMES})
+    written = rename_members(own, {"messagegroupid": "id", **_TIMES})
     found = {name: {**written, **({"format": first} if first else {}), "messagedefinitions": by_format.pop(first, {})}}
     for chosen, definitions in by_format.items():
         found[f"{name}.{chosen}"] = {"id": f"{name}.{chosen}", "format": chosen, "messagedefinitions": definitions}
@@ -127,12 +127,12 @@ def _write_group(name: str, group: Tree) -> Tree:
 
 
 def _write_definition(message: Tree, group: Tree, chosen: str) -> Tree:
-    bracket = {name: value for name, value in message.items() if name not in _SELECTORS}
+    attributes = {name: value for name, value in message.items() if name not in _SELECTORS}
     version = message.get("versionid")
     number = int(version) if isinstance(version, str) and version.isdecimal() and len(version) < 16 else 1
     document = {"version": number, "format": chosen, **write_sections(message, group, chosen)}
     return {
-        **renamed(bracket, {"messageid": "id", **_TIMES}),
+        **rename_members(attributes, {"messageid": "id", **_TIMES}),
         "format": chosen,
         "versions": {str(number): document},
     }
@@ -143,7 +143,7 @@ DIALECT = Dialect(
     title="CNCF Message and Event Catalog (2022)",
     to_rc4=_read,
     from_rc4=_write,
-    shaped=shaped,
+    canonical=canonical,
     collections=CATALOG_COLLECTIONS,
     reasons=reasons(
         (r"^/schemagroups\b", "a message catalog has no schemas"),

@@ -1,7 +1,7 @@
-"""What a document says and 1.0-rc4 has no place for: kept beside its group, put back when that dialect is written.
+"""Members that 1.0-rc4 has no room for ("extras"): kept beside their group, restored when their dialect is written.
 
-The extras of a document are the difference between it and what writing its tree would give. Each names a place below
-the group, the value there, and what writing alone would leave there; a place that meanwhile says something else
+The extras of a document are the difference between it and what writing its tree would give. Each has a pointer below
+the group, the value there, and what writing alone would leave there; a member that meanwhile has another value
 is not touched, so that a later change of the tree is never undone.
 """
 
@@ -15,51 +15,51 @@ from postroom.documents.dialects.name_tables import GROUP_TYPES, RESOURCES
 from postroom.documents.dialects.walk import objects
 from postroom.model.json_pointers import pointer
 
-ATTRIBUTE = "dialectextras"
+EXTRAS = "dialectextras"
 _NOTHING: Any = object()
 
 
-def with_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
+def collect_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     """The tree of a document, with all that writing it again would not give."""
-    theirs = {kind: their_name(kind, dialect) for kind in GROUP_TYPES}
-    ours = {name: kind for kind, name in theirs.items()}
+    theirs = {group_type: collection_name(group_type, dialect) for group_type in GROUP_TYPES}
+    ours = {name: group_type for group_type, name in theirs.items()}
     found: dict[tuple[str, str], list[Tree]] = {}
-    groups = {kind: objects(tree, kind) for kind in GROUP_TYPES}
+    groups = {group_type: objects(tree, group_type) for group_type in GROUP_TYPES}
     differences: list[tuple[tuple[str, ...], Any, Any]] = []
     _compare(document, dialect.from_rc4(tree), (), differences)
     for steps, given, written in differences:
-        kind = ours.get(steps[0], "")
-        is_below = len(steps) > 2 and kind != "" and steps[1] in groups[kind]
-        owner, below = ((kind, steps[1]), steps[2:]) if is_below else (("", ""), steps)
+        group_type = ours.get(steps[0], "")
+        is_below = len(steps) > 2 and group_type != "" and steps[1] in groups[group_type]
+        owner, below = ((group_type, steps[1]), steps[2:]) if is_below else (("", ""), steps)
         found.setdefault(owner, []).append(_extra(dialect.name, pointer(below), given, written))
     if not found:
         return tree
     kept: Tree = dict(tree)
-    for (kind, name), extras in found.items():
-        if not kind:
-            kept[ATTRIBUTE] = [*_extras(tree), *extras]
+    for (group_type, name), extras in found.items():
+        if not group_type:
+            kept[EXTRAS] = [*_extras(tree), *extras]
             continue
-        if kept[kind] is tree[kind]:
-            kept[kind] = dict(tree[kind])
-        kept[kind][name] = {**kept[kind][name], ATTRIBUTE: [*_extras(kept[kind][name]), *extras]}
+        if kept[group_type] is tree[group_type]:
+            kept[group_type] = dict(tree[group_type])
+        kept[group_type][name] = {**kept[group_type][name], EXTRAS: [*_extras(kept[group_type][name]), *extras]}
     return kept
 
 
-def gathered(tree: Tree, dialect: Dialect) -> Tree:
+def lift_extras(tree: Tree, dialect: Dialect) -> Tree:
     """The tree with the extras that resources keep themselves (a service writes them so) beside their group."""
     moved = dict(tree)
-    for kind in GROUP_TYPES:
-        theirs = their_name(RESOURCES[kind], dialect)
-        for name, group in objects(tree, kind).items():
-            found = list(_kept_below(objects(group, RESOURCES[kind]), (theirs,), dialect.name))
+    for group_type in GROUP_TYPES:
+        theirs = collection_name(RESOURCES[group_type], dialect)
+        for name, group in objects(tree, group_type).items():
+            found = list(_kept_below(objects(group, RESOURCES[group_type]), (theirs,), dialect.name))
             if found:
-                moved[kind] = {**moved[kind], name: {**group, ATTRIBUTE: [*_extras(group), *found]}}
+                moved[group_type] = {**moved[group_type], name: {**group, EXTRAS: [*_extras(group), *found]}}
     return moved
 
 
 def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Iterator[Tree]:
     for name, entity in collection.items():
-        if ATTRIBUTE not in entity and "versions" not in entity:
+        if EXTRAS not in entity and "versions" not in entity:
             continue
         steps = (*above, name)
         yield from _kept_below(objects(entity, "versions"), (*steps, "versions"), dialect)
@@ -68,13 +68,13 @@ def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Itera
                 yield {**extra, "at": pointer(steps) + str(extra.get("at"))}
 
 
-def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
+def restore_extras(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     """A written document with the extras that its tree keeps for this dialect."""
     document = dict(document)
-    for kind in GROUP_TYPES:
-        theirs = their_name(kind, dialect)
+    for group_type in GROUP_TYPES:
+        theirs = collection_name(group_type, dialect)
         written = dict(objects(document, theirs))
-        for name, group in objects(tree, kind).items():
+        for name, group in objects(tree, group_type).items():
             mine = [extra for extra in _extras(group) if extra.get("dialect") == dialect.name]
             if mine and name in written:
                 written[name] = _applied(written[name], mine)
@@ -83,14 +83,14 @@ def put_back(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     return _applied(document, mine) if mine else document
 
 
-def without_extras(tree: Tree, dialect: str = "") -> Tree:
+def strip_extras(tree: Tree, dialect: str = "") -> Tree:
     """The tree without extras: those of one dialect, or all."""
 
     def stripped(entity: Tree, *below: str) -> Tree:
         left = [extra for extra in _extras(entity) if dialect and extra.get("dialect") != dialect]
-        plain = {name: value for name, value in entity.items() if name != ATTRIBUTE or left}
+        plain = {name: value for name, value in entity.items() if name != EXTRAS or left}
         if left:
-            plain[ATTRIBUTE] = left
+            plain[EXTRAS] = left
         for name in below[:1]:
             if isinstance(plain.get(name), dict):
                 plain[name] = members(plain[name], *below[1:])
@@ -100,24 +100,24 @@ def without_extras(tree: Tree, dialect: str = "") -> Tree:
         touched = {
             name: stripped(one, *below)
             for name, one in collection.items()
-            if isinstance(one, dict) and (ATTRIBUTE in one or (below and isinstance(one.get(below[0]), dict)))
+            if isinstance(one, dict) and (EXTRAS in one or (below and isinstance(one.get(below[0]), dict)))
         }
         return {**collection, **touched} if touched else collection
 
     plain = stripped(tree)
-    for kind in GROUP_TYPES:
-        if isinstance(plain.get(kind), dict):
-            plain[kind] = members(plain[kind], RESOURCES[kind], "versions")
+    for group_type in GROUP_TYPES:
+        if isinstance(plain.get(group_type), dict):
+            plain[group_type] = members(plain[group_type], RESOURCES[group_type], "versions")
     return plain
 
 
-def their_name(kind: str, dialect: Dialect) -> str:
+def collection_name(group_type: str, dialect: Dialect) -> str:
     """What a dialect calls a collection."""
-    return next((theirs for theirs, ours in dialect.collections.items() if ours == kind), kind)
+    return next((theirs for theirs, ours in dialect.collections.items() if ours == group_type), group_type)
 
 
 def _extras(entity: Any) -> list[Tree]:
-    extras = entity.get(ATTRIBUTE) if isinstance(entity, dict) else None
+    extras = entity.get(EXTRAS) if isinstance(entity, dict) else None
     return [extra for extra in extras if isinstance(extra, dict)] if isinstance(extras, list) else []
 
 

@@ -31,22 +31,22 @@ def read_property(value: Any) -> Any:
     """A property object with the type names and the "now" of 1.0-rc4."""
     if not isinstance(value, dict):
         return value
-    kind, now = value.get("type"), value.get("value") == OLD_NOW
-    renamed = PROPERTY_TYPES.get(kind) if isinstance(kind, str) else None
-    if renamed is None and not now:
+    old_type, now = value.get("type"), value.get("value") == OLD_NOW
+    new_type = PROPERTY_TYPES.get(old_type) if isinstance(old_type, str) else None
+    if new_type is None and not now:
         return value
-    return {**value, **({"type": renamed} if renamed else {}), **({"value": NOW} if now else {})}
+    return {**value, **({"type": new_type} if new_type else {}), **({"value": NOW} if now else {})}
 
 
 def write_property(value: Any) -> Any:
     """A property object with the type names and the "now" of 0.5."""
     if not isinstance(value, dict):
         return value
-    kind, now = value.get("type"), value.get("value") == NOW
-    renamed = OLD_PROPERTY_TYPES.get(kind) if isinstance(kind, str) else None
-    if renamed is None and not now:
+    old_type, now = value.get("type"), value.get("value") == NOW
+    new_type = OLD_PROPERTY_TYPES.get(old_type) if isinstance(old_type, str) else None
+    if new_type is None and not now:
         return value
-    return {**value, **({"type": renamed} if renamed else {}), **({"value": OLD_NOW} if now else {})}
+    return {**value, **({"type": new_type} if new_type else {}), **({"value": OLD_NOW} if now else {})}
 
 
 def read_properties(value: Any) -> Any:
@@ -60,7 +60,7 @@ def read_properties(value: Any) -> Any:
 
 
 def write_properties(value: Any) -> Any:
-    """A map of property objects in the words of 0.5."""
+    """A map of property objects in the names of 0.5."""
     return {name: write_property(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 

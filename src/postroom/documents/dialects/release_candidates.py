@@ -1,4 +1,4 @@
-"""The release candidates of 1.0 and the two texts between them: one form, a few names that changed."""
+"""The release candidates of 1.0 and the two drafts between them: one form, a few names that changed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
-from postroom.documents.dialects.flatten_inheritance import materialised, overriding
+from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
+from postroom.documents.dialects.entity_reader import EntityReader
+from postroom.documents.dialects.flatten_inheritance import flatten_inheritance, with_whole_objects
 from postroom.documents.dialects.name_tables import (
     ADDRESS_MEMBERS,
     AUTHORIZATION_MEMBERS,
@@ -18,17 +19,16 @@ from postroom.documents.dialects.name_tables import (
     RELEASE_ATTRIBUTES,
     RESOURCES,
 )
-from postroom.documents.dialects.read_entity import Reader
 from postroom.documents.dialects.references import as_pointer, is_local
-from postroom.documents.dialects.walk import changed, renamed
+from postroom.documents.dialects.walk import map_objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
 
 _TO_RELEASE = {ours: theirs for theirs, ours in RELEASE_ATTRIBUTES.items()}
 _TO_ADDRESS = {ours: theirs for theirs, ours in ADDRESS_MEMBERS.items()}
 
 
-class Release(msgspec.Struct, frozen=True):
-    """How a text of the family differs from 1.0-rc4."""
+class ReleaseDifferences(msgspec.Struct, frozen=True):
+    """How an older release differs from 1.0-rc4."""
 
     specversion: str
     one_usage: bool = False
@@ -38,12 +38,12 @@ class Release(msgspec.Struct, frozen=True):
     docs: bool = False
 
 
-def _read(document: Tree) -> tuple[Tree, list[Note]]:
-    reader = Reader(old=False)
+def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
+    reader = EntityReader(v0_5=False)
     return reader.registry(document), reader.notes
 
 
-def _read_older(document: Tree) -> tuple[Tree, list[Note]]:
+def _read_older(document: Tree) -> tuple[Tree, list[ReadNote]]:
     tree, notes = _read(document)
     return _each(tree, _read_group, _read_resource), notes
 
@@ -51,26 +51,26 @@ def _read_older(document: Tree) -> tuple[Tree, list[Note]]:
 def _each(tree: Tree, group_change: Callable[[str, Tree], Tree], resource_change: Callable[[str, Tree], Tree]) -> Tree:
     """The tree with all groups and resources changed."""
     made = dict(tree)
-    for kind, collection in RESOURCES.items():
-        if not isinstance(tree.get(kind), dict):
+    for group_type, collection in RESOURCES.items():
+        if not isinstance(tree.get(group_type), dict):
             continue
 
-        def change(group: Tree, _: str, kind: str = kind, collection: str = collection) -> Tree:
-            new = group_change(kind, group)
+        def change(group: Tree, _: str, group_type: str = group_type, collection: str = collection) -> Tree:
+            new = group_change(group_type, group)
             if isinstance(new.get(collection), dict):
                 new = {
                     **new,
-                    collection: changed(new[collection], "", lambda one, _: resource_change(collection, one)),
+                    collection: map_objects(new[collection], "", lambda one, _: resource_change(collection, one)),
                 }
             return new
 
-        made[kind] = changed(tree[kind], "", change)
+        made[group_type] = map_objects(tree[group_type], "", change)
     return made
 
 
-def _read_group(kind: str, group: Tree) -> Tree:
+def _read_group(group_type: str, group: Tree) -> Tree:
     options = group.get("protocoloptions")
-    if kind != "endpoints" or not isinstance(options, dict):
+    if group_type != "endpoints" or not isinstance(options, dict):
         return group
     return {**group, "protocoloptions": read_endpoint_options(options)}
 
@@ -95,11 +95,11 @@ def _listed(options: Tree, name: str, names: dict[str, str]) -> Tree:
     found = options.get(name)
     if not isinstance(found, list):
         return {}
-    return {name: [renamed(one, names) if isinstance(one, dict) else one for one in found]}
+    return {name: [rename_members(one, names) if isinstance(one, dict) else one for one in found]}
 
 
 def _read_resource(collection: str, resource: Tree) -> Tree:
-    read = renamed(resource, RELEASE_ATTRIBUTES)
+    read = rename_members(resource, RELEASE_ATTRIBUTES)
     meta = read.get("meta")
     if isinstance(meta, dict):
         kept = {name: value for name, value in meta.items() if name not in RC2_META}
@@ -107,35 +107,35 @@ def _read_resource(collection: str, resource: Tree) -> Tree:
             del kept["compatibility"]
         read["meta"] = kept
     if isinstance(read.get("versions"), dict):
-        read["versions"] = changed(read["versions"], "", lambda one, _: renamed(one, RELEASE_ATTRIBUTES))
+        read["versions"] = map_objects(read["versions"], "", lambda one, _: rename_members(one, RELEASE_ATTRIBUTES))
     return read
 
 
-def _writer(release: Release) -> Callable[[Tree], Tree]:
+def _writer(differences: ReleaseDifferences) -> Callable[[Tree], Tree]:
     def write(tree: Tree) -> Tree:
-        if release.base_is_xid:
-            tree = materialised(tree, lambda reference: not is_local(reference))
-        if release.pointers_to_bases:
-            tree = overriding(tree)
+        if differences.base_is_xid:
+            tree = flatten_inheritance(tree, lambda reference: not is_local(reference))
+        if differences.pointers_to_bases:
+            tree = with_whole_objects(tree)
         written = _each(
             tree,
-            lambda kind, group: _write_group(release, kind, group),
-            lambda collection, one: _write_resource(release, collection, one),
+            lambda group_type, group: _write_group(differences, group_type, group),
+            lambda collection, one: _write_resource(differences, collection, one),
         )
-        return {"specversion": release.specversion, **{k: v for k, v in written.items() if k != "specversion"}}
+        return {"specversion": differences.specversion, **{k: v for k, v in written.items() if k != "specversion"}}
 
     return write
 
 
-def _write_group(release: Release, kind: str, group: Tree) -> Tree:
-    if kind != "endpoints":
+def _write_group(differences: ReleaseDifferences, group_type: str, group: Tree) -> Tree:
+    if group_type != "endpoints":
         return group
     written = dict(group)
     usage, options, deprecated = (group.get(name) for name in ("usage", "protocoloptions", "deprecated"))
-    if release.one_usage and isinstance(usage, list) and usage:
+    if differences.one_usage and isinstance(usage, list) and usage:
         written["usage"] = usage[0]
-    if release.docs and isinstance(deprecated, dict):
-        written["deprecated"] = renamed(deprecated, {"documentation": "docs"})
+    if differences.docs and isinstance(deprecated, dict):
+        written["deprecated"] = rename_members(deprecated, {"documentation": "docs"})
     if isinstance(options, dict):
         known = {name: value for name, value in options.items() if name not in RC4_ENDPOINT_OPTIONS}
         known = write_endpoint_options(known)
@@ -145,20 +145,22 @@ def _write_group(release: Release, kind: str, group: Tree) -> Tree:
     return written
 
 
-def _write_resource(release: Release, collection: str, resource: Tree) -> Tree:
-    written = _write_version(release, collection, resource)
+def _write_resource(differences: ReleaseDifferences, collection: str, resource: Tree) -> Tree:
+    written = _write_version(differences, collection, resource)
     if isinstance(written.get("versions"), dict):
-        written["versions"] = changed(written["versions"], "", lambda one, _: _write_version(release, collection, one))
+        written["versions"] = map_objects(
+            written["versions"], "", lambda one, _: _write_version(differences, collection, one)
+        )
     return written
 
 
-def _write_version(release: Release, collection: str, version: Tree) -> Tree:
-    written = renamed(version, _TO_RELEASE)
-    if not release.checks:
+def _write_version(differences: ReleaseDifferences, collection: str, version: Tree) -> Tree:
+    written = rename_members(version, _TO_RELEASE)
+    if not differences.checks:
         written = _without(written, CORE_CHECKS)
     if collection != "messages":
         return written
-    if release.pointers_to_bases and "basemessage" in written:
+    if differences.pointers_to_bases and "basemessage" in written:
         written["basemessageurl"] = as_pointer(written.pop("basemessage"))
         if "dataschemaxid" in written:  # the tag demands both
             written.setdefault("dataschemauri", written["dataschemaxid"])
@@ -187,21 +189,21 @@ RC3 = Dialect(
     name="1.0-rc3",
     title="xRegistry 1.0-rc3 (2026-06)",
     to_rc4=_read_older,
-    from_rc4=_writer(Release("1.0-rc3")),
+    from_rc4=_writer(ReleaseDifferences("1.0-rc3")),
     reasons=reasons(*_ENDPOINTS),
 )
 MAY_2026 = Dialect(
     name="2026-05",
     title="the text of May 2026, titled 1.0-rc2",
     to_rc4=_read_older,
-    from_rc4=_writer(Release("1.0-rc2")),
+    from_rc4=_writer(ReleaseDifferences("1.0-rc2")),
     reasons=reasons(*_ENDPOINTS),
 )
 SEPTEMBER_2025 = Dialect(
     name="2025-09",
     title="the text of September 2025, titled 1.0-rc2",
     to_rc4=_read_older,
-    from_rc4=_writer(Release("1.0-rc2", one_usage=True, base_is_xid=True, checks=False)),
+    from_rc4=_writer(ReleaseDifferences("1.0-rc2", one_usage=True, base_is_xid=True, checks=False)),
     reasons=reasons(
         (r"/basemessage$", "in 2025-09 a base is an xid: what is inherited is written out"), *_RC2, *_ENDPOINTS
     ),
@@ -210,6 +212,6 @@ RC2 = Dialect(
     name="1.0-rc2",
     title="xRegistry 1.0-rc2 (2025-06)",
     to_rc4=_read_older,
-    from_rc4=_writer(Release("1.0-rc2", one_usage=True, pointers_to_bases=True, checks=False, docs=True)),
+    from_rc4=_writer(ReleaseDifferences("1.0-rc2", one_usage=True, pointers_to_bases=True, checks=False, docs=True)),
     reasons=reasons(*_RC2, *_ENDPOINTS),
 )

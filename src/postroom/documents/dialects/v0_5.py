@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from postroom.documents.dialects.dialect import Dialect, Note, Tree, reasons
+from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.endpoints import write_config
-from postroom.documents.dialects.flatten_inheritance import materialised
+from postroom.documents.dialects.entity_reader import EntityReader
+from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.name_tables import (
     CORE_CHECKS,
     GROUP_IDS,
@@ -18,9 +19,8 @@ from postroom.documents.dialects.name_tables import (
     SERVICE_COLLECTIONS,
 )
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
-from postroom.documents.dialects.read_entity import Reader
 from postroom.documents.dialects.references import as_pointer
-from postroom.documents.dialects.walk import changed, renamed
+from postroom.documents.dialects.walk import map_objects, rename_members
 
 SCHEMA = "https://cloudevents.io/schemas/registry"
 _SERVICE_NAMES = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
@@ -32,20 +32,20 @@ _DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
 
 @cache
 def _names(identity: str, service: bool) -> dict[str, str]:
-    """What 0.5 calls the members of an entity, told by the name of its id."""
+    """What 0.5 calls the members of an entity, recognised by the name of its id."""
     names = {identity: "id", **(_SERVICE_NAMES if service else {}), "ancestorid": "ancestor"}
     return {**names, **OLD_MESSAGE_ATTRIBUTES} if identity == "messageid" else names
 
 
-class Writer:
-    """Writes a tree as one of the two."""
+class V05Writer:
+    """Writes a tree as a 0.5 message document, or as one of the 0.5 service."""
 
     def __init__(self, *, service: bool) -> None:
         self.service = service
 
     def registry(self, tree: Tree) -> Tree:
         """The whole document."""
-        tree = materialised(tree) if self.service else tree
+        tree = flatten_inheritance(tree) if self.service else tree
         written: Tree = {"$schema": SCHEMA} if self.service else {}
         written["specversion"] = "0.5-wip"
         for name, value in self._entity(tree, "registryid").items():
@@ -56,23 +56,23 @@ class Writer:
                 written[name] = value
         return written
 
-    def _groups(self, kind: str, collection: Any) -> Any:
-        return changed(collection, "", lambda group, _: self._group(kind, group))
+    def _groups(self, group_type: str, collection: Any) -> Any:
+        return map_objects(collection, "", lambda group, _: self._group(group_type, group))
 
     def _entity(self, entity: Tree, identity: str) -> Tree:
-        written = renamed(entity, _names(identity, self.service))
+        written = rename_members(entity, _names(identity, self.service))
         for name in _UNKNOWN & written.keys():
             del written[name]
         return written
 
-    def _group(self, kind: str, group: Tree) -> Tree:
-        written = self._entity(group, GROUP_IDS[kind])
-        if kind == "schemagroups":
-            written["schemas"] = changed(written.get("schemas"), "", lambda schema, _: self._schema(schema))
+    def _group(self, group_type: str, group: Tree) -> Tree:
+        written = self._entity(group, GROUP_IDS[group_type])
+        if group_type == "schemagroups":
+            written["schemas"] = map_objects(written.get("schemas"), "", lambda schema, _: self._schema(schema))
             return _present(written)
         collection = "definitions" if self.service else "messages"
         messages = written.pop("messages", None)
-        if kind == "endpoints":
+        if group_type == "endpoints":
             written = write_config(written, service=self.service)
             if self.service and "messagegroups" in written:
                 written["definitionGroups"] = written.pop("messagegroups")
@@ -85,12 +85,12 @@ class Writer:
     def _selectors(self, entity: Tree) -> Tree:
         if not self.service:
             if "protocol" in entity:
-                entity = {**entity, "protocol": _spelled("protocol", entity["protocol"])}
-            return renamed(entity, _MESSAGE_SELECTORS)
+                entity = {**entity, "protocol": _protocol_spelling(entity["protocol"])}
+            return rename_members(entity, _MESSAGE_SELECTORS)
         written = entity
         envelope, protocol = written.pop("envelope", None), written.pop("protocol", None)
         if envelope or protocol:
-            written["format"] = envelope or _spelled("protocol", protocol)
+            written["format"] = envelope or _protocol_spelling(protocol)
         return written
 
     def _messages(self, messages: Tree, group: Tree) -> Tree:
@@ -142,7 +142,7 @@ class Writer:
             written.setdefault(name, None)
         if written["format"] is None:
             inherited = group.get("envelope") or group.get("protocol")
-            written["format"] = _spelled("protocol", inherited) if isinstance(inherited, str) else None
+            written["format"] = _protocol_spelling(inherited) if isinstance(inherited, str) else None
         return _present(written)
 
     def _resource(self, resource: Tree, collection: str) -> Tree:
@@ -159,7 +159,7 @@ class Writer:
         written = self._resource(schema, "schemas")
         versions = written.get("versions")
         if isinstance(versions, dict) and versions:
-            written["versions"] = changed(versions, "", lambda version, _: self._version(version))
+            written["versions"] = map_objects(versions, "", lambda version, _: self._version(version))
             return written
         name = str(written.pop("version", None) or written.pop("versionid", None) or "1")
         version = {"id": name, **{one: written.pop(one) for one in _DOCUMENT if one in written}}
@@ -175,8 +175,8 @@ class Writer:
 _MESSAGE_SELECTORS = {"envelope": "format", "protocol": "binding"}
 
 
-def _spelled(name: str, value: Any) -> Any:
-    return "Kafka" if name == "protocol" and family_of(value) == "KAFKA" else value
+def _protocol_spelling(value: Any) -> Any:
+    return "Kafka" if family_of(value) == "KAFKA" else value
 
 
 def _present(entity: Tree) -> Tree:
@@ -185,13 +185,13 @@ def _present(entity: Tree) -> Tree:
     return {name: value for name, value in entity.items() if value is not None}
 
 
-def _read(document: Tree) -> tuple[Tree, list[Note]]:
-    reader = Reader(old=True)
+def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
+    reader = EntityReader(v0_5=True)
     return reader.registry(document), reader.notes
 
 
-def _read_service(document: Tree) -> tuple[Tree, list[Note]]:
-    reader = Reader(old=True, service=True)
+def _read_service(document: Tree) -> tuple[Tree, list[ReadNote]]:
+    reader = EntityReader(v0_5=True, service=True)
     return reader.registry(document), reader.notes
 
 
@@ -215,14 +215,14 @@ MESSAGE = Dialect(
     name="0.5-message",
     title="xRegistry message definitions 0.5 (2024)",
     to_rc4=_read,
-    from_rc4=Writer(service=False).registry,
+    from_rc4=V05Writer(service=False).registry,
     reasons=reasons(*_COMMON),
 )
 SERVICE = Dialect(
     name="0.5-service",
     title="Registry Service 0.5 (2023), `.cereg` files",
     to_rc4=_read_service,
-    from_rc4=Writer(service=True).registry,
+    from_rc4=V05Writer(service=True).registry,
     collections=SERVICE_COLLECTIONS,
     reasons=reasons(
         (r"/basemessage$", "0.5-service has no base messages: what is inherited is written out"),

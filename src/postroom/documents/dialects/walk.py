@@ -34,20 +34,20 @@ def group_types(document: Tree) -> tuple[str, ...]:
 
 def groups(tree: Tree) -> Iterator[tuple[str, str, Tree]]:
     """Every group with its type and its id."""
-    for kind in GROUP_TYPES:
-        for name, group in objects(tree, kind).items():
-            yield kind, name, group
+    for group_type in GROUP_TYPES:
+        for name, group in objects(tree, group_type).items():
+            yield group_type, name, group
 
 
 def messages(tree: Tree) -> Iterator[tuple[Tree, str, Tree]]:
     """Every message with its group and its id."""
-    for kind, _, group in groups(tree):
-        if RESOURCES[kind] == "messages":
+    for group_type, _, group in groups(tree):
+        if RESOURCES[group_type] == "messages":
             for name, message in objects(group, "messages").items():
                 yield group, name, message
 
 
-def changed(collection: Any, pointer_above: str, transform: Transform) -> Any:
+def map_objects(collection: Any, pointer_above: str, transform: Transform) -> Any:
     """A collection whose objects are changed; what is no object stays as it is."""
     if not isinstance(collection, dict):
         return collection
@@ -61,7 +61,7 @@ def _step(name: str) -> str:
     return pointer((name,)) if "/" in name or "~" in name else "/" + name
 
 
-def renamed(entity: Tree, names: dict[str, str]) -> Tree:
+def rename_members(entity: Tree, names: dict[str, str]) -> Tree:
     """An entity with members renamed in place; a name that is taken already keeps its own value."""
     if entity.keys().isdisjoint(names):
         return dict(entity)

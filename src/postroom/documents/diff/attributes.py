@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.documents.dialects.preserved_members import ATTRIBUTE as EXTRAS
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.diff.change import BOTH, CONSUMERS, NOTHING, PRODUCERS, Change, Kind, what
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.model.json_pointers import pointer

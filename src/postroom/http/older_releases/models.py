@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.documents.dialects.name_tables import ADDRESS_MEMBERS
-from postroom.documents.dialects.walk import renamed
+from postroom.documents.dialects.walk import rename_members
 from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.request_entities import ENDPOINTS, SCHEMAS
 from postroom.http.older_releases.walk import Tree
@@ -107,16 +107,16 @@ def _change(holder: Tree, name: str, change: Callable[[Tree], Tree]) -> None:
 
 
 def _read_level(release: OlderRelease, kind: Tree) -> Tree:
-    return renamed(kind, release.model_aspects)
+    return rename_members(kind, release.model_aspects)
 
 
 def _write_level(release: OlderRelease, kind: Tree) -> Tree:
-    return renamed(kind, {ours: theirs for theirs, ours in release.model_aspects.items()})
+    return rename_members(kind, {ours: theirs for theirs, ours in release.model_aspects.items()})
 
 
 def _renamed(attributes: Tree, names: dict[str, str]) -> Tree:
     """Attributes under other names; those say their name inside, too."""
-    made = renamed(attributes, names)
+    made = rename_members(attributes, names)
     for name in names.values():
         if name in made and name not in attributes and isinstance(made[name], dict) and "name" in made[name]:
             made[name] = {**made[name], "name": name}

@@ -8,7 +8,7 @@ from typing import Any
 from postroom.documents.dialects.name_tables import ADDRESS_MEMBERS
 from postroom.documents.dialects.references import as_pointer
 from postroom.documents.dialects.release_candidates import write_endpoint_options
-from postroom.documents.dialects.walk import renamed
+from postroom.documents.dialects.walk import rename_members
 from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.request_entities import SCHEMAS, is_endpoint, is_renamed
 from postroom.http.older_releases.walk import Tree
@@ -59,7 +59,7 @@ class ResponseTranslator:
             for ours, theirs in self._names.items()
             if is_renamed(plural, theirs, ours, kind.attributes if kind else None)
         }
-        made = renamed(self._with_short_url(document), names)
+        made = rename_members(self._with_short_url(document), names)
         if "basemessageurl" in made and "basemessage" in names:
             made["basemessageurl"] = as_pointer(made["basemessageurl"])
         return {name: value for name, value in made.items() if name not in self._release.hidden}

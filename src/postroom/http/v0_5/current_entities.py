@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.references import as_pointer, as_xid
 from postroom.http.v0_5.names import plural, uri_name, v0_5_path
 from postroom.http.v0_5.translate import (
@@ -102,7 +102,7 @@ def _plain(attributes: Tree) -> Tree:
 
 def _timed(entity: Entity) -> Tree:
     times = {"createdat": entity.createdat, "modifiedat": entity.modifiedat}
-    return {**_plain(entity.attributes), **times, ATTRIBUTE: extras_in(entity.attributes)}
+    return {**_plain(entity.attributes), **times, EXTRAS: extras_in(entity.attributes)}
 
 
 def version_order(version_id: str) -> tuple[int, str]:
@@ -192,7 +192,7 @@ class EntityViews:
         translation = self._words(place, entity, group)
         below = extras_below(group.attributes, place.resource, place.ids[3], entity.id)
         extras = [*extras_in(entity.attributes), *below]
-        written = translation.write({**_timed(entity), ATTRIBUTE: extras})
+        written = translation.write({**_timed(entity), EXTRAS: extras})
         elsewhere = _elsewhere(place.resource, entity, written)
         document = {
             "id": place.ids[3],

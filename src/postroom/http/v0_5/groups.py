@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import GROUP_TYPES
-from postroom.documents.dialects.preserved_members import ATTRIBUTE, with_extras
+from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras
 from postroom.documents.dialects.v0_5 import SERVICE
 from postroom.http.server.request import Answer, Call
 from postroom.http.server.request_body import parse_json
@@ -74,7 +74,7 @@ class GroupWriter:
         result = merge_entity(state.translation, state.stored, before, after)
         patch = attribute_patch(state.stored, result)
         extras = storable_extras(state.translation.extras(after), place.group.attributes, self.call.path)
-        self._put(place, {**patch, ATTRIBUTE: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
+        self._put(place, {**patch, EXTRAS: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
         return self._answer(place, 200)
 
     def forget(self, place: Place, version_id: str = "") -> None:
@@ -84,11 +84,11 @@ class GroupWriter:
         left = extras_beside(extras, place.resource, place.ids[3], version_id, others)
         if left != extras_in(extras):
             group = resolve(self.tx.model(), place.group_xid)
-            self._put(group, {ATTRIBUTE: [*other_extras(extras), *left] or None})
+            self._put(group, {EXTRAS: [*other_extras(extras), *left] or None})
 
     def _put(self, place: Place, patch: Tree) -> None:
-        if patch.get(ATTRIBUTE, 0) is None and ATTRIBUTE not in require_entity(self.tx, place.xid).attributes:
-            del patch[ATTRIBUTE]  # a model may not know it
+        if patch.get(EXTRAS, 0) is None and EXTRAS not in require_entity(self.tx, place.xid).attributes:
+            del patch[EXTRAS]  # a model may not know it
         operations.put_group(self.interaction, place, patch, True)
         self.interaction.settle()
 
@@ -105,10 +105,10 @@ class GroupWriter:
         tree, extras = translation.read(own), translation.extras(own)
         if "schemas" in collections:
             document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
-            read = with_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
-            tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(ATTRIBUTE, ())]
+            read = collect_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
+            tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(EXTRAS, ())]
         extras = storable_extras(extras, kind.attributes, self.call.path)
-        return {**tree, ATTRIBUTE: extras} if extras else tree
+        return {**tree, EXTRAS: extras} if extras else tree
 
     def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
         for name, members in collections.items():
@@ -138,7 +138,7 @@ class GroupWriter:
                 refuse_own_attribute(own, subject)
             return {"meta": tree["meta"]}
         extras = storable_extras(translation.extras(after), place.resource.attributes, subject)
-        return {**tree, **({ATTRIBUTE: extras} if extras else {})}
+        return {**tree, **({EXTRAS: extras} if extras else {})}
 
     def _answer(self, place: Place, status: int) -> Answer:
         state = self.reading.states.group(place.group, require_entity(self.tx, place.xid))

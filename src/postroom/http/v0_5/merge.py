@@ -6,7 +6,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import BASE_NAMES, TYPE_MARKERS
-from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.http.v0_5.translate import EntityTranslation
 from postroom.model.types import Attributes
 from postroom.registry.problems import RegistryProblem
@@ -50,7 +50,7 @@ def attribute_patch(stored: Tree, result: Tree) -> Tree:
 
 def storable_extras(extras: list[Any], attributes: Attributes, subject: str) -> list[Any]:
     """The extras that an entity is to keep; a model without a place for them has none for their attributes."""
-    if "*" in attributes or ATTRIBUTE in attributes:
+    if "*" in attributes or EXTRAS in attributes:
         return extras
     lost = next((one for one in extras if "instead" not in one and str(one.get("value")) not in TYPE_MARKERS), None)
     if lost is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.http.server.request import Answer, Call
 from postroom.http.v0_5.attribute_headers import given_attributes
 from postroom.http.v0_5.current_entities import COMMON, OF_THE_SERVER, VersionView, stored_uri
@@ -160,7 +160,7 @@ class ResourceWriter:
             return result
         extras = storable_extras(state.translation.extras(given.after), state.kind.attributes, self.call.path)
         kept = [*other_extras(state.tree.entity.attributes), *extras]
-        return {**result, ATTRIBUTE: kept} if kept else result
+        return {**result, EXTRAS: kept} if kept else result
 
     def _given(self, state: VersionView, headers: Tree, body: Tree) -> WrittenEntity:
         self._check_agreement(headers, body)
@@ -273,5 +273,5 @@ def _local(document: Tree, state: VersionView) -> Tree:
 
 
 def _extras_of(state: VersionView) -> Tree:
-    stored: Any = state.tree.entity.attributes.get(ATTRIBUTE)
-    return {} if stored is None else {ATTRIBUTE: stored}
+    stored: Any = state.tree.entity.attributes.get(EXTRAS)
+    return {} if stored is None else {EXTRAS: stored}

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.documents.dialects.dialect import Dialect, Note, Tree
-from postroom.documents.dialects.flatten_inheritance import materialised
+from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree
+from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.name_tables import CORE_CHECKS, GROUP_TYPES, SERVICE_ATTRIBUTES, TYPE_MARKERS
-from postroom.documents.dialects.preserved_members import ATTRIBUTE, put_back, with_extras, without_extras
+from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras, restore_extras, strip_extras
 from postroom.documents.dialects.v0_5 import SERVICE
-from postroom.documents.dialects.walk import renamed
+from postroom.documents.dialects.walk import rename_members
 from postroom.http.v0_5.names import plural
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.model.json_pointers import pointer
 from postroom.model.names import is_attribute_name, is_map_key
 from postroom.model.types import GroupType, ResourceType
 
-HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", ATTRIBUTE))
+HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", EXTRAS))
 """What the registry keeps with a Version and 0.5 does not know."""
 _NEW, _OLD = SERVICE_ATTRIBUTES, {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 
@@ -37,7 +37,7 @@ class EntityTranslation:
         self.effective = effective
         """An entity of 1.0 with all that it inherits."""
 
-        def to_rc4(document: Tree) -> tuple[Tree, list[Note]]:
+        def to_rc4(document: Tree) -> tuple[Tree, list[ReadNote]]:
             return _with_legal_labels(read(document)), []
 
         self._dialect = Dialect(name=SERVICE.name, title=SERVICE.title, to_rc4=to_rc4, from_rc4=write)
@@ -48,12 +48,12 @@ class EntityTranslation:
 
     def extras(self, document: Tree) -> list[Any]:
         """What of an entity of 0.5 the words of 1.0 do not say."""
-        found: list[Any] = with_extras(self.read(document), document, self._dialect).get(ATTRIBUTE, [])
+        found: list[Any] = collect_extras(self.read(document), document, self._dialect).get(EXTRAS, [])
         return found
 
     def write(self, tree: Tree) -> Tree:
         """An entity of 1.0 in the words of 0.5, with the extras that it keeps."""
-        return put_back(self._dialect.from_rc4(without_extras(tree)), tree, self._dialect)
+        return restore_extras(self._dialect.from_rc4(strip_extras(tree)), tree, self._dialect)
 
 
 def group_translation(kind: GroupType) -> EntityTranslation:
@@ -92,7 +92,7 @@ def resource_translation(
     def effective(message: Tree) -> Tree:
         if not base_reference(message):
             return message
-        tree = materialised(_placed(around, group_kind.plural, group_id, group, message_id, message))
+        tree = flatten_inheritance(_placed(around, group_kind.plural, group_id, group, message_id, message))
         whole: Tree = tree[group_kind.plural][group_id]["messages"][message_id]
         return whole
 
@@ -122,13 +122,13 @@ def _enveloped(message: Tree) -> Tree:
 def _read_plainly(document: Tree) -> Tree:
     return {
         name: value
-        for name, value in renamed(document, _NEW).items()
+        for name, value in rename_members(document, _NEW).items()
         if is_attribute_name(name) and not (name == "type" and isinstance(value, str) and value in TYPE_MARKERS)
     }
 
 
 def _write_plainly(tree: Tree) -> Tree:
-    return renamed({name: value for name, value in tree.items() if name not in HIDDEN}, _OLD)
+    return rename_members({name: value for name, value in tree.items() if name not in HIDDEN}, _OLD)
 
 
 PLAIN_TRANSLATION = EntityTranslation(_read_plainly, _write_plainly)
@@ -155,7 +155,7 @@ def other_extras(entity: Tree) -> list[Tree]:
 
 
 def _all_extras(entity: Tree) -> list[Tree]:
-    extras = entity.get(ATTRIBUTE)
+    extras = entity.get(EXTRAS)
     return [one for one in extras if isinstance(one, dict)] if isinstance(extras, list) else []
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, NoReturn
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.preserved_members import ATTRIBUTE
+from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.http.v0_5.current_entities import COMMON
 from postroom.messages.definitions.registry_rules import USAGES
 from postroom.model.types import GroupType
@@ -35,8 +35,8 @@ def check_entity(document: Tree, subject: str) -> None:
     doubled = next((name for name in document if spellings[name.lower()] > 1), None)
     if doubled is not None:
         _refuse(subject, doubled, "differs from another attribute in case only")
-    if ATTRIBUTE in document:
-        _refuse(subject, ATTRIBUTE, "is kept by the registry")
+    if EXTRAS in document:
+        _refuse(subject, EXTRAS, "is kept by the registry")
     for name in _TEXTS:
         _check_kind(document, name, str, subject)
     _check_docs(document.get("docs"), "docs", subject)

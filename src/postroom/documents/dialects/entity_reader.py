@@ -1,4 +1,4 @@
-"""Reading entities of any age, member by member, into the 1.0-rc4 tree (C-31: a document may mix ages)."""
+"""Reader of entities of any release, member by member, into the 1.0-rc4 tree (C-31: a document may mix releases)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-from postroom.documents.dialects.dialect import Note, Tree
+from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.endpoints import read_endpoint
 from postroom.documents.dialects.name_tables import (
     BASE_NAMES,
@@ -21,7 +21,7 @@ from postroom.documents.dialects.name_tables import (
 )
 from postroom.documents.dialects.protocol_options import family_of, read_options, read_properties
 from postroom.documents.dialects.references import as_xid, is_local
-from postroom.documents.dialects.walk import changed, renamed
+from postroom.documents.dialects.walk import map_objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
 from postroom.model.json_pointers import pointer
 
@@ -29,55 +29,57 @@ _LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
 _IN_META = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
 
 
-class Reader:
-    """Reads one document. An `old` one (0.5) has ids, labels and resource-level data under other names.
+class EntityReader:
+    """Reads one document. One of 0.5 has ids, labels and resource-level data under other names.
 
     In a document of the 0.5 service `format` names an envelope or a protocol, elsewhere an envelope.
     """
 
-    def __init__(self, *, old: bool, service: bool = False) -> None:
-        self.old = old
+    def __init__(self, *, v0_5: bool, service: bool = False) -> None:
+        self.v0_5 = v0_5
         self.service = service
-        self.notes: list[Note] = []
+        self.notes: list[ReadNote] = []
 
     def registry(self, document: Tree) -> Tree:
         """The whole document."""
         tree: Tree = {}
         for name, value in document.items():
-            kind = SERVICE_COLLECTIONS.get(name, name)
-            if kind in GROUP_TYPES and isinstance(value, dict):
-                tree[kind] = {**tree.get(kind, {}), **self._groups(kind, value)}
+            group_type = SERVICE_COLLECTIONS.get(name, name)
+            if group_type in GROUP_TYPES and isinstance(value, dict):
+                tree[group_type] = {**tree.get(group_type, {}), **self._groups(group_type, value)}
             elif name == "specversion":
                 tree[name] = SPECVERSION
-            elif not (self.old and name == "$schema"):
+            elif not (self.v0_5 and name == "$schema"):
                 tree[name] = value
         return self._entity(tree, "registryid", "")
 
-    def _groups(self, kind: str, collection: Tree) -> Tree:
-        return dict(changed(collection, f"/{kind}", lambda group, place: self._group(kind, group, place)))
+    def _groups(self, group_type: str, collection: Tree) -> Tree:
+        return dict(
+            map_objects(collection, f"/{group_type}", lambda group, place: self._group(group_type, group, place))
+        )
 
-    def _group(self, kind: str, group: Tree, place: str) -> Tree:
-        read = self._entity(group, GROUP_IDS[kind], place)
-        if kind == "schemagroups":
-            read["schemas"] = changed(read.get("schemas"), f"{place}/schemas", self._schema)
-            return _without_nothing(read, "schemas")
+    def _group(self, group_type: str, group: Tree, place: str) -> Tree:
+        read = self._entity(group, GROUP_IDS[group_type], place)
+        if group_type == "schemagroups":
+            read["schemas"] = map_objects(read.get("schemas"), f"{place}/schemas", self._schema)
+            return _without_null(read, "schemas")
         if "definitions" in read:
             read["messages"] = read.pop("definitions")
-        if kind == "endpoints":
-            read = read_endpoint(read, old=self.old)
-            if self.old and "protocol" in read:
+        if group_type == "endpoints":
+            read = read_endpoint(read, v0_5=self.v0_5)
+            if self.v0_5 and "protocol" in read:
                 read["protocol"] = _protocol(read["protocol"])
         read = self._selectors(read)
-        read["messages"] = changed(
+        read["messages"] = map_objects(
             read.get("messages"), f"{place}/messages", lambda message, at: self._message(message, read, at)
         )
-        return _without_nothing(read, "messages")
+        return _without_null(read, "messages")
 
     def _entity(self, entity: Tree, identity: str, place: str) -> Tree:
-        if not self.old:
+        if not self.v0_5:
             names = {"id": identity} if "id" in entity and place.endswith(pointer((entity["id"],))) else {}
-            return renamed(entity, {**names, "ancestor": "ancestorid"})
-        read = renamed(entity, _old_names(identity))
+            return rename_members(entity, {**names, "ancestor": "ancestorid"})
+        read = rename_members(entity, _v0_5_names(identity))
         marker = read.get("type")
         if isinstance(marker, str) and marker in TYPE_MARKERS:
             del read["type"]
@@ -87,7 +89,7 @@ class Reader:
 
     def _resource(self, resource: Tree, collection: str, place: str) -> Tree:
         read = self._entity(resource, RESOURCE_IDS[collection], place)
-        if not self.old:
+        if not self.v0_5:
             return read
         if "version" in read and "versionid" not in read:
             read["versionid"] = str(read.pop("version"))
@@ -100,17 +102,17 @@ class Reader:
 
     def _schema(self, schema: Tree, place: str) -> Tree:
         read = self._resource(schema, "schemas", place)
-        read["versions"] = changed(
+        read["versions"] = map_objects(
             read.get("versions"), f"{place}/versions", lambda version, at: self._schema_version(version, read, at)
         )
         self._trim(read, "schemaurl", place)
-        return _without_nothing(read, "versions")
+        return _without_null(read, "versions")
 
     def _schema_version(self, version: Tree, schema: Tree, place: str) -> Tree:
         read = self._entity(version, "versionid", place)
-        if self.old and "version" in read:
+        if self.v0_5 and "version" in read:
             read.pop("version")
-        if self.old and isinstance(schema.get("format"), str):
+        if self.v0_5 and isinstance(schema.get("format"), str):
             read.setdefault("format", schema["format"])
         self._trim(read, "schemaurl", place)
         return read
@@ -134,7 +136,7 @@ class Reader:
                 family_of(chosen) in _PROTOCOLS or (self.service and "envelope" not in read)
             ):
                 read["protocol"] = _protocol(read.pop("format"))
-            elif self.old and "envelope" not in read:
+            elif self.v0_5 and "envelope" not in read:
                 read["envelope"] = read.pop("format")
         return read
 
@@ -145,11 +147,11 @@ class Reader:
             return {**identity, "meta": {**_object(read.get("meta")), "xref": as_xid(read["uri"])}}
         if "uri" in read and "basemessage" not in read:
             read["basemessage"] = read.pop("uri")
-        if not self.old:
-            read = renamed(read, MESSAGE_ATTRIBUTES)
+        if not self.v0_5:
+            read = rename_members(read, MESSAGE_ATTRIBUTES)
         if any(name in message for name in BASE_NAMES) and isinstance(read.get("basemessage"), str):
             read["basemessage"] = as_xid(read["basemessage"])
-        if self.old and isinstance(read.get("dataschemauri"), str):
+        if self.v0_5 and isinstance(read.get("dataschemauri"), str):
             read["dataschemauri"] = as_xid(read["dataschemauri"])
         self._metadata(read, group)
         self._types(read, place)
@@ -168,25 +170,26 @@ class Reader:
 
     def _types(self, read: Tree, place: str) -> None:
         metadata = read.get("envelopemetadata")
-        if self.old or not isinstance(metadata, dict):
+        if self.v0_5 or not isinstance(metadata, dict):
             return
         for name, value in metadata.items():
-            kind = value.get("type") if isinstance(value, dict) else None
-            if isinstance(kind, str) and kind in PROPERTY_TYPES:
+            old_type = value.get("type") if isinstance(value, dict) else None
+            if isinstance(old_type, str) and old_type in PROPERTY_TYPES:
                 if metadata is read["envelopemetadata"]:
                     read["envelopemetadata"] = dict(metadata)
-                read["envelopemetadata"][name] = {**value, "type": PROPERTY_TYPES[kind]}
+                read["envelopemetadata"][name] = {**value, "type": PROPERTY_TYPES[old_type]}
                 self._note(
-                    f"{place}/envelopemetadata/{name}/type", f"the type {kind} is read as {PROPERTY_TYPES[kind]}."
+                    f"{place}/envelopemetadata/{name}/type",
+                    f"the type {old_type} is read as {PROPERTY_TYPES[old_type]}.",
                 )
 
     def _note(self, place: str, sentence: str) -> None:
-        self.notes.append(Note(place, sentence))
+        self.notes.append(ReadNote(place, sentence))
 
 
 @cache
-def _old_names(identity: str) -> dict[str, str]:
-    """What 1.0 calls the members of a 0.5 entity, told by the name of its id."""
+def _v0_5_names(identity: str) -> dict[str, str]:
+    """What 1.0 calls the members of a 0.5 entity, recognised by the name of its id."""
     names = {"id": identity, **SERVICE_ATTRIBUTES, "ancestor": "ancestorid"}
     return {**names, **MESSAGE_ATTRIBUTES} if identity == "messageid" else names
 
@@ -213,7 +216,7 @@ def _object(value: Any) -> Tree:
     return value if isinstance(value, dict) else {}
 
 
-def _without_nothing(entity: Tree, name: str) -> Tree:
+def _without_null(entity: Tree, name: str) -> Tree:
     if entity.get(name, 0) is None:
         del entity[name]
     return entity
