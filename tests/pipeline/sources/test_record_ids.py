@@ -21,7 +21,8 @@ from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake
 from postroom.pipeline.sources.dataframe import KEY, check_key
 from postroom.pipeline.sources.record_ids import digest_of, id_of_key, id_of_message, origin_in_cluster, record_of
-from postroom.pipeline.spark.dataframe_writer import Naming, check_options, lake_of, with_places
+from postroom.pipeline.spark.write_options import check_options, lake_of
+from postroom.pipeline.worker.assign_origins import RowSource, assign_origins
 from postroom.pipeline.worker.sort_task import write_batch
 
 KAFKA = {"topic": ["orders"], "partition": [3], "offset": [42], "key": [None], "value": [b"{}"]}
@@ -53,9 +54,9 @@ def test_a_partition_is_known_by_its_cluster_and_not_by_brokers() -> None:
 
 def placed(columns: dict[str, Any], source: str = "dataframe", **more: Any) -> list[dict[str, Any]]:
     task = more.pop("task", 0)
-    naming = Naming(source, **({"batch": "run-0"} | more))
+    named = RowSource(source, **({"batch": "run-0"} | more))
     rows: list[dict[str, Any]] = []
-    for batch in with_places([pa.RecordBatch.from_pydict(columns)], naming, task):
+    for batch in assign_origins([pa.RecordBatch.from_pydict(columns)], named, task):
         rows += batch.to_pylist()
     return rows
 

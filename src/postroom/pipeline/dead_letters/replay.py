@@ -17,7 +17,7 @@ from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.checkpoint import new_run
 from postroom.pipeline.dead_letters.replay_commit import Overtaken, commit_replay
-from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_files
+from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_encoded, replay_files
 from postroom.pipeline.dead_letters.report import LetterFile, letter_files
 from postroom.pipeline.lake.batch_leases import claim
 from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, create_lake, open_lake
@@ -137,13 +137,9 @@ def run_on_spark(spark: SparkSession, tasks: list[ReplayTask]) -> list[Replayed]
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    texts = [msgspec.json.encode(task) for task in tasks]
+    encoded = [msgspec.json.encode(task) for task in tasks]
     try:
-        done = spark.sparkContext.parallelize(texts, len(texts)).map(_on_worker).collect()
+        done = spark.sparkContext.parallelize(encoded, len(encoded)).map(replay_encoded).collect()
     except (PySparkException, Py4JError) as error:
         raise told_by_spark(str(error)) from error
     return [msgspec.msgpack.decode(answer, type=Replayed) for answer in done]
-
-
-def _on_worker(text: bytes) -> bytes:
-    return msgspec.msgpack.encode(replay_files(msgspec.json.decode(text, type=ReplayTask)))

@@ -63,6 +63,11 @@ class Round(msgspec.Struct):
     seen: set[int]
 
 
+def replay_encoded(task: bytes) -> bytes:
+    """Run a task that came as JSON; its result is MessagePack. Spark unpickles this function in its workers."""
+    return msgspec.msgpack.encode(replay_files(msgspec.json.decode(task, type=ReplayTask)))
+
+
 def replay_files(task: ReplayTask) -> Replayed:
     """Sort the letters of some files again."""
     letters = _read(task)

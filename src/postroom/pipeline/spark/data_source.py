@@ -1,4 +1,8 @@
-"""The sink as Spark sees it: a data source whose tasks write files and whose commit brings them into the lake."""
+"""Spark's data source "postroom": tasks write files, and the commit brings them into the lake.
+
+Spark unpickles it in Python workers, so what it imports at the top loads nothing of the server; what only the driver
+needs is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 from postroom.errors import BadFlag
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.sources.dataframe import KEY
-from postroom.pipeline.spark.dataframe_writer import Naming, job_of, with_places
+from postroom.pipeline.worker.assign_origins import RowSource, assign_origins
 from postroom.pipeline.worker.sort_task import Written, write_batch
 
 if TYPE_CHECKING:
@@ -35,15 +39,15 @@ class SortWriter(DataSourceArrowWriter):
     def __init__(self, job: Job, source: str, key: str = "") -> None:
         self.job = job
         self.source = source
-        self.naming = Naming(source or "dataframe", job.batch_name, key)
+        self.rows = RowSource(source or "dataframe", job.batch_name, key)
 
     def write(self, iterator: Iterator[RecordBatch]) -> WriterCommitMessage:
         """Sort the records of one task; runs on a worker."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        placed = with_places(iterator, self.naming, context.partitionId() if context else 0)
-        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, placed)))
+        records = assign_origins(iterator, self.rows, context.partitionId() if context else 0)
+        return TaskDone(msgspec.msgpack.encode(write_batch(self.job, records)))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Bring the files of all tasks into the tables; runs on the driver."""
@@ -67,7 +71,7 @@ class SortWriter(DataSourceArrowWriter):
 
 
 class SortSink(DataSource):
-    """`df.write.format("postroom")`: the options are those of `writing.OPTIONS`, or, for our own use, a whole Job."""
+    """`df.write.format("postroom")`: with the options of `write_options`, or, for our own use, a whole Job."""
 
     @classmethod
     def name(cls) -> str:
@@ -75,7 +79,9 @@ class SortSink(DataSource):
         return NAME
 
     def writer(self, schema: StructType, overwrite: bool) -> SortWriter:
-        """The writer of a batch."""
+        """The writer of a batch; runs on the driver."""
+        from postroom.pipeline.spark.write_options import job_of
+
         if overwrite:
             raise BadFlag(
                 "a lake keeps what it has; nothing can be overwritten.", remedy="Say `.mode('append')` to add to it."
