@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.render_schema import rendered
+from postroom.formats.avro.render_schema import render_schema
 from postroom.formats.column_types import StructOf
 from postroom.formats.fill_columns import ColumnMismatch, filler
 from postroom.formats.format_table import check_schema, parse_schema, readable
@@ -124,7 +124,7 @@ def test_an_encoded_value_behind_the_header_of_a_registry_is_found(document: Any
 def test_fastavro_reads_the_same(document: Any, seed: int) -> None:
     schema = parse_schema("Avro", document)
     payload = schema.encode(sample(schema, seed))
-    assert fastavro.schemaless_reader(io.BytesIO(payload), rendered(schema.type)) == schema.validate(payload)[0]
+    assert fastavro.schemaless_reader(io.BytesIO(payload), render_schema(schema.type)) == schema.validate(payload)[0]
 
 
 @settings(deadline=None, max_examples=150)
@@ -226,7 +226,7 @@ def test_a_yes_is_never_broken_by_a_payload(writer: Any, reader: Any, seed: int)
     payload = schema.encode(sample(schema, seed))
     # Bytes promoted to text need not be UTF-8; that is not for resolution to say.
     try:
-        fastavro.schemaless_reader(io.BytesIO(payload), rendered(schema.type), reader)
+        fastavro.schemaless_reader(io.BytesIO(payload), render_schema(schema.type), reader)
     except UnicodeDecodeError:
         return
 

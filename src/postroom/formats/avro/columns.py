@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from postroom.formats.avro.logical_types import WIDEST_DECIMAL
-from postroom.formats.avro.types import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union, nullable
+from postroom.formats.avro.types import (
+    ArrayType,
+    AvroType,
+    EnumType,
+    FixedType,
+    LogicalType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+    nullable,
+)
 from postroom.formats.column_types import (
     BINARY,
     BOOLEAN,
@@ -40,21 +51,21 @@ _SCALARS: dict[str, ColumnType] = {
 _LOGICAL: dict[str, ColumnType] = {"date": DATE, "timestamp-millis": TIMESTAMP, "timestamp-micros": TIMESTAMP}
 
 
-def columns(kind: AvroType) -> ColumnType:
+def columns(schema: AvroType) -> ColumnType:
     """The column type of values of a type."""
-    if isinstance(kind, Record) and kind.fields:
-        return _struct(kind, lambda inner: _bounded(inner, frozenset((id(kind),))))
-    return _bounded(kind, frozenset())
+    if isinstance(schema, RecordType) and schema.fields:
+        return _struct(schema, lambda inner: _bounded(inner, frozenset((id(schema),))))
+    return _bounded(schema, frozenset())
 
 
 class _TooMany(Exception):
     pass
 
 
-def _bounded(kind: AvroType, around: frozenset[int]) -> ColumnType:
+def _bounded(schema: AvroType, around: frozenset[int]) -> ColumnType:
     """The column of a type, or JSON text where it would be too many: types that mention each other multiply."""
     try:
-        return _Builder().column(kind, around)
+        return _Builder().column(schema, around)
     except _TooMany:
         return JSON_TEXT
 
@@ -63,42 +74,42 @@ class _Builder:
     def __init__(self) -> None:
         self._left = _MOST_COLUMNS
 
-    def column(self, kind: AvroType, around: frozenset[int]) -> ColumnType:
+    def column(self, schema: AvroType, around: frozenset[int]) -> ColumnType:
         """The column of a type inside the records that lie around it."""
         self._left -= 1
         if self._left < 0:
             raise _TooMany
-        if isinstance(kind, Record):
+        if isinstance(schema, RecordType):
             # A type inside itself has no end as columns, and tables have no struct without members.
-            if id(kind) in around or not kind.fields:
+            if id(schema) in around or not schema.fields:
                 return JSON_TEXT
-            inside = around | {id(kind)}
-            return _struct(kind, lambda inner: self.column(inner, inside))
-        if isinstance(kind, Array):
-            return ListOf(self.column(kind.items, around))
-        if isinstance(kind, Map):
-            return MapOf(self.column(kind.values, around))
-        if isinstance(kind, Union):
-            only = nullable(kind)
+            inside = around | {id(schema)}
+            return _struct(schema, lambda inner: self.column(inner, inside))
+        if isinstance(schema, ArrayType):
+            return ListOf(self.column(schema.items, around))
+        if isinstance(schema, MapType):
+            return MapOf(self.column(schema.values, around))
+        if isinstance(schema, UnionType):
+            only = nullable(schema)
             return JSON_TEXT if only is None else self.column(only, around)
-        if isinstance(kind, Enum):
+        if isinstance(schema, EnumType):
             return STRING
-        return _scalar(kind)
+        return _scalar(schema)
 
 
-def _struct(kind: Record, column: Callable[[AvroType], ColumnType]) -> ColumnType:
-    names = column_names(field.name for field in kind.fields)
-    members = zip(names, kind.fields, strict=True)
+def _struct(schema: RecordType, column: Callable[[AvroType], ColumnType]) -> ColumnType:
+    names = column_names(field.name for field in schema.fields)
+    members = zip(names, schema.fields, strict=True)
     return StructOf(tuple(Field(name, field.name, column(field.type), field.doc) for name, field in members))
 
 
-def _scalar(kind: Primitive | Fixed) -> ColumnType:
-    if kind.logical is None:
-        return _SCALARS.get(kind.kind, JSON_TEXT)
-    return _logical(kind.logical)
+def _scalar(schema: PrimitiveType | FixedType) -> ColumnType:
+    if schema.logical is None:
+        return _SCALARS.get(schema.type_name, JSON_TEXT)
+    return _logical(schema.logical)
 
 
-def _logical(logical: Logical) -> ColumnType:
+def _logical(logical: LogicalType) -> ColumnType:
     if logical.name == "decimal" and logical.precision <= WIDEST_DECIMAL:
         return Decimal(logical.precision, logical.scale)
     return _LOGICAL.get(logical.name, STRING)

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from postroom.errors import FormatUnknown, SchemaRefused
-from postroom.formats.avro import columns, payload_framing, samples
-from postroom.formats.avro import fingerprint as canonical
+from postroom.formats.avro import columns, payload_framing, render_schema, samples
 from postroom.formats.avro.codec import (
     binary_reader,
     binary_writer,
     compiled_reader,
-    json_reader,
-    json_writer,
+    json_codec,
     resolving_reader,
 )
 from postroom.formats.avro.compat import compare
@@ -27,15 +25,7 @@ from postroom.formats.avro.types import AvroType, simple_name
 from postroom.formats.avro.value_errors import Misfit
 from postroom.formats.batch_decode import MemberColumns, decode_all
 from postroom.formats.column_types import ColumnType, StructOf
-from postroom.formats.schema import (
-    Frame,
-    FramedReader,
-    FramedSchema,
-    PayloadSchema,
-    SchemaDocument,
-    Verdict,
-    Violation,
-)
+from postroom.formats.schema import Frame, FramedReader, FramedSchema, PayloadSchema, SchemaDocument, Verdict, Violation
 from postroom.formats.schema_id_framing import registry_frame
 from postroom.formats.schema_text import load_json
 from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions
@@ -49,20 +39,20 @@ _MEDIA_TYPE_OF_JSON = re.compile(r"\s*[^/;]+/(?:[^;]*\+)?json\s*(?:;|\Z)", re.IG
 class Avro:
     """One parsed Avro schema."""
 
-    def __init__(self, kind: AvroType) -> None:
-        self.type = kind
+    def __init__(self, schema: AvroType) -> None:
+        self.type = schema
 
     @functools.cached_property
     def _read(self) -> binary_reader.Read:
-        return binary_reader.reader(self.type)
+        return binary_reader.compile_reader(self.type)
 
     @functools.cached_property
     def _read_leniently(self) -> binary_reader.Read:
-        return binary_reader.lenient_reader(self.type)
+        return binary_reader.compile_lenient_reader(self.type)
 
     @functools.cached_property
     def _fingerprint(self) -> bytes:
-        return canonical.fingerprint(self.type)
+        return render_schema.fingerprint(self.type)
 
     @functools.cached_property
     def _columns(self) -> ColumnType:
@@ -73,8 +63,8 @@ class Avro:
         what may stand in front of it."""
         if payload[:1] not in HEADER_FIRST_BYTES:
             return self.validate_unframed(payload, contenttype)
-        judged = self._alone.validate(payload, contenttype)
-        return judged.value, judged.violations
+        result = self._alone.validate(payload, contenttype)
+        return result.value, result.violations
 
     @functools.cached_property
     def _alone(self) -> Versions:
@@ -87,23 +77,23 @@ class Avro:
         return payload_framing.frame_of(payload)
 
     def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge a payload as one without a header."""
+        """Validate a payload as one without a header."""
         if contenttype and _is_json(contenttype):
-            return json_reader.read_json(self.type, payload)
-        return payload_framing.judge_from(self._read, payload, 0)
+            return json_codec.read_json(self.type, payload)
+        return payload_framing.read_to_end(self._read, payload, 0)
 
     def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge what stands behind a header."""
+        """Validate what stands behind a header."""
         if contenttype and _is_json(contenttype):
-            return json_reader.read_json(self.type, payload[start:])
-        return payload_framing.judge_from(self._read, payload, start)
+            return json_codec.read_json(self.type, payload[start:])
+        return payload_framing.read_to_end(self._read, payload, start)
 
     def decode_leniently(self, payload: bytes, start: int, contenttype: str) -> Any:
         """The value behind a header; values of logical types stay as they are where they stand for nothing."""
         value, violations = self.validate_framed(payload, start, contenttype)
         if not violations or _is_json(contenttype):
             return value
-        return payload_framing.judge_from(self._read_leniently, payload, start)[0]
+        return payload_framing.read_to_end(self._read_leniently, payload, start)[0]
 
     def strip_header(self, payload: bytes, start: int) -> bytes | None:
         """What stands behind a header."""
@@ -112,7 +102,7 @@ class Avro:
     def reader_for(self, writer: PayloadSchema) -> FramedReader | None:
         """How this schema reads what another wrote."""
         if isinstance(writer, Avro):
-            return Resolved(writer, self.type)
+            return ResolvedReader(writer, self.type)
         return writer if isinstance(writer, FramedSchema) else None
 
     def fingerprint(self) -> bytes:
@@ -130,28 +120,28 @@ class Avro:
         return (None, False) if fallback else (found[0], True)
 
     def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any] | MemberColumns:
-        """The same for many; the places of those that `validate` has to decide are added to `fallback`."""
+        """Read binary payloads into columns; add the indexes of those that `validate` has to decide to `fallback`."""
         if self._fast is None or not isinstance(self._columns, StructOf):
             fallback.update(range(len(payloads)))
             return [None] * len(payloads)
         names = tuple(field.name for field in self._columns.fields)
         refused: set[int] = set()
-        rows = decode_all(self._fast, payloads, refused, compiled_reader.UNSURE)
-        for place in refused:
-            rows[place] = (None,) * len(names)
+        rows = decode_all(self._fast, payloads, refused, compiled_reader.FALLBACK_ERRORS)
+        for index in refused:
+            rows[index] = (None,) * len(names)
         fallback |= refused
         return MemberColumns.of_rows(names, rows)
 
     @functools.cached_property
     def _fast(self) -> compiled_reader.FastRead | None:
-        return compiled_reader.fast_reader(self.type, self._columns)
+        return compiled_reader.compile_fast_reader(self.type, self._columns)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value in the plain binary encoding, or in Avro's JSON if the content type is one of JSON.
 
         SchemaRefused when it does not fit.
         """
-        write = json_writer.write_json if _is_json(contenttype) else binary_writer.write
+        write = json_codec.write_json if _is_json(contenttype) else binary_writer.write
         try:
             return write(self.type, value)
         except Misfit as misfit:
@@ -168,7 +158,7 @@ class Avro:
         return samples.sample(self.type, rng)
 
 
-class Resolved:
+class ResolvedReader:
     """Payloads that one schema wrote, read with another."""
 
     def __init__(self, writer: Avro, reader: AvroType) -> None:
@@ -176,13 +166,13 @@ class Resolved:
         self._read = resolving_reader.resolving_reader(writer.type, reader)
 
     def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge what stands behind a header."""
+        """Validate what stands behind a header."""
         if not _is_json(contenttype):
-            return payload_framing.judge_from(self._read, payload, start)
+            return payload_framing.read_to_end(self._read, payload, start)
         value, violations = self._writer.validate_framed(payload, start, contenttype)
         # Only the binary encoding is resolved, and there is one for every value.
         return (
-            (None, violations) if violations else payload_framing.judge_from(self._read, self._writer.encode(value), 0)
+            (None, violations) if violations else payload_framing.read_to_end(self._read, self._writer.encode(value), 0)
         )
 
 
@@ -214,7 +204,7 @@ def _type(source: SchemaDocument) -> AvroType:
     parser = Parser(Neighbours(source.library), any_branch=int(version[1] or _ANY_BRANCH) >= _ANY_BRANCH)
     try:
         root = parser.type(_document(source.document))
-        return _picked(source.fragment.lstrip("#/:"), root, parser)
+        return _select_type(source.fragment.lstrip("#/:"), root, parser)
     except RecursionError:
         raise SchemaRefused("the document is nested too deeply.") from None
 
@@ -229,13 +219,13 @@ def _document(document: Any) -> Any:
     return load_json(document)
 
 
-def _picked(name: str, root: AvroType, parser: Parser) -> AvroType:
+def _select_type(name: str, root: AvroType, parser: Parser) -> AvroType:
     """The type that a fragment names: by its full name, else by the one type of that simple name."""
     if not name:
         return root
     if name in parser.names:
         return parser.names[name]
-    found = [kind for full, kind in parser.names.items() if simple_name(full) == name]
+    found = [found_type for full, found_type in parser.names.items() if simple_name(full) == name]
     if len(found) != 1:
         known = ", ".join(list(parser.names)[:10]) or "no named type"
         raise SchemaRefused(

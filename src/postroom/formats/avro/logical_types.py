@@ -1,6 +1,6 @@
-"""Logical types: what the plain values of Avro stand for.
+"""Logical types: conversions between the plain values of Avro and what columns hold.
 
-`meaning` turns a plain value into what columns hold, `plain` turns that, or what people write in JSON, back. Texts are
+`logical_decoder` converts a plain value, `logical_encoder` converts back, also what people write in JSON. Strings are
 used where no column type keeps every digit: times of day, times without a zone, nanoseconds, durations.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 
 from postroom.formats.avro import calendar
 from postroom.formats.avro.codec.varints import read_long, write_long
-from postroom.formats.avro.types import Logical
+from postroom.formats.avro.types import LogicalType
 from postroom.formats.avro.value_errors import Misfit
 from postroom.formats.show_value import show_value
 
@@ -34,41 +34,41 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 Conversion = Callable[[Any], Any]
 
 
-def logical_of(schema: dict[str, Any], kind: str, size: int) -> Logical | None:
+def parse_logical_type(schema: dict[str, Any], type_name: str, size: int) -> LogicalType | None:
     """The logical type on a definition; None where there is none, or one that is to be ignored."""
     name = schema.get("logicalType")
-    if name == "decimal" and kind in ("bytes", "fixed"):
-        return _decimal(schema, kind, size)
+    if name == "decimal" and type_name in ("bytes", "fixed"):
+        return _decimal(schema, type_name, size)
     if (
-        (kind == "int" and name in ("date", "time-millis"))
-        or (kind == "long" and isinstance(name, str) and name in _ON_LONG)
-        or (kind == "string" and name == "uuid")
-        or (kind == "bytes" and name == "big-decimal")
-        or (kind == "fixed" and (name, size) in (("duration", 12), ("uuid", 16)))
+        (type_name == "int" and name in ("date", "time-millis"))
+        or (type_name == "long" and isinstance(name, str) and name in _ON_LONG)
+        or (type_name == "string" and name == "uuid")
+        or (type_name == "bytes" and name == "big-decimal")
+        or (type_name == "fixed" and (name, size) in (("duration", 12), ("uuid", 16)))
     ):
-        return Logical(str(name))
+        return LogicalType(str(name))
     return None
 
 
-def _decimal(schema: dict[str, Any], kind: str, size: int) -> Logical | None:
+def _decimal(schema: dict[str, Any], type_name: str, size: int) -> LogicalType | None:
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if not _is_count(precision) or not _is_count(scale) or not 0 < precision <= _DECIMAL_LIMIT or scale > precision:
         return None
-    if kind == "fixed" and precision > math.floor(math.log10(2) * (8 * size - 1)):
+    if type_name == "fixed" and precision > math.floor(math.log10(2) * (8 * size - 1)):
         return None
-    return Logical("decimal", precision, scale)
+    return LogicalType("decimal", precision, scale)
 
 
 def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def meaning(logical: Logical, kind: str) -> Conversion:
-    """The function that makes a plain value what it stands for; Misfit when it stands for nothing."""
+def logical_decoder(logical: LogicalType, type_name: str) -> Conversion:
+    """The function that decodes a plain value; it raises Misfit for values that the logical type does not have."""
     if logical.name == "decimal":
         return _decimal_meaning(logical)
     if logical.name == "uuid":
-        return _uuid_of_bytes if kind == "fixed" else _uuid_text
+        return _uuid_of_bytes if type_name == "fixed" else _uuid_text
     if logical.name == "date":
         return _date
     if logical.name == "duration":
@@ -85,27 +85,27 @@ def meaning(logical: Logical, kind: str) -> Conversion:
     return lambda ticks: calendar.instant_text(ticks, per_second, zone)
 
 
-def means_same(writer: Logical, reader: Logical) -> bool:
+def is_same_logical_type(writer: LogicalType, reader: LogicalType) -> bool:
     """Whether values of one logical type can be had as values of another: the same, or times in other units."""
     return writer == reader or (_unit_of(writer) is not None and _family(writer) == _family(reader))
 
 
-def meaning_of_other(writer: Logical, kind: str, reader: Logical, own_kind: str) -> Conversion:
-    """The function that makes a writer's plain value what the reader's logical type stands for; only for those that
-    mean the same."""
+def resolved_decoder(writer: LogicalType, type_name: str, reader: LogicalType, reader_type_name: str) -> Conversion:
+    """The function that decodes a writer's plain value by the reader's logical type, for logical types that mean the
+    same."""
     before, after = _unit_of(writer), _unit_of(reader)
-    meant = meaning(reader, own_kind)
+    convert = logical_decoder(reader, reader_type_name)
     if before is None or after is None or before == after:
-        return meant
+        return convert
     if after > before:
-        return lambda ticks: meant(ticks * (after // before))
-    step, exactly = before // after, meaning(writer, kind)
+        return lambda ticks: convert(ticks * (after // before))
+    step, exactly = before // after, logical_decoder(writer, type_name)
     # A column of points in time has no place for nanoseconds; texts and points in time keep what the writer wrote.
     is_held = before < _UNITS["nanos"] or _family(writer) != "timestamp"
 
     def coarser(ticks: int) -> Any:
         if ticks % step == 0:
-            return meant(ticks // step)
+            return convert(ticks // step)
         if is_held:
             return exactly(ticks)
         raise Misfit("payload_precision", f"a time in whole {reader.name.rpartition('-')[2]}", exactly(ticks))
@@ -113,20 +113,20 @@ def meaning_of_other(writer: Logical, kind: str, reader: Logical, own_kind: str)
     return coarser
 
 
-def _unit_of(logical: Logical) -> int | None:
+def _unit_of(logical: LogicalType) -> int | None:
     return _UNITS.get(logical.name.rpartition("-")[2])
 
 
-def _family(logical: Logical) -> str:
+def _family(logical: LogicalType) -> str:
     return logical.name.rpartition("-")[0]
 
 
-def plain(logical: Logical, kind: str, size: int) -> Conversion:
-    """The function that makes a value plain again; Misfit when it has no plain form. Plain values pass through."""
+def logical_encoder(logical: LogicalType, type_name: str, size: int) -> Conversion:
+    """The function that encodes a value; Misfit when it has no plain form. Plain values pass through."""
     if logical.name == "decimal":
-        return _decimal_plain(logical, size if kind == "fixed" else None)
+        return _decimal_plain(logical, size if type_name == "fixed" else None)
     if logical.name == "uuid":
-        return _uuid_bytes if kind == "fixed" else _uuid_plain
+        return _uuid_bytes if type_name == "fixed" else _uuid_plain
     if logical.name == "date":
         return _days
     if logical.name == "duration":
@@ -207,7 +207,7 @@ def _uuid_bytes(value: Any) -> Any:
     return uuid.UUID(value).bytes if isinstance(value, str) and _UUID.match(value) else value
 
 
-def _decimal_meaning(logical: Logical) -> Conversion:
+def _decimal_meaning(logical: LogicalType) -> Conversion:
     limit = 10**logical.precision
     # With room for whatever the check lets pass: nothing may be rounded.
     context = decimal.Context(prec=max(logical.precision, 1))
@@ -224,7 +224,7 @@ def _decimal_meaning(logical: Logical) -> Conversion:
     return number
 
 
-def _decimal_plain(logical: Logical, size: int | None) -> Conversion:
+def _decimal_plain(logical: LogicalType, size: int | None) -> Conversion:
     limit = 10**logical.precision
     context = decimal.Context(prec=logical.precision + logical.scale + 1, traps=[decimal.InvalidOperation])
 

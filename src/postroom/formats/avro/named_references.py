@@ -17,7 +17,7 @@ _NAMED = ("record", "error", "enum", "fixed")
 
 
 @dataclass(frozen=True)
-class Definition:
+class NeighbourDefinition:
     """A named type as another document writes it, and the namespace around it."""
 
     schema: dict[str, Any]
@@ -30,10 +30,10 @@ class Neighbours:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._known: dict[str, Definition] | None = None
+        self._known: dict[str, NeighbourDefinition] | None = None
         self._read = 0
 
-    def definition(self, name: str) -> Definition | None:
+    def definition(self, name: str) -> NeighbourDefinition | None:
         """What defines a full name, if anything does."""
         if self._known is None:
             self._known = {}
@@ -61,7 +61,7 @@ class Neighbours:
         return True
 
 
-def _definitions(schema: Any, namespace: str, at: str, depth: int) -> Iterator[tuple[str, Definition]]:
+def _definitions(schema: Any, namespace: str, at: str, depth: int) -> Iterator[tuple[str, NeighbourDefinition]]:
     """All named types inside a part of a document."""
     if depth > _DEEPEST:
         return
@@ -73,7 +73,7 @@ def _definitions(schema: Any, namespace: str, at: str, depth: int) -> Iterator[t
     if schema.get("type") in _NAMED and isinstance(schema.get("name"), str):
         own = schema.get("namespace")
         name = qualified(schema["name"], own if isinstance(own, str) else namespace)
-        yield name, Definition(schema, namespace, at)
+        yield name, NeighbourDefinition(schema, namespace, at)
         namespace = namespace_of(name)
     for member in ("items", "values"):
         yield from _definitions(schema.get(member), namespace, f"{at}/{member}", depth + 1)

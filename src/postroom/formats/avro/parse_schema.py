@@ -1,4 +1,4 @@
-"""Parsing a schema document into types, by the rules of the specification."""
+"""Parser of schema documents, by the rules of the specification."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.avro.defaults import fits
-from postroom.formats.avro.logical_types import logical_of
-from postroom.formats.avro.min_size import Sizes
+from postroom.formats.avro.logical_types import parse_logical_type
+from postroom.formats.avro.min_size import SizeChecker
 from postroom.formats.avro.named_references import Neighbours
 from postroom.formats.avro.names import alias_names, full_name, is_name, namespace_of, qualified
 from postroom.formats.avro.types import (
     NO_DEFAULT,
     PRIMITIVES,
-    Array,
+    ArrayType,
     AvroType,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
-    Record,
-    Union,
+    EnumType,
+    FixedType,
+    MapType,
+    NamedType,
+    PrimitiveType,
+    RecordField,
+    RecordType,
+    UnionType,
     branch_name,
 )
 
@@ -38,10 +38,10 @@ class Parser:
     """
 
     def __init__(self, neighbours: Neighbours, any_branch: bool) -> None:
-        self.names: dict[str, Named] = {}
+        self.names: dict[str, NamedType] = {}
         self._neighbours = neighbours
         self._any_branch = any_branch
-        self._sizes = Sizes(_DEEPEST)
+        self._sizes = SizeChecker(_DEEPEST)
         self._foreign = False
 
     def type(self, schema: Any, namespace: str = "", at: str = "", depth: int = 0) -> AvroType:
@@ -58,7 +58,7 @@ class Parser:
 
     def _named(self, name: str, namespace: str, at: str, depth: int) -> AvroType:
         if name in PRIMITIVES:
-            return self._sizes.measured(Primitive(name, at))
+            return self._sizes.check(PrimitiveType(name, at))
         full = qualified(name, namespace)
         # As in the reference implementation, a name that its namespace does not have may be one without a namespace.
         found = self.names.get(full) or self.names.get(name) or self._elsewhere(full, depth)
@@ -66,11 +66,11 @@ class Parser:
             found = self._elsewhere(name, depth)
         if found is None:
             raise SchemaRefused(f"the type {full!r} is not defined.", place=at)
-        if isinstance(found, Record) and not found.is_complete:
+        if isinstance(found, RecordType) and not found.is_complete:
             found.is_recursive = True
         return found
 
-    def _elsewhere(self, name: str, depth: int) -> Named | None:
+    def _elsewhere(self, name: str, depth: int) -> NamedType | None:
         """A type that another document defines."""
         found = self._neighbours.definition(name)
         if found is None:
@@ -80,7 +80,7 @@ class Parser:
         self._foreign = before
         return self.names.get(name)
 
-    def _union(self, schema: list[Any], namespace: str, at: str, depth: int) -> Union:
+    def _union(self, schema: list[Any], namespace: str, at: str, depth: int) -> UnionType:
         branches: list[AvroType] = []
         seen: set[str] = set()
         for index, branch in enumerate(schema):
@@ -92,43 +92,45 @@ class Parser:
                 raise SchemaRefused(f"the union has {branch_name(parsed)} twice.", place=here)
             seen.add(branch_name(parsed))
             branches.append(parsed)
-        return self._sizes.measured(Union(tuple(branches), at))
+        return self._sizes.check(UnionType(tuple(branches), at))
 
     def _object(self, schema: dict[str, Any], namespace: str, at: str, depth: int) -> AvroType:
-        kind = schema.get("type")
-        if not isinstance(kind, str):
+        type_name = schema.get("type")
+        if not isinstance(type_name, str):
             raise SchemaRefused(
                 "the type of an object is a name." if "type" in schema else "this object has no type.", place=at
             )
-        if kind in PRIMITIVES:
-            return self._sizes.measured(Primitive(kind, at, logical_of(schema, kind, 0)))
-        if kind in ("array", "map"):
-            return self._collection(schema, kind, namespace, at, depth)
-        if kind in ("record", "error", "enum", "fixed"):
-            return self._definition(schema, kind, namespace, at, depth)
-        return self._named(kind, namespace, f"{at}/type", depth)
+        if type_name in PRIMITIVES:
+            return self._sizes.check(PrimitiveType(type_name, at, parse_logical_type(schema, type_name, 0)))
+        if type_name in ("array", "map"):
+            return self._collection(schema, type_name, namespace, at, depth)
+        if type_name in ("record", "error", "enum", "fixed"):
+            return self._definition(schema, type_name, namespace, at, depth)
+        return self._named(type_name, namespace, f"{at}/type", depth)
 
-    def _collection(self, schema: dict[str, Any], kind: str, namespace: str, at: str, depth: int) -> Array | Map:
-        member = "items" if kind == "array" else "values"
+    def _collection(
+        self, schema: dict[str, Any], type_name: str, namespace: str, at: str, depth: int
+    ) -> ArrayType | MapType:
+        member = "items" if type_name == "array" else "values"
         if member not in schema:
-            raise SchemaRefused(f"this {kind} has no {member}.", place=at)
+            raise SchemaRefused(f"this {type_name} has no {member}.", place=at)
         inner = self.type(schema[member], namespace, f"{at}/{member}", depth + 1)
-        return self._sizes.measured(Array(inner, at) if kind == "array" else Map(inner, at))
+        return self._sizes.check(ArrayType(inner, at) if type_name == "array" else MapType(inner, at))
 
-    def _definition(self, schema: dict[str, Any], kind: str, namespace: str, at: str, depth: int) -> Named:
+    def _definition(self, schema: dict[str, Any], type_name: str, namespace: str, at: str, depth: int) -> NamedType:
         name = full_name(schema, namespace, at)
         if name in self.names:
             # Documents of a group often repeat a type; one of them is enough.
             if self._foreign:
                 return self.names[name]
             raise SchemaRefused(f"the type {name!r} is defined twice.", place=at)
-        if kind == "enum":
+        if type_name == "enum":
             return self._enum(schema, name, at)
-        if kind == "fixed":
+        if type_name == "fixed":
             return self._fixed(schema, name, at)
         return self._record(schema, name, at, depth)
 
-    def _enum(self, schema: dict[str, Any], name: str, at: str) -> Enum:
+    def _enum(self, schema: dict[str, Any], name: str, at: str) -> EnumType:
         symbols = schema.get("symbols")
         if not isinstance(symbols, list):
             raise SchemaRefused(f"the enum {name!r} has no list of symbols.", place=at)
@@ -143,24 +145,24 @@ class Parser:
         if default is not None and default not in symbols:
             raise SchemaRefused(f"the default {default!r} is not one of the symbols.", place=f"{at}/default")
         aliases = alias_names(schema, namespace_of(name), at)
-        self.names[name] = made = self._sizes.measured(Enum(name, tuple(symbols), at, aliases, default))
+        self.names[name] = made = self._sizes.check(EnumType(name, tuple(symbols), at, aliases, default))
         return made
 
-    def _fixed(self, schema: dict[str, Any], name: str, at: str) -> Fixed:
+    def _fixed(self, schema: dict[str, Any], name: str, at: str) -> FixedType:
         size = schema.get("size")
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= _LARGEST_FIXED:
             raise SchemaRefused(f"the size of {name!r} is not a number of bytes.", place=f"{at}/size")
         aliases = alias_names(schema, namespace_of(name), at)
-        made = Fixed(name, size, at, aliases, logical_of(schema, "fixed", size))
-        self.names[name] = self._sizes.measured(made)
+        made = FixedType(name, size, at, aliases, parse_logical_type(schema, "fixed", size))
+        self.names[name] = self._sizes.check(made)
         return made
 
-    def _record(self, schema: dict[str, Any], name: str, at: str, depth: int) -> Record:
+    def _record(self, schema: dict[str, Any], name: str, at: str, depth: int) -> RecordType:
         fields = schema.get("fields")
         if not isinstance(fields, list):
             raise SchemaRefused(f"the record {name!r} has no list of fields.", place=at)
         namespace = namespace_of(name)
-        record = Record(name, at, alias_names(schema, namespace, at), _text(schema.get("doc")))
+        record = RecordType(name, at, alias_names(schema, namespace, at), _text(schema.get("doc")))
         self.names[name] = record
         parsed = [self._field(field, namespace, f"{at}/fields/{index}", depth) for index, field in enumerate(fields)]
         seen: set[str] = set()
@@ -171,9 +173,9 @@ class Parser:
         record.fields = tuple(parsed)
         record.is_complete = True
         self._check_defaults(record)
-        return self._sizes.measured(record)
+        return self._sizes.check(record)
 
-    def _field(self, schema: Any, namespace: str, at: str, depth: int) -> Field:
+    def _field(self, schema: Any, namespace: str, at: str, depth: int) -> RecordField:
         if not isinstance(schema, dict):
             raise SchemaRefused("a field is an object.", place=at)
         name = schema.get("name")
@@ -183,11 +185,11 @@ class Parser:
             raise SchemaRefused(f"the field {name!r} has no type.", place=at)
         if schema.get("order", "ascending") not in _ORDERS:
             raise SchemaRefused(f"the order of {name!r} is not one of {', '.join(_ORDERS)}.", place=f"{at}/order")
-        kind = self.type(schema["type"], namespace, f"{at}/type", depth + 1)
+        field_type = self.type(schema["type"], namespace, f"{at}/type", depth + 1)
         default = schema.get("default", NO_DEFAULT)
-        return Field(name, kind, at, default, alias_names(schema, None, at), _text(schema.get("doc")))
+        return RecordField(name, field_type, at, default, alias_names(schema, None, at), _text(schema.get("doc")))
 
-    def _check_defaults(self, record: Record) -> None:
+    def _check_defaults(self, record: RecordType) -> None:
         # Once all fields are known, for the default of a field may be a value of the record itself.
         for field in record.fields:
             if field.default is NO_DEFAULT or fits(field.default, field.type, self._any_branch):
@@ -198,12 +200,12 @@ class Parser:
             )
 
 
-def _expected(kind: AvroType, any_branch: bool) -> str:
-    if isinstance(kind, Union) and kind.branches:
+def _expected(avro_type: AvroType, any_branch: bool) -> str:
+    if isinstance(avro_type, UnionType) and avro_type.branches:
         if any_branch:
             return "any type of its union"
-        return f"{branch_name(kind.branches[0])}, the first type of its union"
-    return branch_name(kind)
+        return f"{branch_name(avro_type.branches[0])}, the first type of its union"
+    return branch_name(avro_type)
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What producers put in front of Avro's plain binary encoding."""
+"""Headers in front of Avro's binary encoding: single-object encoding, or the id of a schema registry."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def frame_of(payload: bytes) -> Frame | None:
     return registry_frame(payload, is_sure=False)
 
 
-def judge_from(read: Read, payload: bytes, start: int) -> tuple[Any, list[Violation]]:
-    """Read what begins at a place of a payload and must end with it."""
+def read_to_end(read: Read, payload: bytes, start: int) -> tuple[Any, list[Violation]]:
+    """Read the value that begins at an offset of a payload and must end with it."""
     try:
         value, end = read(payload, start, 0)
     except Misfit as misfit:

@@ -1,41 +1,79 @@
-"""Types as a schema document again, for libraries that read those: full names, each type defined once."""
+"""Types rendered as schema documents: for other libraries, in canonical form, and the fingerprint of that.
+
+Documents have full names and define each type once.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from postroom.formats.avro.types import NO_DEFAULT, Array, AvroType, Enum, Field, Fixed, Map, Record, Union
+import fastavro.schema
+
+from postroom.formats.avro.types import (
+    NO_DEFAULT,
+    ArrayType,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    RecordField,
+    RecordType,
+    UnionType,
+)
+
+# The attributes that the form keeps, in the order in which it has them.
+_KEPT = ("name", "type", "fields", "symbols", "items", "values", "size")
 
 
-def rendered(kind: AvroType) -> Any:
+def render_schema(schema: AvroType) -> Any:
     """The document of a type, with what resolution needs: names, aliases and defaults, no logical types."""
-    return _rendered(kind, set())
+    return _rendered(schema, set())
 
 
-def _rendered(kind: AvroType, defined: set[str]) -> Any:
-    if isinstance(kind, Array):
-        return {"type": "array", "items": _rendered(kind.items, defined)}
-    if isinstance(kind, Map):
-        return {"type": "map", "values": _rendered(kind.values, defined)}
-    if isinstance(kind, Union):
-        return [_rendered(branch, defined) for branch in kind.branches]
-    if not isinstance(kind, Record | Enum | Fixed):
-        return kind.kind
-    if kind.name in defined:
-        return kind.name
-    defined.add(kind.name)
-    document: dict[str, Any] = {"type": kind.kind, "name": kind.name, "aliases": list(kind.aliases)}
-    if isinstance(kind, Enum):
-        document["symbols"] = list(kind.symbols)
-        if kind.default is not None:
-            document["default"] = kind.default
-    elif isinstance(kind, Fixed):
-        document["size"] = kind.size
+def _rendered(schema: AvroType, defined: set[str]) -> Any:
+    if isinstance(schema, ArrayType):
+        return {"type": "array", "items": _rendered(schema.items, defined)}
+    if isinstance(schema, MapType):
+        return {"type": "map", "values": _rendered(schema.values, defined)}
+    if isinstance(schema, UnionType):
+        return [_rendered(branch, defined) for branch in schema.branches]
+    if not isinstance(schema, RecordType | EnumType | FixedType):
+        return schema.type_name
+    if schema.name in defined:
+        return schema.name
+    defined.add(schema.name)
+    document: dict[str, Any] = {"type": schema.type_name, "name": schema.name, "aliases": list(schema.aliases)}
+    if isinstance(schema, EnumType):
+        document["symbols"] = list(schema.symbols)
+        if schema.default is not None:
+            document["default"] = schema.default
+    elif isinstance(schema, FixedType):
+        document["size"] = schema.size
     else:
-        document["fields"] = [_field(field, defined) for field in kind.fields]
+        document["fields"] = [_field(field, defined) for field in schema.fields]
     return document
 
 
-def _field(field: Field, defined: set[str]) -> dict[str, Any]:
+def _field(field: RecordField, defined: set[str]) -> dict[str, Any]:
     document = {"name": field.name, "type": _rendered(field.type, defined), "aliases": list(field.aliases)}
     return document if field.default is NO_DEFAULT else {**document, "default": field.default}
+
+
+def canonical_form(schema: AvroType) -> str:
+    """What the specification calls Parsing Canonical Form."""
+    return json.dumps(_canonical(render_schema(schema)), ensure_ascii=False, separators=(",", ":"))
+
+
+def fingerprint(schema: AvroType) -> bytes:
+    """The CRC-64-AVRO fingerprint, in the order of bytes that payloads carry it."""
+    # fastavro writes the eight bytes in that order already, as hexadecimal digits.
+    return bytes.fromhex(fastavro.schema.fingerprint(canonical_form(schema), "CRC-64-AVRO"))
+
+
+def _canonical(document: Any) -> Any:
+    if isinstance(document, list):
+        return [_canonical(item) for item in document]
+    if not isinstance(document, dict):
+        return document
+    return {name: _canonical(document[name]) for name in _KEPT if name in document}

@@ -11,9 +11,19 @@ from datetime import date, timedelta
 from typing import Any
 
 from postroom.errors import SchemaRefused
-from postroom.formats.avro.codec.binary_writer import Chosen
-from postroom.formats.avro.logical_types import meaning, plain
-from postroom.formats.avro.types import Array, AvroType, Enum, Fixed, Logical, Map, Primitive, Record, Union
+from postroom.formats.avro.codec.binary_writer import ChosenBranch
+from postroom.formats.avro.logical_types import logical_decoder, logical_encoder
+from postroom.formats.avro.types import (
+    ArrayType,
+    AvroType,
+    EnumType,
+    FixedType,
+    LogicalType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+)
 
 # From here on, records end as soon as they can.
 _DEEP = 3
@@ -27,114 +37,116 @@ _PER_SECOND = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
 Step = str | int
 
 
-def sample(kind: AvroType, rng: random.Random) -> Any:
+def sample(schema: AvroType, rng: random.Random) -> Any:
     """A value, as reading would give it; SchemaRefused when the type has none."""
-    return bare(_Inventor(rng).value(kind, (), 0))
+    return bare(_SampleGenerator(rng).value(schema, (), 0))
 
 
-def sample_through(kind: AvroType, steps: Sequence[Step], rng: random.Random) -> Any:
-    """A value that has something at the end of the steps; branches of unions are `Chosen`."""
-    return _Inventor(rng).value(kind, tuple(steps), 0)
+def sample_along_path(schema: AvroType, steps: Sequence[Step], rng: random.Random) -> Any:
+    """A value that has something at the end of the steps; branches of unions are `ChosenBranch`."""
+    return _SampleGenerator(rng).value(schema, tuple(steps), 0)
 
 
 def bare(value: Any) -> Any:
     """A value without the marks of chosen branches."""
-    if isinstance(value, Chosen):
+    if isinstance(value, ChosenBranch):
         return bare(value.value)
     if isinstance(value, dict):
         return {key: bare(item) for key, item in value.items()}
     return [bare(item) for item in value] if isinstance(value, list) else value
 
 
-class _Inventor:
+class _SampleGenerator:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._heights: dict[int, float] = {}
         self._left = _MOST_VALUES
 
-    def value(self, kind: AvroType, steps: tuple[Step, ...], depth: int) -> Any:
+    def value(self, schema: AvroType, steps: tuple[Step, ...], depth: int) -> Any:
         """A value, along the steps as far as they go."""
         self._left -= 1
         if self._left < 0:
             raise SchemaRefused("every value of this schema is too large for invented data.")
         step, rest = (steps[0], steps[1:]) if steps else (None, ())
-        if isinstance(kind, Union):
-            index = step if isinstance(step, int) else self._branch(kind, depth)
-            return Chosen(index, self.value(kind.branches[index], rest, depth))
-        if isinstance(kind, Record):
-            return self._record(kind, step, rest, depth)
-        if isinstance(kind, Array | Map):
-            return self._collection(kind, step, rest, depth)
-        if isinstance(kind, Enum):
-            if not kind.symbols:
+        if isinstance(schema, UnionType):
+            index = step if isinstance(step, int) else self._branch(schema, depth)
+            return ChosenBranch(index, self.value(schema.branches[index], rest, depth))
+        if isinstance(schema, RecordType):
+            return self._record(schema, step, rest, depth)
+        if isinstance(schema, ArrayType | MapType):
+            return self._collection(schema, step, rest, depth)
+        if isinstance(schema, EnumType):
+            if not schema.symbols:
                 raise _no_value()
-            return step if isinstance(step, str) else self._rng.choice(kind.symbols)
-        return self._leaf(kind)
+            return step if isinstance(step, str) else self._rng.choice(schema.symbols)
+        return self._leaf(schema)
 
-    def _record(self, kind: Record, step: Step | None, rest: tuple[Step, ...], depth: int) -> Any:
-        if self._height(kind) == _ENDLESS:
+    def _record(self, schema: RecordType, step: Step | None, rest: tuple[Step, ...], depth: int) -> Any:
+        if self._height(schema) == _ENDLESS:
             raise _no_value()
         return {
-            field.name: self.value(field.type, rest if field.name == step else (), depth + 1) for field in kind.fields
+            field.name: self.value(field.type, rest if field.name == step else (), depth + 1) for field in schema.fields
         }
 
-    def _collection(self, kind: Array | Map, step: Step | None, rest: tuple[Step, ...], depth: int) -> Any:
-        inner = kind.items if isinstance(kind, Array) else kind.values
+    def _collection(self, schema: ArrayType | MapType, step: Step | None, rest: tuple[Step, ...], depth: int) -> Any:
+        inner = schema.items if isinstance(schema, ArrayType) else schema.values
         most = 0 if depth >= _DEEP or self._height(inner) == _ENDLESS else 2
         count = max(self._rng.randint(0, most), 0 if step is None else 1)
         items = [self.value(inner, rest if index == 0 else (), depth + 1) for index in range(count)]
-        if isinstance(kind, Array):
+        if isinstance(schema, ArrayType):
             return items
         return {f"{self._text()}{index}": item for index, item in enumerate(items)}
 
-    def _branch(self, kind: Union, depth: int) -> int:
-        heights = [self._height(branch) for branch in kind.branches]
+    def _branch(self, schema: UnionType, depth: int) -> int:
+        heights = [self._height(branch) for branch in schema.branches]
         lowest = min(heights, default=_ENDLESS)
         if lowest == _ENDLESS:
             raise _no_value()
         fitting = [i for i, height in enumerate(heights) if height == lowest or (depth < _DEEP and height < _ENDLESS)]
         return self._rng.choice(fitting)
 
-    def _height(self, kind: AvroType) -> float:
+    def _height(self, schema: AvroType) -> float:
         """How many records the lowest value of a type has in each other."""
-        if id(kind) not in self._heights:
-            _measure_heights(kind, self._heights)
-        return self._heights[id(kind)]
+        if id(schema) not in self._heights:
+            _measure_heights(schema, self._heights)
+        return self._heights[id(schema)]
 
-    def _leaf(self, kind: Primitive | Fixed) -> Any:
-        if kind.logical is not None:
-            return self._logical(kind.logical, kind)
-        if isinstance(kind, Fixed):
-            if kind.size > _LONGEST_FIXED:
-                raise SchemaRefused(f"{kind.name!r} is too large for invented data.", place=kind.at)
-            return self._rng.randbytes(kind.size)
-        return self._primitive(kind.kind)
+    def _leaf(self, schema: PrimitiveType | FixedType) -> Any:
+        if schema.logical is not None:
+            return self._logical(schema.logical, schema)
+        if isinstance(schema, FixedType):
+            if schema.size > _LONGEST_FIXED:
+                raise SchemaRefused(f"{schema.name!r} is too large for invented data.", place=schema.at)
+            return self._rng.randbytes(schema.size)
+        return self._primitive(schema.type_name)
 
-    def _primitive(self, kind: str) -> Any:
+    def _primitive(self, type_name: str) -> Any:
         rng = self._rng
-        if kind in ("int", "long"):
+        if type_name in ("int", "long"):
             return rng.randint(0, 1000)
-        if kind in ("float", "double"):
+        if type_name in ("float", "double"):
             number = round(rng.uniform(0, 1000), 2)
-            return struct.unpack("<f", struct.pack("<f", number))[0] if kind == "float" else number
-        if kind == "boolean":
+            return struct.unpack("<f", struct.pack("<f", number))[0] if type_name == "float" else number
+        if type_name == "boolean":
             return rng.random() < 0.5
-        if kind == "bytes":
+        if type_name == "bytes":
             return rng.randbytes(rng.randint(0, 8))
-        return self._text() if kind == "string" else None
+        return self._text() if type_name == "string" else None
 
     def _text(self) -> str:
         return "".join(self._rng.choices(string.ascii_lowercase, k=8))
 
-    def _logical(self, logical: Logical, kind: Primitive | Fixed) -> Any:
-        size = kind.size if isinstance(kind, Fixed) else 0
-        return meaning(logical, kind.kind)(plain(logical, kind.kind, size)(self._raw(logical, kind)))
+    def _logical(self, logical: LogicalType, schema: PrimitiveType | FixedType) -> Any:
+        size = schema.size if isinstance(schema, FixedType) else 0
+        return logical_decoder(logical, schema.type_name)(
+            logical_encoder(logical, schema.type_name, size)(self._raw(logical, schema))
+        )
 
-    def _raw(self, logical: Logical, kind: Primitive | Fixed) -> Any:
+    def _raw(self, logical: LogicalType, schema: PrimitiveType | FixedType) -> Any:
         rng, (name, _, unit) = self._rng, logical.name.rpartition("-")
         if logical.name == "decimal":
             unscaled = rng.randrange(10 ** min(logical.precision, 6))
-            return unscaled.to_bytes(kind.size if isinstance(kind, Fixed) else 4, "big", signed=True)
+            return unscaled.to_bytes(schema.size if isinstance(schema, FixedType) else 4, "big", signed=True)
         if logical.name == "big-decimal":
             return f"{rng.randrange(1000)}.{rng.randrange(100):02}"
         if logical.name == "uuid":
@@ -152,9 +164,9 @@ class _Inventor:
 _ENDLESS = float("inf")
 
 
-def _measure_heights(kind: AvroType, heights: dict[int, float]) -> None:
+def _measure_heights(schema: AvroType, heights: dict[int, float]) -> None:
     """The least fixpoint of heights over all types that a type reaches."""
-    reached = {id(found): found for found in reached_types(kind)}
+    reached = {id(found): found for found in reached_types(schema)}
     heights.update(dict.fromkeys(reached, _ENDLESS))
     changed = True
     while changed:
@@ -166,18 +178,18 @@ def _measure_heights(kind: AvroType, heights: dict[int, float]) -> None:
                 changed = True
 
 
-def _height(kind: AvroType, heights: dict[int, float]) -> float:
-    if isinstance(kind, Record):
-        return 1 + max((heights[id(field.type)] for field in kind.fields), default=0)
-    if isinstance(kind, Union):
-        return min((heights[id(branch)] for branch in kind.branches), default=_ENDLESS)
-    return _ENDLESS if isinstance(kind, Enum) and not kind.symbols else 0
+def _height(schema: AvroType, heights: dict[int, float]) -> float:
+    if isinstance(schema, RecordType):
+        return 1 + max((heights[id(field.type)] for field in schema.fields), default=0)
+    if isinstance(schema, UnionType):
+        return min((heights[id(branch)] for branch in schema.branches), default=_ENDLESS)
+    return _ENDLESS if isinstance(schema, EnumType) and not schema.symbols else 0
 
 
-def reached_types(kind: AvroType) -> list[AvroType]:
+def reached_types(schema: AvroType) -> list[AvroType]:
     """A type and all types inside it, each once."""
     reached: dict[int, AvroType] = {}
-    waiting = [kind]
+    waiting = [schema]
     while waiting:
         found = waiting.pop()
         if id(found) not in reached:
@@ -186,15 +198,15 @@ def reached_types(kind: AvroType) -> list[AvroType]:
     return list(reached.values())
 
 
-def inner_types(kind: AvroType) -> list[AvroType]:
+def inner_types(schema: AvroType) -> list[AvroType]:
     """The types a type is made of."""
-    if isinstance(kind, Record):
-        return [field.type for field in kind.fields]
-    if isinstance(kind, Union):
-        return list(kind.branches)
-    if isinstance(kind, Array):
-        return [kind.items]
-    return [kind.values] if isinstance(kind, Map) else []
+    if isinstance(schema, RecordType):
+        return [field.type for field in schema.fields]
+    if isinstance(schema, UnionType):
+        return list(schema.branches)
+    if isinstance(schema, ArrayType):
+        return [schema.items]
+    return [schema.values] if isinstance(schema, MapType) else []
 
 
 def _no_value() -> SchemaRefused:

@@ -16,7 +16,7 @@ NO_DEFAULT: Any = object()
 
 
 @dataclass(frozen=True)
-class Logical:
+class LogicalType:
     """A logical type that applies to the type it stands on. Others are ignored, as the specification asks."""
 
     name: str
@@ -25,28 +25,28 @@ class Logical:
 
 
 @dataclass(eq=False)
-class Primitive:
+class PrimitiveType:
     """null, boolean, int, long, float, double, bytes or string."""
 
-    kind: str
+    type_name: str
     at: str
-    logical: Logical | None = None
+    logical: LogicalType | None = None
 
 
 @dataclass(eq=False)
-class Fixed:
+class FixedType:
     """A named type of so many bytes."""
 
     name: str
     size: int
     at: str
     aliases: tuple[str, ...] = ()
-    logical: Logical | None = None
-    kind: str = "fixed"
+    logical: LogicalType | None = None
+    type_name: str = "fixed"
 
 
 @dataclass(eq=False)
-class Enum:
+class EnumType:
     """A named type with symbols; the default stands for symbols that a reader does not know."""
 
     name: str
@@ -54,7 +54,7 @@ class Enum:
     at: str
     aliases: tuple[str, ...] = ()
     default: str | None = None
-    kind: str = "enum"
+    type_name: str = "enum"
 
     @functools.cached_property
     def numbers(self) -> dict[str, int]:
@@ -63,34 +63,34 @@ class Enum:
 
 
 @dataclass(eq=False)
-class Array:
+class ArrayType:
     """A list of items of one type."""
 
     items: AvroType
     at: str
-    kind: str = "array"
+    type_name: str = "array"
 
 
 @dataclass(eq=False)
-class Map:
+class MapType:
     """A map from text to values of one type."""
 
     values: AvroType
     at: str
-    kind: str = "map"
+    type_name: str = "map"
 
 
 @dataclass(eq=False)
-class Union:
+class UnionType:
     """One of several types."""
 
     branches: tuple[AvroType, ...]
     at: str
-    kind: str = "union"
+    type_name: str = "union"
 
 
 @dataclass(eq=False)
-class Field:
+class RecordField:
     """A member of a record."""
 
     name: str
@@ -102,7 +102,7 @@ class Field:
 
 
 @dataclass(eq=False)
-class Record:
+class RecordType:
     """A named type with members.
 
     `fields` is filled once the members are parsed, for they may mention the record; `is_recursive` says that they do,
@@ -113,11 +113,11 @@ class Record:
     at: str
     aliases: tuple[str, ...] = ()
     doc: str = ""
-    fields: tuple[Field, ...] = ()
+    fields: tuple[RecordField, ...] = ()
     is_recursive: bool = False
     least: int = 0
     is_complete: bool = field(default=False, repr=False)
-    kind: str = "record"
+    type_name: str = "record"
 
     @functools.cached_property
     def names(self) -> frozenset[str]:
@@ -125,8 +125,8 @@ class Record:
         return frozenset(field.name for field in self.fields)
 
 
-Named = Fixed | Enum | Record
-AvroType = Primitive | Fixed | Enum | Array | Map | Union | Record
+NamedType = FixedType | EnumType | RecordType
+AvroType = PrimitiveType | FixedType | EnumType | ArrayType | MapType | UnionType | RecordType
 
 
 def simple_name(name: str) -> str:
@@ -136,28 +136,28 @@ def simple_name(name: str) -> str:
 
 def branch_name(branch: AvroType) -> str:
     """How the JSON encoding and people call a branch of a union."""
-    return branch.name if isinstance(branch, Fixed | Enum | Record) else branch.kind
+    return branch.name if isinstance(branch, FixedType | EnumType | RecordType) else branch.type_name
 
 
-def takes_no_bytes(kind: AvroType) -> bool:
+def takes_no_bytes(schema: AvroType) -> bool:
     """Whether the encoding of a type has nothing in it."""
-    if isinstance(kind, Record):
-        return kind.least == 0
-    return kind.kind == "null" or (isinstance(kind, Fixed) and kind.size == 0)
+    if isinstance(schema, RecordType):
+        return schema.least == 0
+    return schema.type_name == "null" or (isinstance(schema, FixedType) and schema.size == 0)
 
 
-def nullable(union: Union) -> AvroType | None:
+def nullable(union: UnionType) -> AvroType | None:
     """The one type beside null that a union has; None for any other union."""
-    real = [branch for branch in union.branches if branch.kind != "null"]
+    real = [branch for branch in union.branches if branch.type_name != "null"]
     return real[0] if len(real) == 1 else None
 
 
-def tagged_branch(kind: Union, value: Any) -> AvroType | None:
+def tagged_branch(schema: UnionType, value: Any) -> AvroType | None:
     """The branch that a value names, as Avro's JSON encoding has it: an object whose only member is the value."""
     if not isinstance(value, dict) or len(value) != 1:
         return None
     name = next(iter(value))
-    for branch in kind.branches:
-        if branch.kind != "null" and name == branch_name(branch):
+    for branch in schema.branches:
+        if branch.type_name != "null" and name == branch_name(branch):
             return branch
-    return next((branch for branch in kind.branches if name == simple_name(branch_name(branch)) != "null"), None)
+    return next((branch for branch in schema.branches if name == simple_name(branch_name(branch)) != "null"), None)

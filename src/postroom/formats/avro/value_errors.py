@@ -17,7 +17,7 @@ class Misfit(Exception):
         self.steps: list[str | int] = []
 
     def violation(self) -> Violation:
-        """The same, as it is reported."""
+        """The violation, with the JSON pointer of the value."""
         return Violation(pointer(reversed(self.steps)), self.code, self.expected, self.found)
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from postroom.errors import SchemaRefused
 from postroom.formats.avro.format import parse
-from postroom.formats.avro.render_schema import rendered
+from postroom.formats.avro.render_schema import render_schema
 from postroom.formats.schema import SchemaDocument
 
 KNOB = {"type": "record", "name": "Knob", "namespace": "kitchen", "fields": [{"name": "turn", "type": "int"}]}
@@ -60,7 +60,7 @@ def test_json_says_the_same_as_binary(seed: int) -> None:
 def test_fastavro_reads_it() -> None:
     schema = parse(SchemaDocument(document=OVEN))
     written = schema.encode({**VALUE, "heats": []}, "application/json").decode()
-    found: list[Any] = list(fastavro.json_reader(iter([written]), rendered(schema.type)))
+    found: list[Any] = list(fastavro.json_reader(iter([written]), render_schema(schema.type)))
     assert found[0]["knob"] == {"turn": 1}
     assert found[0]["seal"] == b"\xff"
 

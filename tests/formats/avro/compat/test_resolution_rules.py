@@ -10,17 +10,17 @@ import pytest
 from fastavro.read import SchemaResolutionError
 
 from postroom.formats.avro.format import parse
-from postroom.formats.avro.render_schema import rendered
+from postroom.formats.avro.render_schema import render_schema
 from postroom.formats.format_table import parse_schema, readable
 from postroom.formats.schema import SchemaDocument
 
 
 def full(document: Any) -> Any:
     """The document with full names everywhere: fastavro does not qualify aliases."""
-    return rendered(parse(SchemaDocument(document=document)).type)
+    return render_schema(parse(SchemaDocument(document=document)).type)
 
 
-YES, NO, UNSURE = "compatible", "incompatible", "undecided"
+YES, NO, FALLBACK_ERRORS = "compatible", "incompatible", "undecided"
 
 
 def record(*fields: Any, name: str = "Oven", **more: Any) -> dict[str, Any]:
@@ -107,7 +107,7 @@ PAIRS: list[tuple[Any, Any, str, str, str]] = [
     (array(array(fixed(2))), array(array(fixed(3))), NO, "/items/items", "/items/items"),
     ([], "int", YES, "", ""),
     (decimal(9, 2), decimal(9, 2), YES, "", ""),
-    (decimal(9, 2), decimal(9, 3), UNSURE, "", ""),
+    (decimal(9, 2), decimal(9, 3), FALLBACK_ERRORS, "", ""),
     (decimal(9, 2), "bytes", YES, "", ""),
     ({"type": "long", "logicalType": "timestamp-millis"}, "long", YES, "", ""),
     (
@@ -119,7 +119,7 @@ PAIRS: list[tuple[Any, Any, str, str, str]] = [
     (
         array(record(field("Oven"), field("int", "n"))),
         array(record(field("Oven"), field("string", "n"))),
-        *(UNSURE, "/items/fields/1/type", "/items/fields/1/type"),
+        *(FALLBACK_ERRORS, "/items/fields/1/type", "/items/fields/1/type"),
     ),
 ]
 

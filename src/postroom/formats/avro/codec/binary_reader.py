@@ -1,7 +1,7 @@
-"""Reading the binary encoding.
+"""Readers of the binary encoding: each type is compiled once to the function that reads it.
 
-A type is turned once into a function that reads it. fastavro reads as fast, but it dies of payloads that nest deeply,
-takes a negative branch or symbol for one counted from the end, and rounds decimals that are too long.
+fastavro is not used, because it crashes on payloads that nest deeply and gives wrong values for invalid ones;
+docs/formats/avro.md has the list.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from functools import singledispatchmethod
 from typing import Any
 
 from postroom.formats.avro.codec.varints import read_long
-from postroom.formats.avro.logical_types import meaning
+from postroom.formats.avro.logical_types import logical_decoder
 from postroom.formats.avro.types import (
-    Array,
+    ArrayType,
     AvroType,
-    Enum,
-    Fixed,
-    Map,
-    Primitive,
-    Record,
-    Union,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
     branch_name,
     takes_no_bytes,
 )
@@ -39,84 +39,84 @@ _unpack_float = struct.Struct("<f").unpack_from
 _unpack_double = struct.Struct("<d").unpack_from
 
 
-def reader(kind: AvroType) -> Read:
-    """The function that reads a type; it raises nothing but Misfit."""
-    return guarded(kind, Compiler().read(kind))
+def compile_reader(schema: AvroType) -> Read:
+    """Compile the function that reads a type; it raises nothing but Misfit."""
+    return guarded(schema, ReaderCompiler().read(schema))
 
 
-def lenient_reader(kind: AvroType) -> Read:
-    """The function that reads a type, and leaves plain values as they are that stand for nothing."""
-    return guarded(kind, Compiler(lenient=True).read(kind))
+def compile_lenient_reader(schema: AvroType) -> Read:
+    """Compile the function that reads a type and keeps plain values that its logical type cannot decode."""
+    return guarded(schema, ReaderCompiler(lenient=True).read(schema))
 
 
-def guarded(kind: AvroType, read: Read) -> Read:
-    """A function that reads a type, told by Misfit where the buffer ends too early."""
+def guarded(schema: AvroType, read: Read) -> Read:
+    """Raise Misfit where the buffer ends too early."""
 
     def decode_all(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         try:
             return read(buffer, position, depth)
         except (IndexError, struct.error):
-            raise cut_off(kind) from None
+            raise truncated(schema) from None
 
     return decode_all
 
 
-class Compiler:
-    """Makes functions of types; without `means`, logical types are passed over, if `lenient` only where they fail."""
+class ReaderCompiler:
+    """Compiles types to functions; without `logical`, logical types are ignored, if `lenient` only where they fail."""
 
-    def __init__(self, *, means: bool = True, lenient: bool = False) -> None:
+    def __init__(self, *, logical: bool = True, lenient: bool = False) -> None:
         self._records: dict[int, Read] = {}
-        self._means = means
+        self._logical = logical
         self._lenient = lenient
 
-    def read(self, kind: AvroType) -> Read:
+    def read(self, schema: AvroType) -> Read:
         """The function that reads a type; IndexError and struct.error say that the buffer ended."""
-        if isinstance(kind, Primitive | Fixed):
-            plain = plain_reader(kind)
-            if kind.logical is None or not self._means:
+        if isinstance(schema, PrimitiveType | FixedType):
+            plain = plain_reader(schema)
+            if schema.logical is None or not self._logical:
                 return plain
-            meant = meaning(kind.logical, kind.kind)
-            return meaning_reader(plain, _if_possible(meant) if self._lenient else meant)
-        return self._read(kind)
+            convert = logical_decoder(schema.logical, schema.type_name)
+            return converting_reader(plain, _if_possible(convert) if self._lenient else convert)
+        return self._read(schema)
 
     @singledispatchmethod
-    def _read(self, kind: Any) -> Read:
-        raise TypeError(f"no way to read {kind!r}")
+    def _read(self, schema: Any) -> Read:
+        raise TypeError(f"there is no reader for {schema!r}")
 
     @_read.register
-    def _(self, kind: Enum) -> Read:
-        return enum_reader(kind, kind.symbols)
+    def _(self, schema: EnumType) -> Read:
+        return enum_reader(schema, schema.symbols)
 
     @_read.register
-    def _(self, kind: Union) -> Read:
-        return union_reader(kind, tuple(map(self.read, kind.branches)))
+    def _(self, schema: UnionType) -> Read:
+        return union_reader(schema, tuple(map(self.read, schema.branches)))
 
     @_read.register
-    def _(self, kind: Array) -> Read:
-        return array_reader(kind, self.read(kind.items))
+    def _(self, schema: ArrayType) -> Read:
+        return array_reader(schema, self.read(schema.items))
 
     @_read.register
-    def _(self, kind: Map) -> Read:
-        return map_reader(kind, self.read(kind.values))
+    def _(self, schema: MapType) -> Read:
+        return map_reader(schema, self.read(schema.values))
 
     @_read.register
-    def _(self, kind: Record) -> Read:
-        if id(kind) in self._records:
-            return self._records[id(kind)]
+    def _(self, schema: RecordType) -> Read:
+        if id(schema) in self._records:
+            return self._records[id(schema)]
         fields: list[tuple[str, Read]] = []
-        self._records[id(kind)] = read = shallow(kind, _record(kind, fields))
-        fields.extend((field.name, self.read(field.type)) for field in kind.fields)
+        self._records[id(schema)] = read = limit_depth(schema, _record(schema, fields))
+        fields.extend((field.name, self.read(field.type)) for field in schema.fields)
         return read
 
 
-def plain_reader(kind: Primitive | Fixed) -> Read:
+def plain_reader(schema: PrimitiveType | FixedType) -> Read:
     """The function that reads a type without its logical type."""
-    return PRIMITIVE_READERS[kind.kind] if isinstance(kind, Primitive) else _fixed(kind)
+    return PRIMITIVE_READERS[schema.type_name] if isinstance(schema, PrimitiveType) else _fixed(schema)
 
 
-def enum_reader(kind: Enum, meanings: Sequence[Any]) -> Read:
-    """The function that reads an enum, with what each symbol stands for."""
-    count = len(kind.symbols)
+def enum_reader(schema: EnumType, meanings: Sequence[Any]) -> Read:
+    """The function that reads an enum, with the value of each symbol."""
+    count = len(schema.symbols)
 
     def read_enum(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         index = buffer[position]
@@ -126,16 +126,16 @@ def enum_reader(kind: Enum, meanings: Sequence[Any]) -> Read:
         else:
             index, position = read_long(buffer, position)
         if not 0 <= index < count:
-            raise Misfit("payload_enum", f"one of the {count} symbols of {kind.name}", f"symbol {index}")
+            raise Misfit("payload_enum", f"one of the {count} symbols of {schema.name}", f"symbol {index}")
         return meanings[index], position
 
     return read_enum
 
 
-def union_reader(kind: Union, branches: Sequence[Read]) -> Read:
+def union_reader(schema: UnionType, branches: Sequence[Read]) -> Read:
     """The function that reads a union, with those of its branches."""
-    count = len(kind.branches)
-    names = ", ".join(map(branch_name, kind.branches))
+    count = len(schema.branches)
+    names = ", ".join(map(branch_name, schema.branches))
 
     def read_union(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         index = buffer[position]
@@ -151,9 +151,9 @@ def union_reader(kind: Union, branches: Sequence[Read]) -> Read:
     return read_union
 
 
-def array_reader(kind: Array, item: Read) -> Read:
+def array_reader(schema: ArrayType, item: Read) -> Read:
     """The function that reads a list, with that of its items."""
-    most = _MOST_EMPTY_ITEMS if takes_no_bytes(kind.items) else None
+    most = _MOST_EMPTY_ITEMS if takes_no_bytes(schema.items) else None
 
     def read_array(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         values: list[Any] = []
@@ -171,12 +171,12 @@ def array_reader(kind: Array, item: Read) -> Read:
             misfit.steps.append(len(values))
             raise
         except (IndexError, struct.error):
-            raise cut_off(kind.items, len(values)) from None
+            raise truncated(schema.items, len(values)) from None
 
     return read_array
 
 
-def map_reader(kind: Map, item: Read) -> Read:
+def map_reader(schema: MapType, item: Read) -> Read:
     """The function that reads a map, with that of its values."""
 
     def read_map(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
@@ -194,12 +194,12 @@ def map_reader(kind: Map, item: Read) -> Read:
             misfit.steps.append(key)
             raise
         except (IndexError, struct.error):
-            raise cut_off(kind.values, key) from None
+            raise truncated(schema.values, key) from None
 
     return read_map
 
 
-def _record(kind: Record, fields: list[tuple[str, Read]]) -> Read:
+def _record(schema: RecordType, fields: list[tuple[str, Read]]) -> Read:
     def read_record(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         values: dict[str, Any] = {}
         name = ""
@@ -210,15 +210,15 @@ def _record(kind: Record, fields: list[tuple[str, Read]]) -> Read:
             misfit.steps.append(name)
             raise
         except (IndexError, struct.error):
-            raise cut_off(kind.fields[len(values)].type, name) from None
+            raise truncated(schema.fields[len(values)].type, name) from None
         return values, position
 
     return read_record
 
 
-def shallow(kind: Record, read: Read) -> Read:
-    """The same function, for a record that may lie in itself only so often."""
-    if not kind.is_recursive:
+def limit_depth(schema: RecordType, read: Read) -> Read:
+    """Bound how often a record may lie in itself."""
+    if not schema.is_recursive:
         return read
 
     def read_recursive(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
@@ -229,20 +229,20 @@ def shallow(kind: Record, read: Read) -> Read:
     return read_recursive
 
 
-def meaning_reader(plain: Read, meant: Callable[[Any], Any]) -> Read:
-    """The function that reads what plain values stand for."""
+def converting_reader(plain: Read, convert: Callable[[Any], Any]) -> Read:
+    """The function that reads a value and converts it."""
 
     def read_meaning(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         value, position = plain(buffer, position, depth)
-        return meant(value), position
+        return convert(value), position
 
     return read_meaning
 
 
-def _if_possible(meant: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _if_possible(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def meaning_or_plain(value: Any) -> Any:
         try:
-            return meant(value)
+            return convert(value)
         except Misfit:
             return value
 
@@ -265,9 +265,9 @@ def _require_few(count: int, most: int) -> None:
         raise Misfit("payload_items", f"a list of at most {most} empty items", f"a list of {count}")
 
 
-def cut_off(kind: AvroType, *steps: str | int) -> Misfit:
-    """What is wrong with a buffer that ends inside a type."""
-    misfit = Misfit("payload_truncated", branch_name(kind), "cut off")
+def truncated(schema: AvroType, *steps: str | int) -> Misfit:
+    """The error for a buffer that ends inside a type."""
+    misfit = Misfit("payload_truncated", branch_name(schema), "cut off")
     misfit.steps.extend(steps)
     return misfit
 
@@ -330,8 +330,8 @@ def _bytes(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
     return buffer[position:end], end
 
 
-def _fixed(kind: Fixed) -> Read:
-    size = kind.size
+def _fixed(schema: FixedType) -> Read:
+    size = schema.size
 
     def read_fixed(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         end = position + size

@@ -1,7 +1,7 @@
-"""Writing the binary encoding.
+"""Writer of the binary encoding.
 
-Values are those that reading gives, and those that people write in JSON: see `logical` for the texts that stand for
-dates and times, and bytes as text with a character for each byte.
+Values are those that reading gives, and those that people write in JSON: see `logical_types` for the strings of dates
+and times; bytes may be a string with a character for each byte.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.formats.avro.codec.varints import write_long
-from postroom.formats.avro.logical_types import meaning, plain
+from postroom.formats.avro.logical_types import logical_decoder, logical_encoder
 from postroom.formats.avro.types import (
     NO_DEFAULT,
-    Array,
+    ArrayType,
     AvroType,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Primitive,
-    Record,
-    Union,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordField,
+    RecordType,
+    UnionType,
     branch_name,
     nullable,
     tagged_branch,
@@ -36,78 +36,82 @@ _NOT_FINITE = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A value for one branch of a union, where its position decides and not its shape."""
+class ChosenBranch:
+    """A value for one branch of a union, chosen by its index and not by the type of the value."""
 
     branch: int
     value: Any
 
 
-def write(kind: AvroType, value: Any) -> bytes:
+def write(schema: AvroType, value: Any) -> bytes:
     """The bytes of a value; Misfit when it does not fit."""
-    return _write(kind, value, False)
+    return _write(schema, value, False)
 
 
-def _write(kind: AvroType, value: Any, exactly: bool) -> bytes:
+def _write(schema: AvroType, value: Any, exactly: bool) -> bytes:
     """With `exactly`, only what reading would give fits."""
-    if isinstance(kind, Union):
-        return _write_union(kind, value, exactly)
-    if isinstance(kind, Record):
-        return _write_record(kind, value, exactly)
-    if isinstance(kind, Array):
-        return _write_array(kind, value, exactly)
-    if isinstance(kind, Map):
-        return _write_map(kind, value, exactly)
-    if isinstance(kind, Enum):
-        if not isinstance(value, str) or value not in kind.numbers:
-            raise Misfit("payload_enum", f"a symbol of {kind.name}", show_value(value))
-        return write_long(kind.numbers[value])
-    raw = _plain(kind, value)
-    written = _write_fixed(kind, raw, exactly) if isinstance(kind, Fixed) else _PRIMITIVES[kind.kind](raw, exactly)
-    if exactly and kind.logical is not None:
-        _require_same(kind, raw, value)
+    if isinstance(schema, UnionType):
+        return _write_union(schema, value, exactly)
+    if isinstance(schema, RecordType):
+        return _write_record(schema, value, exactly)
+    if isinstance(schema, ArrayType):
+        return _write_array(schema, value, exactly)
+    if isinstance(schema, MapType):
+        return _write_map(schema, value, exactly)
+    if isinstance(schema, EnumType):
+        if not isinstance(value, str) or value not in schema.numbers:
+            raise Misfit("payload_enum", f"a symbol of {schema.name}", show_value(value))
+        return write_long(schema.numbers[value])
+    raw = _plain(schema, value)
+    written = (
+        _write_fixed(schema, raw, exactly)
+        if isinstance(schema, FixedType)
+        else _PRIMITIVES[schema.type_name](raw, exactly)
+    )
+    if exactly and schema.logical is not None:
+        _require_same(schema, raw, value)
     return written
 
 
-def _plain(kind: Primitive | Fixed, value: Any) -> Any:
-    if kind.logical is None:
+def _plain(schema: PrimitiveType | FixedType, value: Any) -> Any:
+    if schema.logical is None:
         return value
-    return plain(kind.logical, kind.kind, kind.size if isinstance(kind, Fixed) else 0)(value)
+    return logical_encoder(schema.logical, schema.type_name, schema.size if isinstance(schema, FixedType) else 0)(value)
 
 
-def _require_same(kind: Primitive | Fixed, raw: Any, value: Any) -> None:
-    logical = kind.logical
-    again = meaning(logical, kind.kind)(raw) if logical is not None else raw
+def _require_same(schema: PrimitiveType | FixedType, raw: Any, value: Any) -> None:
+    logical = schema.logical
+    again = logical_decoder(logical, schema.type_name)(raw) if logical is not None else raw
     if type(again) is not type(value) or again != value:
-        raise Misfit("payload_type", branch_name(kind), show_value(value))
+        raise Misfit("payload_type", branch_name(schema), show_value(value))
 
 
-def _write_union(kind: Union, value: Any, exactly: bool) -> bytes:
-    if isinstance(value, Chosen):
-        return write_long(value.branch) + _write(kind.branches[value.branch], value.value, exactly)
-    only, why = nullable(kind), None
+def _write_union(schema: UnionType, value: Any, exactly: bool) -> bytes:
+    if isinstance(value, ChosenBranch):
+        return write_long(value.branch) + _write(schema.branches[value.branch], value.value, exactly)
+    only, why = nullable(schema), None
     # What fits exactly wins: a date is not a number, and a tenth is a double before it is a float.
     for strictly in (True,) if exactly else (True, False):
-        for index, branch in enumerate(kind.branches):
+        for index, branch in enumerate(schema.branches):
             try:
                 return write_long(index) + _write(branch, value, strictly)
             except Misfit as misfit:
                 why = misfit if branch is only else why
-    tagged = None if exactly else tagged_branch(kind, value)
+    tagged = None if exactly else tagged_branch(schema, value)
     if tagged is not None:
-        return write_long(kind.branches.index(tagged)) + _write(tagged, next(iter(value.values())), False)
+        return write_long(schema.branches.index(tagged)) + _write(tagged, next(iter(value.values())), False)
     if why is not None and value is not None:
         raise why
-    raise Misfit("payload_union", f"one of {', '.join(map(branch_name, kind.branches))}", show_value(value))
+    raise Misfit("payload_union", f"one of {', '.join(map(branch_name, schema.branches))}", show_value(value))
 
 
-def _write_record(kind: Record, value: Any, exactly: bool) -> bytes:
-    _require(isinstance(value, dict), f"the record {kind.name}", value)
-    unknown = [name for name in value if name not in kind.names]
+def _write_record(schema: RecordType, value: Any, exactly: bool) -> bytes:
+    _require(isinstance(value, dict), f"the record {schema.name}", value)
+    unknown = [name for name in value if name not in schema.names]
     if unknown:
         raise Misfit("payload_additional_properties", ", ".join(map(str, unknown))[:200], show_value(value))
     written = bytearray()
-    for field in kind.fields:
+    for field in schema.fields:
         try:
             written += _write(field.type, _member(value, field, exactly), exactly)
         except Misfit as misfit:
@@ -116,35 +120,39 @@ def _write_record(kind: Record, value: Any, exactly: bool) -> bytes:
     return bytes(written)
 
 
-def _member(value: dict[str, Any], field: Field, exactly: bool) -> Any:
+def _member(value: dict[str, Any], field: RecordField, exactly: bool) -> Any:
     if field.name in value:
         return value[field.name]
     if not exactly and field.default is not NO_DEFAULT:
         return field.default
-    if not exactly and isinstance(field.type, Union) and any(branch.kind == "null" for branch in field.type.branches):
+    if (
+        not exactly
+        and isinstance(field.type, UnionType)
+        and any(branch.type_name == "null" for branch in field.type.branches)
+    ):
         return None
     raise Misfit("payload_type", branch_name(field.type), "missing")
 
 
-def _write_array(kind: Array, value: Any, exactly: bool) -> bytes:
+def _write_array(schema: ArrayType, value: Any, exactly: bool) -> bytes:
     _require(isinstance(value, list | tuple), "a list", value)
     written = bytearray(write_long(len(value)) if value else b"")
     for index, item in enumerate(value):
         try:
-            written += _write(kind.items, item, exactly)
+            written += _write(schema.items, item, exactly)
         except Misfit as misfit:
             misfit.steps.append(index)
             raise
     return bytes(written) + b"\0"
 
 
-def _write_map(kind: Map, value: Any, exactly: bool) -> bytes:
+def _write_map(schema: MapType, value: Any, exactly: bool) -> bytes:
     _require(isinstance(value, dict), "a map", value)
     written = bytearray(write_long(len(value)) if value else b"")
     for key, item in value.items():
         try:
             written += _write_string(key, exactly)
-            written += _write(kind.values, item, exactly)
+            written += _write(schema.values, item, exactly)
         except Misfit as misfit:
             misfit.steps.append(str(key))
             raise
@@ -167,33 +175,33 @@ def _write_boolean(value: Any, exactly: bool) -> bytes:
     return b"\1" if value else b"\0"
 
 
-def _writes_integer(kind: str) -> Callable[[Any, bool], bytes]:
-    within = _RANGES[kind]
+def _writes_integer(type_name: str) -> Callable[[Any, bool], bytes]:
+    within = _RANGES[type_name]
 
     def write_integer(value: Any, exactly: bool) -> bytes:
         if isinstance(value, float) and value.is_integer() and not exactly:
             value = int(value)
-        _require(isinstance(value, int) and not isinstance(value, bool) and value in within, kind, value)
+        _require(isinstance(value, int) and not isinstance(value, bool) and value in within, type_name, value)
         return write_long(value)
 
     return write_integer
 
 
-def _writes_number(kind: str, packed: struct.Struct) -> Callable[[Any, bool], bytes]:
+def _writes_number(type_name: str, packed: struct.Struct) -> Callable[[Any, bool], bytes]:
     def write_number(value: Any, exactly: bool) -> bytes:
         if not exactly:
             value = _NOT_FINITE.get(value, value) if isinstance(value, str) else value
             value = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        _require(isinstance(value, float), kind, value)
+        _require(isinstance(value, float), type_name, value)
         written = packed.pack(value)
-        _require(not exactly or packed.unpack(written)[0] == value or value != value, kind, value)
+        _require(not exactly or packed.unpack(written)[0] == value or value != value, type_name, value)
         return written
 
     def write_checked(value: Any, exactly: bool) -> bytes:
         try:
             return write_number(value, exactly)
         except OverflowError:
-            raise Misfit("payload_range", f"a {kind}", show_value(value)) from None
+            raise Misfit("payload_range", f"a {type_name}", show_value(value)) from None
 
     return write_checked
 
@@ -212,10 +220,10 @@ def _write_bytes(value: Any, exactly: bool) -> bytes:
     return write_long(len(written)) + written
 
 
-def _write_fixed(kind: Fixed, value: Any, exactly: bool) -> bytes:
-    written = _bytes_of(value, kind.name, exactly)
-    if len(written) != kind.size:
-        raise Misfit("payload_length", f"{kind.size} bytes", f"{len(written)} bytes long")
+def _write_fixed(schema: FixedType, value: Any, exactly: bool) -> bytes:
+    written = _bytes_of(value, schema.name, exactly)
+    if len(written) != schema.size:
+        raise Misfit("payload_length", f"{schema.size} bytes", f"{len(written)} bytes long")
     return written
 
 

@@ -1,7 +1,7 @@
-"""Records read by a function that is written for them: no call for a field, and columns filled on the way.
+"""Generated readers of records: no call per field, and columns are filled while reading.
 
-Accepting is all that happens here: such a function gives the members of what `filling.filler` makes of the value that
-`reading` reads. Whatever it does not take at once, wrong or merely unusual, it leaves to those by raising.
+A generated reader only accepts: it returns the members of what `fill_columns.filler` makes of the value that
+`binary_reader` reads. Whatever it does not accept at once, wrong or merely unusual, it leaves to those by raising.
 """
 
 from __future__ import annotations
@@ -12,38 +12,40 @@ from functools import singledispatchmethod
 from typing import Any
 
 from postroom.codegen import GeneratedCode
-from postroom.formats.avro.codec.binary_reader import reader
+from postroom.formats.avro.codec.binary_reader import compile_reader
 from postroom.formats.avro.codec.varints import read_long
-from postroom.formats.avro.logical_types import meaning
+from postroom.formats.avro.logical_types import logical_decoder
 from postroom.formats.avro.payload_framing import SINGLE_OBJECT
-from postroom.formats.avro.types import AvroType, Enum, Fixed, Primitive, Record, Union, nullable
+from postroom.formats.avro.types import AvroType, EnumType, FixedType, PrimitiveType, RecordType, UnionType, nullable
 from postroom.formats.avro.value_errors import Misfit
 from postroom.formats.column_types import ColumnType, StructOf
 from postroom.formats.fill_columns import ColumnMismatch, filler
 
 FastRead = Callable[[bytes], tuple[Any, ...]]
 
-UNSURE = (ValueError, LookupError, RecursionError, struct.error, Misfit, ColumnMismatch)
-"""What such a function raises."""
+FALLBACK_ERRORS = (ValueError, LookupError, RecursionError, struct.error, Misfit, ColumnMismatch)
+"""What a generated reader raises for payloads that it leaves to the exact reader."""
 
 _MOST_FIELDS = 500
 _DEEPEST = 8
 _MOST_SYMBOLS = 64  # those whose numbers are one byte
 
 
-def fast_reader(kind: AvroType, column: ColumnType) -> FastRead | None:
-    """The function that reads the members of a record in the shape of their columns, None for those that are absent;
-    None for what is no plain record."""
-    if not isinstance(kind, Record) or not isinstance(column, StructOf) or kind.is_recursive:
+def compile_fast_reader(schema: AvroType, column: ColumnType) -> FastRead | None:
+    """Generate the reader of a record: its members in the shape of their columns, None for those that are absent.
+
+    None for types other than plain records.
+    """
+    if not isinstance(schema, RecordType) or not isinstance(column, StructOf) or schema.is_recursive:
         return None
     writer = _Writer()
-    members = writer.members(kind, column)
+    members = writer.members(schema, column)
     lines = [
         "def read(b):",
-        " if b[0] == first and b[:2] == frame: raise Doubt",
+        " if b[0] == first and b[:2] == frame: raise Fallback",
         " p = 0",
         *writer.lines,
-        " if p != len(b): raise Doubt",
+        " if p != len(b): raise Fallback",
         f" return {', '.join(members)},",
     ]
     read: FastRead = writer.code.define("read", lines)
@@ -60,7 +62,7 @@ class _Writer:
             read_long=read_long,
             unpack_float=struct.Struct("<f").unpack_from,
             unpack_double=struct.Struct("<d").unpack_from,
-            Doubt=ValueError,
+            Fallback=ValueError,
             frame=SINGLE_OBJECT,
             first=SINGLE_OBJECT[0],
         )
@@ -69,31 +71,31 @@ class _Writer:
         self._made = 0
         self._depth = 0
 
-    def members(self, kind: Record, column: StructOf) -> list[str]:
-        """Write what reads the fields of a record; the names of the variables that have the values then."""
-        fields = zip(kind.fields, column.fields, strict=True)
+    def members(self, schema: RecordType, column: StructOf) -> list[str]:
+        """Write the lines that read the fields of a record; return the variables that hold the values."""
+        fields = zip(schema.fields, column.fields, strict=True)
         return [self.value(field.type, member.type) for field, member in fields]
 
-    def value(self, kind: AvroType, column: ColumnType) -> str:
-        """Write what reads a type; the name of the variable that has the value then."""
+    def value(self, schema: AvroType, column: ColumnType) -> str:
+        """Write the lines that read a type; return the variable that holds the value."""
         self._made += 1
         name = f"v{self._made}"
-        self._write(kind, column, name)
+        self._write(schema, column, name)
         return name
 
     @singledispatchmethod
-    def _write(self, kind: Any, column: ColumnType, name: str) -> None:
-        self._add_any(kind, column, name)
+    def _write(self, schema: Any, column: ColumnType, name: str) -> None:
+        self._add_any(schema, column, name)
 
     @_write.register
-    def _(self, kind: Record, column: ColumnType, name: str) -> None:
-        if not isinstance(column, StructOf) or kind.is_recursive or not self._has_room(kind):
-            self._add_any(kind, column, name)
+    def _(self, schema: RecordType, column: ColumnType, name: str) -> None:
+        if not isinstance(column, StructOf) or schema.is_recursive or not self._has_room(schema):
+            self._add_any(schema, column, name)
             return
         self._depth += 1
-        values = self.members(kind, column)
+        values = self.members(schema, column)
         self._depth -= 1
-        found = zip(kind.fields, column.fields, values, strict=True)
+        found = zip(schema.fields, column.fields, values, strict=True)
         named = [(self._constant(member.name), value, _may_be_null(field.type)) for field, member, value in found]
         self._add(f"{name} = {{{', '.join(f'{key}: {value}' for key, value, absent in named if not absent)}}}")
         for key, value, absent in named:
@@ -101,40 +103,40 @@ class _Writer:
                 self._add(f"if {value} is not None: {name}[{key}] = {value}")
 
     @_write.register
-    def _(self, kind: Primitive, column: ColumnType, name: str) -> None:
-        _PRIMITIVES[kind.kind](self, name)
-        self._add_meaning(kind, column, name)
+    def _(self, schema: PrimitiveType, column: ColumnType, name: str) -> None:
+        _PRIMITIVES[schema.type_name](self, name)
+        self._add_meaning(schema, column, name)
 
     @_write.register
-    def _(self, kind: Fixed, column: ColumnType, name: str) -> None:
-        self._add(f"{name} = b[p:p + {kind.size}]", f"p += {kind.size}")
-        self._add_meaning(kind, column, name)
+    def _(self, schema: FixedType, column: ColumnType, name: str) -> None:
+        self._add(f"{name} = b[p:p + {schema.size}]", f"p += {schema.size}")
+        self._add_meaning(schema, column, name)
 
     @_write.register
-    def _(self, kind: Enum, column: ColumnType, name: str) -> None:
-        symbols = self._constant({2 * number: text for number, text in enumerate(kind.symbols[:_MOST_SYMBOLS])})
+    def _(self, schema: EnumType, column: ColumnType, name: str) -> None:
+        symbols = self._constant({2 * number: text for number, text in enumerate(schema.symbols[:_MOST_SYMBOLS])})
         self._add(f"{name} = {symbols}[b[p]]", "p += 1")
 
     @_write.register
-    def _(self, kind: Union, column: ColumnType, name: str) -> None:
-        only = nullable(kind)
-        if only is None or len(kind.branches) != 2:
-            self._add_any(kind, column, name)
+    def _(self, schema: UnionType, column: ColumnType, name: str) -> None:
+        only = nullable(schema)
+        if only is None or len(schema.branches) != 2:
+            self._add_any(schema, column, name)
             return
-        self._add("n = b[p]", "p += 1", f"if n == {2 * kind.branches.index(only)}:")
+        self._add("n = b[p]", "p += 1", f"if n == {2 * schema.branches.index(only)}:")
         self._indent += " "
         value = self.value(only, column)
         self._add(f"{name} = {value}")
         self._indent = self._indent[1:]
-        self._add(f"elif n == {2 * (1 - kind.branches.index(only))}: {name} = None", "else: raise Doubt")
+        self._add(f"elif n == {2 * (1 - schema.branches.index(only))}: {name} = None", "else: raise Fallback")
 
-    def _add_any(self, kind: AvroType, column: ColumnType, name: str) -> None:
-        """What is read as everywhere: lists, maps, unions of several."""
-        read, fill = self._constant(reader(kind)), self._constant(filler(column))
+    def _add_any(self, schema: AvroType, column: ColumnType, name: str) -> None:
+        """Call the exact reader, for lists, maps and unions of several types."""
+        read, fill = self._constant(compile_reader(schema)), self._constant(filler(column))
         self._add(f"{name}, p = {read}(b, p, 0)", f"{name} = {fill}({name})")
 
     def add_long(self, name: str) -> None:
-        """A number of variable length."""
+        """An integer of variable length, of 64 bits."""
         self._add(
             f"{name} = b[p]",
             f"if {name} < 128:",
@@ -151,9 +153,9 @@ class _Writer:
         )
 
     def add_int(self, name: str) -> None:
-        """The same, of 32 bits."""
+        """An integer of variable length, of 32 bits."""
         self.add_long(name)
-        self._add(f"if not -0x80000000 <= {name} <= 0x7FFFFFFF: raise Doubt")
+        self._add(f"if not -0x80000000 <= {name} <= 0x7FFFFFFF: raise Fallback")
 
     def add_bytes(self, name: str) -> None:
         """Bytes of a length that is in front of them; that there are as many is seen at the end of the payload."""
@@ -164,19 +166,19 @@ class _Writer:
             " n >>= 1",
             "else:",
             " n, p = read_long(b, p)",
-            " if n < 0: raise Doubt",
+            " if n < 0: raise Fallback",
             f"{name} = b[p:p + n]",
             "p += n",
         )
 
     def add_string(self, name: str) -> None:
-        """Text."""
+        """A string."""
         self.add_bytes(name)
         self._add(f"{name} = {name}.decode()")
 
     def add_boolean(self, name: str) -> None:
         """A byte that is one or zero."""
-        self._add("n = b[p]", "if n > 1: raise Doubt", f"{name} = n == 1", "p += 1")
+        self._add("n = b[p]", "if n > 1: raise Fallback", f"{name} = n == 1", "p += 1")
 
     def add_float(self, name: str) -> None:
         """Four bytes."""
@@ -190,13 +192,16 @@ class _Writer:
         """No bytes at all."""
         self._add(f"{name} = None")
 
-    def _add_meaning(self, kind: Primitive | Fixed, column: ColumnType, name: str) -> None:
-        if kind.logical is not None:
-            meant, fill = self._constant(meaning(kind.logical, kind.kind)), self._constant(filler(column))
-            self._add(f"{name} = {fill}({meant}({name}))")
+    def _add_meaning(self, schema: PrimitiveType | FixedType, column: ColumnType, name: str) -> None:
+        if schema.logical is not None:
+            convert, fill = (
+                self._constant(logical_decoder(schema.logical, schema.type_name)),
+                self._constant(filler(column)),
+            )
+            self._add(f"{name} = {fill}({convert}({name}))")
 
-    def _has_room(self, kind: Record) -> bool:
-        return self._depth < _DEEPEST and self._made + len(kind.fields) <= _MOST_FIELDS
+    def _has_room(self, schema: RecordType) -> bool:
+        return self._depth < _DEEPEST and self._made + len(schema.fields) <= _MOST_FIELDS
 
     def _add(self, *lines: str) -> None:
         self.lines += [self._indent + line for line in lines]
@@ -214,5 +219,5 @@ _PRIMITIVES: dict[str, Callable[[_Writer, str], None]] = {
 }
 
 
-def _may_be_null(kind: AvroType) -> bool:
-    return isinstance(kind, Union) or kind.kind == "null"
+def _may_be_null(schema: AvroType) -> bool:
+    return isinstance(schema, UnionType) or schema.type_name == "null"

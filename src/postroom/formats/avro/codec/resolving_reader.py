@@ -1,8 +1,8 @@
-"""Reading with another schema: what one schema wrote, as values of the other.
+"""Readers that resolve: what one schema wrote, as values of another.
 
-A pair of types is turned once into a function, as in `reading`. Which type of the reader a writer's type goes to is
-said by the specification (Schema Resolution); where they do not go together, the function raises once it is called, for
-a payload need not come there. Logical types are those of the reader.
+A pair of types is compiled once to a function, as in `binary_reader`. Which type of the reader a writer's type resolves
+to is said by the specification (Schema Resolution); where none does, the function raises when it is called, for a
+payload need not come there. Logical types are those of the reader.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.avro.codec.binary_reader import (
-    Compiler,
     Read,
+    ReaderCompiler,
     array_reader,
-    cut_off,
+    converting_reader,
     enum_reader,
     guarded,
+    limit_depth,
     map_reader,
-    meaning_reader,
     plain_reader,
-    shallow,
+    truncated,
     union_reader,
 )
-from postroom.formats.avro.compat.resolution_rules import PROMOTED, same_name, sources
-from postroom.formats.avro.defaults import value_of
-from postroom.formats.avro.logical_types import meaning, meaning_of_other, means_same
-from postroom.formats.avro.min_size import most_members
+from postroom.formats.avro.compat.resolution_rules import PROMOTED, matching_fields, same_name
+from postroom.formats.avro.defaults import default_value
+from postroom.formats.avro.logical_types import is_same_logical_type, logical_decoder, resolved_decoder
+from postroom.formats.avro.min_size import max_members
 from postroom.formats.avro.types import (
     NO_DEFAULT,
-    Array,
+    ArrayType,
     AvroType,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Primitive,
-    Record,
-    Union,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordField,
+    RecordType,
+    UnionType,
     branch_name,
 )
 from postroom.formats.avro.value_errors import Misfit
@@ -49,51 +49,51 @@ _MOST_PAIRS = 10_000
 
 
 def resolving_reader(writer: AvroType, reader: AvroType) -> Read:
-    """The function that reads what was written with one type as the other; it raises nothing but Misfit.
+    """Compile the function that reads what was written with one type as the other; it raises nothing but Misfit.
 
     SchemaRefused for schemas that are too large for each other.
     """
-    return guarded(writer, _Compiler().read(writer, reader))
+    return guarded(writer, _ResolvingReaderCompiler().read(writer, reader))
 
 
-class _Compiler:
+class _ResolvingReaderCompiler:
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], Read] = {}
-        self._skipping = Compiler(means=False)
+        self._skipping = ReaderCompiler(logical=False)
 
     def read(self, writer: AvroType, reader: AvroType) -> Read:
-        if isinstance(writer, Union):
+        if isinstance(writer, UnionType):
             return union_reader(writer, [self.read(branch, reader) for branch in writer.branches])
-        if isinstance(reader, Union):
+        if isinstance(reader, UnionType):
             branch = _branch(writer, reader)
             return _never(writer, reader) if branch is None else self.read(writer, branch)
         if not _matches(writer, reader):
             return _never(writer, reader)
-        if isinstance(writer, Record) and isinstance(reader, Record):
+        if isinstance(writer, RecordType) and isinstance(reader, RecordType):
             return self._record(writer, reader)
-        if isinstance(writer, Enum) and isinstance(reader, Enum):
+        if isinstance(writer, EnumType) and isinstance(reader, EnumType):
             return _enum(writer, reader)
-        if isinstance(writer, Array) and isinstance(reader, Array):
+        if isinstance(writer, ArrayType) and isinstance(reader, ArrayType):
             return array_reader(writer, self.read(writer.items, reader.items))
-        if isinstance(writer, Map) and isinstance(reader, Map):
+        if isinstance(writer, MapType) and isinstance(reader, MapType):
             return map_reader(writer, self.read(writer.values, reader.values))
         return _plain(writer, reader)
 
-    def _record(self, writer: Record, reader: Record) -> Read:
+    def _record(self, writer: RecordType, reader: RecordType) -> Read:
         pair = (id(writer), id(reader))
         if pair in self._records:
             return self._records[pair]
         if len(self._records) >= _MOST_PAIRS:
             raise SchemaRefused(f"reading one with the other takes more than {_MOST_PAIRS:,} pairs of records.")
-        found = sources(writer, reader)
+        found = matching_fields(writer, reader)
         missing = [field for field in reader.fields if field.name not in found]
         lacking = next((field for field in missing if field.default is NO_DEFAULT), None)
         if lacking is not None:
             expected = f"{branch_name(reader)}, whose {lacking.name!r} has no default"
             return _failing(expected, f"{branch_name(writer)} without {lacking.name!r}")
-        fields: list[tuple[Field, str | None, Read]] = []
+        fields: list[tuple[RecordField, str | None, Read]] = []
         read = _record_reader(fields, _defaults(missing, writer), [field.name for field in reader.fields])
-        self._records[pair] = read = shallow(writer, read)
+        self._records[pair] = read = limit_depth(writer, read)
         targets = {source.name: name for name, source in found.items()}
         types = {field.name: field.type for field in reader.fields}
         for field in writer.fields:
@@ -104,17 +104,19 @@ class _Compiler:
         return read
 
 
-def _defaults(fields: list[Field], writer: Record) -> dict[str, Any]:
+def _defaults(fields: list[RecordField], writer: RecordType) -> dict[str, Any]:
     """The values of fields that a writer does not have, few enough for the bytes of its records."""
-    budget = [most_members(writer.least)]
+    budget = [max_members(writer.least)]
     try:
-        return {field.name: value_of(field.default, field.type, budget) for field in fields}
+        return {field.name: default_value(field.default, field.type, budget) for field in fields}
     except (Misfit, OverflowError, RecursionError) as error:
         names = ", ".join(field.name for field in fields)
         raise SchemaRefused(f"a default stands for no value ({names}): {error}.", place=writer.at) from None
 
 
-def _record_reader(fields: list[tuple[Field, str | None, Read]], defaults: dict[str, Any], names: list[str]) -> Read:
+def _record_reader(
+    fields: list[tuple[RecordField, str | None, Read]], defaults: dict[str, Any], names: list[str]
+) -> Read:
     def read_record(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         values = defaults.copy()
         for source, name, read in fields:
@@ -124,7 +126,7 @@ def _record_reader(fields: list[tuple[Field, str | None, Read]], defaults: dict[
                 misfit.steps.append(source.name)
                 raise
             except (IndexError, struct.error):
-                raise cut_off(source.type, source.name) from None
+                raise truncated(source.type, source.name) from None
             if name is not None:
                 values[name] = value
         # In the reader's order, as if it had been written with that schema: some parts become JSON text.
@@ -133,7 +135,7 @@ def _record_reader(fields: list[tuple[Field, str | None, Read]], defaults: dict[
     return read_record
 
 
-def _enum(writer: Enum, reader: Enum) -> Read:
+def _enum(writer: EnumType, reader: EnumType) -> Read:
     found = [symbol if symbol in reader.numbers else reader.default for symbol in writer.symbols]
     read = enum_reader(writer, found)
     if None not in found:
@@ -152,46 +154,46 @@ def _enum(writer: Enum, reader: Enum) -> Read:
 
 
 def _plain(writer: AvroType, reader: AvroType) -> Read:
-    if not isinstance(writer, Primitive | Fixed) or not isinstance(reader, Primitive | Fixed):
-        raise TypeError(f"no way to read {writer!r}")
+    if not isinstance(writer, PrimitiveType | FixedType) or not isinstance(reader, PrimitiveType | FixedType):
+        raise TypeError(f"there is no reader for {writer!r}")
     read = plain_reader(writer)
-    promote = _PROMOTIONS.get((writer.kind, reader.kind))
+    promote = _PROMOTIONS.get((writer.type_name, reader.type_name))
     if promote is not None:
-        read = meaning_reader(read, promote)
+        read = converting_reader(read, promote)
     if reader.logical is None:
         return read
     if writer.logical is None:
-        return meaning_reader(read, meaning(reader.logical, reader.kind))
-    if not means_same(writer.logical, reader.logical):
+        return converting_reader(read, logical_decoder(reader.logical, reader.type_name))
+    if not is_same_logical_type(writer.logical, reader.logical):
         return _failing(_logical_name(reader), _logical_name(writer))
-    return meaning_reader(read, meaning_of_other(writer.logical, writer.kind, reader.logical, reader.kind))
+    return converting_reader(read, resolved_decoder(writer.logical, writer.type_name, reader.logical, reader.type_name))
 
 
-def _branch(writer: AvroType, reader: Union) -> AvroType | None:
+def _branch(writer: AvroType, reader: UnionType) -> AvroType | None:
     """The first type of a union that matches; before others of its simple name, the one of its full name."""
     found = [branch for branch in reader.branches if _matches(writer, branch)]
-    if isinstance(writer, Record | Enum | Fixed):
+    if isinstance(writer, RecordType | EnumType | FixedType):
         found.sort(key=lambda branch: branch_name(branch) != writer.name)
     return found[0] if found else None
 
 
 def _matches(writer: AvroType, reader: AvroType) -> bool:
     """Whether types match by what the specification asks of them before it looks inside."""
-    if isinstance(writer, Union) or isinstance(reader, Union):
+    if isinstance(writer, UnionType) or isinstance(reader, UnionType):
         return True
-    if isinstance(writer, Array) and isinstance(reader, Array):
+    if isinstance(writer, ArrayType) and isinstance(reader, ArrayType):
         return _matches(writer.items, reader.items)
-    if isinstance(writer, Map) and isinstance(reader, Map):
+    if isinstance(writer, MapType) and isinstance(reader, MapType):
         return _matches(writer.values, reader.values)
-    if isinstance(writer, Fixed) and isinstance(reader, Fixed) and writer.size != reader.size:
+    if isinstance(writer, FixedType) and isinstance(reader, FixedType) and writer.size != reader.size:
         return False
-    if isinstance(writer, Primitive) and isinstance(reader, Primitive):
-        return writer.kind == reader.kind or writer.kind in PROMOTED.get(reader.kind, ())
-    return writer.kind == reader.kind and same_name(writer, reader)
+    if isinstance(writer, PrimitiveType) and isinstance(reader, PrimitiveType):
+        return writer.type_name == reader.type_name or writer.type_name in PROMOTED.get(reader.type_name, ())
+    return writer.type_name == reader.type_name and same_name(writer, reader)
 
 
 def _never(writer: AvroType, reader: AvroType) -> Read:
-    return _failing(_shown(reader), _shown(writer))
+    return _failing(_describe(reader), _describe(writer))
 
 
 def _failing(expected: str, found: str) -> Read:
@@ -201,17 +203,21 @@ def _failing(expected: str, found: str) -> Read:
     return fail
 
 
-def _shown(kind: AvroType) -> str:
-    if isinstance(kind, Union):
-        return f"one of {', '.join(map(branch_name, kind.branches)) or 'no types'}"
-    size = f" of {kind.size} bytes" if isinstance(kind, Fixed) else ""
-    return f"{kind.kind} {kind.name}{size}" if isinstance(kind, Record | Enum | Fixed) else kind.kind
+def _describe(schema: AvroType) -> str:
+    if isinstance(schema, UnionType):
+        return f"one of {', '.join(map(branch_name, schema.branches)) or 'no types'}"
+    size = f" of {schema.size} bytes" if isinstance(schema, FixedType) else ""
+    return (
+        f"{schema.type_name} {schema.name}{size}"
+        if isinstance(schema, RecordType | EnumType | FixedType)
+        else schema.type_name
+    )
 
 
-def _logical_name(kind: Primitive | Fixed) -> str:
-    logical = kind.logical
+def _logical_name(schema: PrimitiveType | FixedType) -> str:
+    logical = schema.logical
     if logical is None or logical.name != "decimal":
-        return logical.name if logical is not None else kind.kind
+        return logical.name if logical is not None else schema.type_name
     return f"a decimal of precision {logical.precision} and scale {logical.scale}"
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from postroom.formats.avro.logical_types import means_same
+from postroom.formats.avro.logical_types import is_same_logical_type
 from postroom.formats.avro.samples import Step
 from postroom.formats.avro.types import (
     NO_DEFAULT,
-    Array,
+    ArrayType,
     AvroType,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Primitive,
-    Record,
-    Union,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordField,
+    RecordType,
+    UnionType,
     branch_name,
     simple_name,
 )
@@ -37,19 +37,19 @@ PROMOTED = {
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A place where resolution fails, with the steps in the writer's values that lead to it.
+    """A pair of types where resolution fails, with the steps in the writer's values that lead to it.
 
-    A doubtful one is a place on which the specification and its implementations disagree.
+    An undecided one is where the specification and its implementations disagree.
     """
 
     reason: str
     writer_at: str
     reader_at: str
     steps: tuple[Step, ...] = ()
-    is_doubtful: bool = False
+    is_undecided: bool = False
 
     def below(self, step: Step) -> Mismatch:
-        """The same, seen from the container."""
+        """The mismatch as seen from the container."""
         return replace(self, steps=(step, *self.steps))
 
 
@@ -81,55 +81,55 @@ class Resolution:
         return found
 
     def _compare(self, writer: AvroType, reader: AvroType) -> Mismatch | None:
-        if isinstance(writer, Union):
+        if isinstance(writer, UnionType):
             return _worst(_below(self.mismatch(branch, reader), index) for index, branch in enumerate(writer.branches))
-        if isinstance(reader, Union):
+        if isinstance(reader, UnionType):
             return self._into_union(writer, reader)
-        if isinstance(writer, Record) and isinstance(reader, Record):
+        if isinstance(writer, RecordType) and isinstance(reader, RecordType):
             return _names(writer, reader) or self._records(writer, reader)
-        if isinstance(writer, Array) and isinstance(reader, Array):
+        if isinstance(writer, ArrayType) and isinstance(reader, ArrayType):
             return _below(self.mismatch(writer.items, reader.items), 0)
-        if isinstance(writer, Map) and isinstance(reader, Map):
+        if isinstance(writer, MapType) and isinstance(reader, MapType):
             return _below(self.mismatch(writer.values, reader.values), 0)
-        if isinstance(writer, Enum) and isinstance(reader, Enum):
+        if isinstance(writer, EnumType) and isinstance(reader, EnumType):
             return _names(writer, reader) or _symbols(writer, reader)
-        if isinstance(writer, Fixed) and isinstance(reader, Fixed):
+        if isinstance(writer, FixedType) and isinstance(reader, FixedType):
             return _names(writer, reader) or _sizes(writer, reader) or _meanings(writer, reader)
-        if isinstance(writer, Primitive) and isinstance(reader, Primitive):
+        if isinstance(writer, PrimitiveType) and isinstance(reader, PrimitiveType):
             return _primitives(writer, reader) or _meanings(writer, reader)
         return _different(writer, reader)
 
-    def _into_union(self, writer: AvroType, reader: Union) -> Mismatch | None:
+    def _into_union(self, writer: AvroType, reader: UnionType) -> Mismatch | None:
         found = []
         for branch in self._candidates(writer, reader):
             mismatch = self.mismatch(writer, branch)
             if mismatch is None:
                 return None
             found.append((branch, mismatch))
-        doubtful = [mismatch for _, mismatch in found if mismatch.is_doubtful]
+        doubtful = [mismatch for _, mismatch in found if mismatch.is_undecided]
         # A branch of the same name was meant; why that one fails says more than that none fits.
-        alike = [m for branch, m in found if branch.kind == writer.kind and same_name(writer, branch)]
+        alike = [m for branch, m in found if branch.type_name == writer.type_name and same_name(writer, branch)]
         if doubtful or alike:
             return (doubtful or alike)[0]
         names = ", ".join(map(branch_name, reader.branches[:_MOST_NAMED])) or "none"
         names += ", …" if len(reader.branches) > _MOST_NAMED else ""
         return Mismatch(f"no branch of the reader's union ({names}) reads {branch_name(writer)}.", writer.at, reader.at)
 
-    def _candidates(self, writer: AvroType, reader: Union) -> list[AvroType]:
+    def _candidates(self, writer: AvroType, reader: UnionType) -> list[AvroType]:
         """The branches that could read a type: for one with a name, those of the same name."""
         if id(reader) not in self._named:
             self._named[id(reader)] = _by_name(reader)
         named = self._named[id(reader)]
-        if not isinstance(writer, Record | Enum | Fixed):
+        if not isinstance(writer, RecordType | EnumType | FixedType):
             return named.get("", [])
         found = [*named.get(simple_name(writer.name), ()), *named.get(f"={writer.name}", ())]
-        return [branch for branch in found if branch.kind == writer.kind]
+        return [branch for branch in found if branch.type_name == writer.type_name]
 
-    def _records(self, writer: Record, reader: Record) -> Mismatch | None:
-        found = sources(writer, reader)
+    def _records(self, writer: RecordType, reader: RecordType) -> Mismatch | None:
+        found = matching_fields(writer, reader)
         return _worst(self._field(writer, found.get(field.name), field) for field in reader.fields)
 
-    def _field(self, writer: Record, source: Field | None, field: Field) -> Mismatch | None:
+    def _field(self, writer: RecordType, source: RecordField | None, field: RecordField) -> Mismatch | None:
         spend()
         if source is not None:
             return _below(self.mismatch(source.type, field.type), source.name)
@@ -139,11 +139,11 @@ class Resolution:
         return Mismatch(reason, writer.at, field.at)
 
 
-def _by_name(union: Union) -> dict[str, list[AvroType]]:
+def _by_name(union: UnionType) -> dict[str, list[AvroType]]:
     """The branches by their unqualified names, and by `=` and their aliases; those without a name under ""."""
     found: dict[str, list[AvroType]] = {}
     for branch in union.branches:
-        if not isinstance(branch, Record | Enum | Fixed):
+        if not isinstance(branch, RecordType | EnumType | FixedType):
             found.setdefault("", []).append(branch)
             continue
         found.setdefault(simple_name(branch.name), []).append(branch)
@@ -152,7 +152,7 @@ def _by_name(union: Union) -> dict[str, list[AvroType]]:
     return found
 
 
-def sources(writer: Record, reader: Record) -> dict[str, Field]:
+def matching_fields(writer: RecordType, reader: RecordType) -> dict[str, RecordField]:
     """The writer's fields by the names of the reader's fields that they fill: those of the same name, and for a field
     whose name the writer does not have, the first of its aliases that fills no other."""
     written = {field.name: field for field in writer.fields}
@@ -170,7 +170,7 @@ def _worst(mismatches: Iterable[Mismatch | None]) -> Mismatch | None:
     """The first certain mismatch, else the first doubtful one."""
     doubtful: Mismatch | None = None
     for mismatch in mismatches:
-        if mismatch is not None and not mismatch.is_doubtful:
+        if mismatch is not None and not mismatch.is_undecided:
             return mismatch
         doubtful = doubtful or mismatch
     return doubtful
@@ -183,19 +183,19 @@ def _below(mismatch: Mismatch | None, step: Step) -> Mismatch | None:
 def same_name(writer: Any, reader: Any) -> bool:
     """Whether two types of one kind may be called as they are; those without a name may."""
     # Namespaces may differ: the specification compares unqualified names.
-    if not isinstance(writer, Record | Enum | Fixed):
+    if not isinstance(writer, RecordType | EnumType | FixedType):
         return True
     return simple_name(writer.name) == simple_name(reader.name) or writer.name in reader.aliases
 
 
-def _names(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> Mismatch | None:
+def _names(writer: RecordType | EnumType | FixedType, reader: RecordType | EnumType | FixedType) -> Mismatch | None:
     if same_name(writer, reader):
         return None
-    reason = f"the writer's {writer.kind} is called {writer.name!r}, the reader's {reader.name!r}."
+    reason = f"the writer's {writer.type_name} is called {writer.name!r}, the reader's {reader.name!r}."
     return Mismatch(reason, writer.at, reader.at)
 
 
-def _symbols(writer: Enum, reader: Enum) -> Mismatch | None:
+def _symbols(writer: EnumType, reader: EnumType) -> Mismatch | None:
     missing = next((symbol for symbol in writer.symbols if symbol not in reader.numbers), None)
     if missing is None or reader.default is not None:
         return None
@@ -203,24 +203,24 @@ def _symbols(writer: Enum, reader: Enum) -> Mismatch | None:
     return Mismatch(reason, f"{writer.at}/symbols/{writer.symbols.index(missing)}", reader.at, (missing,))
 
 
-def _sizes(writer: Fixed, reader: Fixed) -> Mismatch | None:
+def _sizes(writer: FixedType, reader: FixedType) -> Mismatch | None:
     if writer.size == reader.size:
         return None
     reason = f"the writer's {writer.name!r} has {writer.size} bytes, the reader's {reader.size}."
     return Mismatch(reason, writer.at, reader.at)
 
 
-def _primitives(writer: Primitive, reader: Primitive) -> Mismatch | None:
-    if writer.kind == reader.kind or writer.kind in PROMOTED.get(reader.kind, ()):
+def _primitives(writer: PrimitiveType, reader: PrimitiveType) -> Mismatch | None:
+    if writer.type_name == reader.type_name or writer.type_name in PROMOTED.get(reader.type_name, ()):
         return None
     return _different(writer, reader)
 
 
-def _meanings(writer: Primitive | Fixed, reader: Primitive | Fixed) -> Mismatch | None:
+def _meanings(writer: PrimitiveType | FixedType, reader: PrimitiveType | FixedType) -> Mismatch | None:
     """Logical types that do not mean the same. The specification speaks of decimals only, and implementations read the
     plain value as the reader's type says: a number of days as one of milliseconds."""
     first, second = writer.logical, reader.logical
-    if first is None or second is None or means_same(first, second):
+    if first is None or second is None or is_same_logical_type(first, second):
         return None
     if first.name == second.name:
         reason = (
@@ -229,7 +229,7 @@ def _meanings(writer: Primitive | Fixed, reader: Primitive | Fixed) -> Mismatch 
         )
     else:
         reason = f"the writer's {first.name} is not the reader's {second.name}, though both are written alike."
-    return Mismatch(reason, writer.at, reader.at, is_doubtful=True)
+    return Mismatch(reason, writer.at, reader.at, is_undecided=True)
 
 
 def _different(writer: AvroType, reader: AvroType) -> Mismatch:

@@ -5,8 +5,8 @@ from typing import Any
 import fastavro.schema
 import pytest
 
-from postroom.formats.avro.fingerprint import canonical_form, fingerprint
 from postroom.formats.avro.format import parse
+from postroom.formats.avro.render_schema import canonical_form, fingerprint
 from postroom.formats.schema import SchemaDocument
 
 OVEN = {
