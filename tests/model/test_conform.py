@@ -41,7 +41,7 @@ ATTRIBUTES = {name: MODEL.attributes[name] for name in OVENS["attributes"]}
 
 
 def violations(value: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(found.kind, found.pointer) for found in conform(MODEL, ATTRIBUTES, {"serial": "s", **value})[1]]
+    return [(found.type, found.pointer) for found in conform(MODEL, ATTRIBUTES, {"serial": "s", **value})[1]]
 
 
 @pytest.mark.feature("REG-001", "REG-002", "REG-007", "REG-008", "REG-009", "REG-016", "REG-022", "REG-028", "REG-030")

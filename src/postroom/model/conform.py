@@ -1,4 +1,4 @@
-"""Whether a value conforms to its attributes, and its normal form: defaults filled in, nulls gone, times in UTC."""
+"""Validation of a value against its attribute definitions, and its normal form: defaults, no nulls, times in UTC."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ import msgspec
 from postroom.model.json_pointers import pointer
 from postroom.model.names import SCALAR_LENGTH, is_attribute_name, is_map_key
 from postroom.model.scalar_types import is_among, normal_timestamp, scalar_error
-from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, Item, Model
+from postroom.model.types import Attribute, Attributes, Item, Model
 from postroom.model.xids import is_xidtype, xid_error
 
 Path = tuple[str | int, ...]
 
 
 class AttributeViolation(msgspec.Struct, frozen=True):
-    """One way in which a value does not conform; the path leads to the place."""
+    """One way in which a value does not conform, and the path to the wrong member."""
 
-    kind: Literal["unknown", "invalid", "missing"]
+    type: Literal["unknown", "invalid", "missing"]
     path: Path
     detail: str
 
     @property
     def pointer(self) -> str:
-        """The place as a JSON pointer."""
+        """The path as a JSON pointer."""
         return pointer(self.path)
 
     @property
     def dotted(self) -> str:
-        """The place in dot notation, as error arguments name it."""
-        text = ""
+        """The path in dot notation, as error arguments name it."""
+        dotted = ""
         for step in self.path:
-            text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-        return text
+            dotted += f"[{step}]" if isinstance(step, int) else f".{step}" if dotted else step
+        return dotted
 
 
 def conform(
     model: Model, attributes: Attributes, value: dict[str, Any], charset: str = ""
 ) -> tuple[dict[str, Any], list[AttributeViolation]]:
-    """The normal form of an entity's or object's value, and every violation found on the way."""
+    """The normal form of an entity's or object's value, and every violation in it."""
     walker = _Walker(model)
     return walker.members(attributes, value, (), charset), walker.violations
 
 
 def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[Attributes, str]:
-    """The attributes of a level with the siblings that values switch on, and the name that is defined twice, if any."""
+    """The attributes of an object with those that `ifvalues` add, and the name that is defined twice, if any."""
     active = dict(attributes)
     waiting = list(attributes.values())
     while waiting:
@@ -65,7 +65,7 @@ def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[At
 
 
 def ifvalue_key(value: Any) -> str:
-    """A scalar as the text that keys of `ifvalues` are compared with, in one case."""
+    """A scalar as the string that keys of `ifvalues` are compared with, in lower case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).casefold()
@@ -123,26 +123,26 @@ class _Walker:
             self.invalid(path, f"must be one of: {allowed}")
         return normal
 
-    def value(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
-        match kind.type:
+    def value(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
+        match definition.type:
             case "any":
                 return value
             case "object":
-                return self._object(kind, value, path)
+                return self._object(definition, value, path)
             case "map":
-                return self._map(kind, value, path)
+                return self._map(definition, value, path)
             case "array":
-                return self._array(kind, value, path)
+                return self._array(definition, value, path)
             case _:
-                return self._scalar(kind, value, path)
+                return self._scalar(definition, value, path)
 
-    def _object(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+    def _object(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
             self.invalid(path, "must be an object")
             return value
-        return self.members(kind.attributes, value, path, kind.namecharset)
+        return self.members(definition.attributes, value, path, definition.namecharset)
 
-    def _map(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+    def _map(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
         if not isinstance(value, dict):
             self.invalid(path, "must be a map")
             return value
@@ -153,10 +153,10 @@ class _Walker:
             elif member is None:
                 continue  # as everywhere, null means no value (core, Attributes)
             else:
-                kept[key] = self.value(_item(kind), member, (*path, key))
+                kept[key] = self.value(_item(definition), member, (*path, key))
         return kept
 
-    def _array(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
+    def _array(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
         if not isinstance(value, list):
             self.invalid(path, "must be an array")
             return value
@@ -164,37 +164,30 @@ class _Walker:
             if member is None:
                 self.invalid((*path, position), "must not be null")
                 return value
-        return [self.value(_item(kind), member, (*path, position)) for position, member in enumerate(value)]
+        return [self.value(_item(definition), member, (*path, position)) for position, member in enumerate(value)]
 
-    def _scalar(self, kind: Attribute | Item, value: Any, path: Path) -> Any:
-        error = scalar_error(kind.type, value)
+    def _scalar(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
+        error = scalar_error(definition.type, value)
         if not error and isinstance(value, str):
-            error = self._text_error(kind, value, path)
+            error = self._string_error(definition, value, path)
         if error:
             self.invalid(path, error)
             return value
-        if kind.type == "timestamp":
+        if definition.type == "timestamp":
             return normal_timestamp(value)
-        return int(value) if kind.type in ("integer", "uinteger") else value
+        return int(value) if definition.type in ("integer", "uinteger") else value
 
-    def _text_error(self, kind: Attribute | Item, value: str, path: Path) -> str:
+    def _string_error(self, definition: Attribute | Item, value: str, path: Path) -> str:
         if len(str(path[-1])) + len(value.encode()) > SCALAR_LENGTH:
             return f"is longer than {SCALAR_LENGTH} bytes"
-        if kind.type == "xid":
-            return xid_error(self.model, value, kind.target)
-        if kind.type == "xidtype" and not is_xidtype(self.model, value):
+        if definition.type == "xid":
+            return xid_error(self.model, value, definition.target)
+        if definition.type == "xidtype" and not is_xidtype(self.model, value):
             return "must name types that the model has"
-        if kind.target and value.startswith("/"):
-            return xid_error(self.model, value, kind.target)
+        if definition.target and value.startswith("/"):
+            return xid_error(self.model, value, definition.target)
         return ""
 
 
-def _item(kind: Attribute | Item) -> Item:
-    return kind.item or Item(type="any")
-
-
-def value_error(model: Model, attribute: Attribute, value: Any) -> str:
-    """What is wrong with a single value for a scalar attribute, as a default or enum entry has it."""
-    if attribute.type not in SCALAR_TYPES:
-        return "is not a scalar"
-    return scalar_error(attribute.type, value)
+def _item(definition: Attribute | Item) -> Item:
+    return definition.item or Item(type="any")

@@ -1,4 +1,4 @@
-"""What a Group type, or one Group, demands of the attributes of its Resources (model.md, constraints)."""
+"""Constraints of a Group type, or of one Group, on the attributes of its Resources (model.md, constraints)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, GroupConst
 
 
 def narrow_constraint(base: GroupConstraint, own: GroupConstraint) -> GroupConstraint:
-    """The constraint of a Group type with what one Group adds to it; what the Group leaves out stays in force."""
+    """Merge the constraint of one Group into that of its type; what the Group leaves out stays in force."""
     return GroupConstraint(
         default=base.default if own.default is None else own.default,
         enum=own.enum or base.enum,
@@ -19,7 +19,7 @@ def narrow_constraint(base: GroupConstraint, own: GroupConstraint) -> GroupConst
 
 
 def find_attribute(attributes: Attributes, path: str) -> Attribute | None:
-    """The statically defined attribute at a dotted path, or None."""
+    """The attribute definition at a dotted path, or None; `ifvalues` and wildcards are not followed."""
     found: Attribute | None = None
     for name in path.split("."):
         found = attributes.get(name) if name != "*" else None
@@ -30,7 +30,7 @@ def find_attribute(attributes: Attributes, path: str) -> Attribute | None:
 
 
 def constraint_error(group: GroupType, key: str, own: GroupConstraint, base: GroupConstraint | None = None) -> str:
-    """What is wrong with a constraint, of a Group type or (with the type's as `base`) of one Group; empty: nothing."""
+    """Why a constraint of a Group type, or (with the type's as `base`) of one Group, is not valid; empty when it is."""
     plural, _, path = key.partition(".")
     resource = group.resources.get(plural)
     attribute = find_attribute(resource.attributes, path) if resource else None

@@ -1,7 +1,4 @@
-"""The attributes that the specification itself defines, per kind of entity.
-
-Written as data: name, type and the aspects that are not at their default.
-"""
+"""Attributes that the specification defines for each entity type, as data: name, type, aspects that are not default."""
 
 from __future__ import annotations
 
@@ -131,7 +128,7 @@ RESOURCE_ONLY = ("metaurl", "meta", "versionsurl", "versionscount", "versions")
 
 
 def resource_attributes(singular: str) -> dict[str, Definition]:
-    """Attributes that stand on the Resource, not on its Versions."""
+    """Attributes of the Resource itself, not of its Versions."""
     return {
         **_identity(singular + "id"),
         **_SELF,

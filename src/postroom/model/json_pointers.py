@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901): how we say where in a document something is."""
+"""JSON pointers (RFC 6901)."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Sequence
 
 
 def pointer(steps: Iterable[object]) -> str:
-    """The pointer that leads along the steps."""
-    texts = ["", *map(str, steps)]
-    plain = "/".join(texts)
+    """Build a pointer from its unescaped steps."""
+    strings = ["", *map(str, steps)]
+    plain = "/".join(strings)
     # Hardly any step has to be escaped, and there are many pointers.
-    if "~" not in plain and plain.count("/") == len(texts) - 1:
+    if "~" not in plain and plain.count("/") == len(strings) - 1:
         return plain
-    return "/".join(text.replace("~", "~0").replace("/", "~1") for text in texts)
+    return "/".join(step.replace("~", "~0").replace("/", "~1") for step in strings)
 
 
-def steps_of(text: str) -> list[str]:
-    """The steps along which a pointer leads."""
-    return [step.replace("~1", "/").replace("~0", "~") for step in text.split("/")[1:]]
+def steps_of(pointer: str) -> list[str]:
+    """The unescaped steps of a pointer."""
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 def leads(value: object, steps: Sequence[str]) -> bool:
-    """Whether there is something at the end of the steps."""
+    """Whether the steps lead to a value, which may be null."""
     for step in steps:
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]

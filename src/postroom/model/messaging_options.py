@@ -21,12 +21,12 @@ _STRING_MAP: Definition = {"type": "map", "item": {"type": "string"}}
 
 def property_object(*types: str) -> Definition:
     """A property: what its value is, of which type, whether it has to be there; without defaults (C-08)."""
-    kind: Definition = {"type": "string", "enum": list(types)} if types else {"type": "string"}
+    value_type: Definition = {"type": "string", "enum": list(types)} if types else {"type": "string"}
     return {
         "type": "object",
         "attributes": {
             "description": {"type": "string"},
-            "type": kind,
+            "type": value_type,
             "value": {"type": "any"},  # C-17
             "required": {"type": "boolean"},
             "specurl": {"type": "url"},
@@ -35,12 +35,12 @@ def property_object(*types: str) -> Definition:
     }
 
 
-def _default(kind: str, value: Any, *enum: Any) -> Definition:
-    return {"type": kind, "required": True, "default": value, **({"enum": list(enum)} if enum else {})}
+def _default(type_name: str, value: Any, *enum: Any) -> Definition:
+    return {"type": type_name, "required": True, "default": value, **({"enum": list(enum)} if enum else {})}
 
 
-def _choice(*values: Any, kind: str = "string") -> Definition:
-    return {"type": kind, "enum": list(values)}
+def _choice(*values: Any, type_name: str = "string") -> Definition:
+    return {"type": type_name, "enum": list(values)}
 
 
 def _options(**members: Definition) -> Definition:
@@ -200,7 +200,7 @@ ENDPOINT_OPTIONS: dict[str, Definition] = {
         sharedsubscriptiongroup=_STRING,
         nolocal=_BOOLEAN,
         retainaspublished=_BOOLEAN,
-        retainhandling=_choice(0, 1, 2, kind="uinteger"),
+        retainhandling=_choice(0, 1, 2, type_name="uinteger"),
     ),
     "MQTT/3.1.1": _options(**_MQTT_COMMON, cleansession=_default("boolean", True)),
     "KAFKA": _options(

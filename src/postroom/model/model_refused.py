@@ -1,4 +1,4 @@
-"""The error for a model that is not one."""
+"""The error for a model that breaks a rule of model.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names and ids are legal."""
+"""Legal names of attributes, map keys and types, and legal entity ids."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SCALAR_LENGTH = 4096
 
 
 def is_attribute_name(name: str, charset: str = "") -> bool:
-    """Whether an attribute may be called so in an object with this character set."""
+    """Whether a name is legal for an attribute of an object with this `namecharset`."""
     return CHARSETS[charset.lower()].match(name) is not None
 
 
 def is_map_key(name: str) -> bool:
-    """Whether a key may stand in a map."""
+    """Whether a name is a legal map key."""
     return MAP_KEY.match(name) is not None
 
 
-def is_entity_id(text: str) -> bool:
-    """Whether an entity may have this id."""
-    return ENTITY_ID.match(text) is not None
+def is_entity_id(entity_id: str) -> bool:
+    """Whether an id is legal for an entity."""
+    return ENTITY_ID.match(entity_id) is not None

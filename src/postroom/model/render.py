@@ -1,4 +1,4 @@
-"""The full model as the document that `/model` shows."""
+"""Renderer of the full model as the document of `/model`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONAL = frozenset(
 
 
 def render_model(model: Model) -> dict[str, Any]:
-    """The full model as JSON values; optional parts that are empty are left out, as the specification's samples do."""
+    """Render the full model as JSON values, without empty optional parts, as the specification's samples do."""
     document = _level(model)
     document["attributes"] = _attributes(document["attributes"])
     if model.groups:
@@ -59,17 +59,17 @@ def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _attribute(attribute: dict[str, Any]) -> dict[str, Any]:
-    shown = {**attribute}
-    if shown.get("enum"):
-        shown["enum"] = list(shown["enum"])
-        shown.setdefault("strict", True)
-    if "attributes" in shown:
-        shown["attributes"] = _attributes(shown["attributes"])
-    if "item" in shown:
-        shown["item"] = _attribute(shown["item"])
-    if "ifvalues" in shown:
-        shown["ifvalues"] = {
+    document = {**attribute}
+    if document.get("enum"):
+        document["enum"] = list(document["enum"])
+        document.setdefault("strict", True)
+    if "attributes" in document:
+        document["attributes"] = _attributes(document["attributes"])
+    if "item" in document:
+        document["item"] = _attribute(document["item"])
+    if "ifvalues" in document:
+        document["ifvalues"] = {
             value: {"siblingattributes": _attributes(clause.get("siblingattributes", {}))}
-            for value, clause in shown["ifvalues"].items()
+            for value, clause in document["ifvalues"].items()
         }
-    return shown
+    return document

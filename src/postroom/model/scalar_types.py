@@ -1,4 +1,4 @@
-"""The scalar types: which JSON values each takes, and their normal form."""
+"""Scalar types: which JSON values each accepts, and the normal form of timestamps."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _TEMPLATE = re.compile(r"(?:[^{}]|\{[+#./;?&=,!@|]?[A-Za-z0-9_.%,:*~\-]+\})*\Z")
 
 
-def normal_timestamp(text: str) -> str | None:
-    """The same instant in UTC with `Z`, or None when the text is no RFC 3339 timestamp."""
-    found = _TIMESTAMP.match(text)
+def normal_timestamp(string: str) -> str | None:
+    """Convert an RFC 3339 timestamp to UTC with `Z`; None when the string is none."""
+    found = _TIMESTAMP.match(string)
     if found is None:
         return None
     date, time, fraction, offset = found.groups()
@@ -34,9 +34,9 @@ def normal_timestamp(text: str) -> str | None:
 
 
 def same_value(left: Any, right: Any) -> bool:
-    """Whether two values are the same to a rule (enum, equals, matchversions): strings are compared ignoring case.
+    """Whether two values are equal for enum, equals and matchversions: strings are compared ignoring case.
 
-    rc3 had an aspect for it, off by default; rc4 took the aspect away and says it of `ifvalues` and filters only.
+    rc3 had an aspect for it, off by default; rc4 removed the aspect and says so of `ifvalues` and filters only.
     """
     if isinstance(left, str) and isinstance(right, str):
         return left.casefold() == right.casefold()
@@ -44,13 +44,13 @@ def same_value(left: Any, right: Any) -> bool:
 
 
 def is_among(value: Any, allowed: Iterable[Any]) -> bool:
-    """Whether a value is the same as one of those."""
+    """Whether a value equals one of the allowed ones, ignoring case."""
     return any(same_value(value, one) for one in allowed)
 
 
-def _is(kind: type, word: str) -> Check:
+def _is(python_type: type, word: str) -> Check:
     def check(value: Any) -> str:
-        fits = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+        fits = isinstance(value, python_type) and not (python_type is int and isinstance(value, bool))
         return "" if fits else f"must be {word}"
 
     return check
@@ -118,6 +118,6 @@ CHECKS: dict[str, Check] = {
 }
 
 
-def scalar_error(kind: str, value: Any) -> str:
-    """What is wrong with a value of a scalar type; empty when nothing is."""
-    return CHECKS[kind](value)
+def scalar_error(type_name: str, value: Any) -> str:
+    """Why a value is not of a scalar type; empty when it is."""
+    return CHECKS[type_name](value)

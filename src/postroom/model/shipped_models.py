@@ -1,4 +1,4 @@
-"""The model sources a registry can start with: `messaging`, `none`, or a file."""
+"""Model sources that a registry can start with: `messaging`, `none`, or a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def model_source(name: str) -> dict[str, Any]:
 
 
 def expanded_source(name: str, fetch: Fetch = refuse_fetch) -> dict[str, Any]:
-    """The same with its includes resolved; those of a file may name other files, relative to it."""
+    """A model source with its includes resolved; those of a file may refer to other files, relative to it."""
     source = model_source(name)
     if source and name != "messaging":
         source = expand_includes(source, _with_files(fetch), Path(name).resolve().as_uri())

@@ -1,4 +1,4 @@
-"""From what a user writes to the full model: imports resolved, the specification's attributes added, rules checked."""
+"""Parser of model sources: resolves imports, adds the specification's attributes, checks the rules of model.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Source = Mapping[str, Any]
 
 
 def parse_model(source: Source) -> Model:
-    """The full model of a model source; ModelRefused when it breaks a rule."""
+    """Parse a model source into the full model; ModelRefused when it breaks a rule."""
     document = _without_nulls(_section(source, ""))
     document.pop("$schema", None)
     _refuse_includes(document, "")
@@ -38,26 +38,26 @@ def parse_model(source: Source) -> Model:
 
 
 def _group(plural: str, source: dict[str, Any]) -> dict[str, Any]:
-    place = f"/groups/{plural}"
-    group = {**source, "plural": _same(source.get("plural", plural), plural, f"{place}/plural")}
+    pointer = f"/groups/{plural}"
+    group = {**source, "plural": _same(source.get("plural", plural), plural, f"{pointer}/plural")}
     if not isinstance(group.get("singular"), str):
-        raise ModelRefused("a singular name is needed.", place=f"{place}/singular")
-    resources = _section(source.get("resources", {}), f"{place}/resources")
+        raise ModelRefused("a singular name is needed.", place=f"{pointer}/singular")
+    resources = _section(source.get("resources", {}), f"{pointer}/resources")
     group["resources"] = {
-        name: _resource(name, _section(r, f"{place}/resources/{name}"), f"{place}/resources/{name}")
+        name: _resource(name, _section(r, f"{pointer}/resources/{name}"), f"{pointer}/resources/{name}")
         for name, r in resources.items()
     }
     group.pop("ximportresources", None)
     return group
 
 
-def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]:
+def _resource(plural: str, source: dict[str, Any], pointer: str) -> dict[str, Any]:
     if "origin" in source:
-        raise ModelRefused("there is no such aspect.", place=f"{place}/origin")
-    resource = {**source, "plural": _same(source.get("plural", plural), plural, f"{place}/plural"), "origin": place}
+        raise ModelRefused("there is no such aspect.", place=f"{pointer}/origin")
+    resource = {**source, "plural": _same(source.get("plural", plural), plural, f"{pointer}/plural"), "origin": pointer}
     singular = resource.get("singular")
     if not isinstance(singular, str):
-        raise ModelRefused("a singular name is needed.", place=f"{place}/singular")
+        raise ModelRefused("a singular name is needed.", place=f"{pointer}/singular")
     mode = resource.get("versionmode", "manual")
     resource["versionmode"] = mode.lower() if isinstance(mode, str) else mode
     if resource["versionmode"] != "manual" and resource.get("singleversionroot", False) is False:
@@ -70,10 +70,10 @@ def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]
         ("resourceattributes", own),
         ("metaattributes", core_attributes.meta_attributes(singular)),
     ):
-        resource[section] = _attributes(resource, section, place, specified, [])
+        resource[section] = _attributes(resource, section, pointer, specified, [])
     extra = next((name for name in resource["resourceattributes"] if name not in own), None)
     if extra:
-        raise ModelRefused("extensions belong in metaattributes.", place=f"{place}/resourceattributes/{extra}")
+        raise ModelRefused("extensions belong in metaattributes.", place=f"{pointer}/resourceattributes/{extra}")
     for name in above:  # MOD-020: a Version cannot use these names; who repeats them means those of the Resource
         del resource["attributes"][name]
     return resource
@@ -82,68 +82,68 @@ def _resource(plural: str, source: dict[str, Any], place: str) -> dict[str, Any]
 def _attributes(
     owner: dict[str, Any],
     section: str,
-    place: str,
+    pointer: str,
     specified: dict[str, Any],
     inherent: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    place = f"{place}/{section}"
-    written = _section(owner.get(section, {}), place)
+    pointer = f"{pointer}/{section}"
+    written = _section(owner.get(section, {}), pointer)
     reserved = {name: definition for attributes in inherent for name, definition in attributes.items()}
     merged: dict[str, Any] = {**specified, **reserved}
     for name, definition in written.items():
-        defined = _section(definition, f"{place}/{name}")
+        defined = _section(definition, f"{pointer}/{name}")
         if name in merged:
-            _narrows(merged[name], defined, f"{place}/{name}")
+            _narrows(merged[name], defined, f"{pointer}/{name}")
             defined = {**merged[name], **defined}
         else:
-            _refuse_immutable(defined, f"{place}/{name}")
+            _refuse_immutable(defined, f"{pointer}/{name}")
         merged[name] = defined
-    return {name: _named(name, definition, f"{place}/{name}") for name, definition in merged.items()}
+    return {name: _named(name, definition, f"{pointer}/{name}") for name, definition in merged.items()}
 
 
-def _narrows(specified: dict[str, Any], defined: dict[str, Any], place: str) -> None:
+def _narrows(specified: dict[str, Any], defined: dict[str, Any], pointer: str) -> None:
     if defined.get("type", specified["type"]) != specified["type"]:
-        raise ModelRefused(f"the specification gives this attribute the type {specified['type']}.", place=place)
+        raise ModelRefused(f"the specification gives this attribute the type {specified['type']}.", place=pointer)
     for aspect in ("required", "readonly"):
         if specified.get(aspect) and defined.get(aspect) is False:
-            raise ModelRefused(f"{aspect!r} of an attribute of the specification stays true.", place=place)
+            raise ModelRefused(f"{aspect!r} of an attribute of the specification stays true.", place=pointer)
 
 
-def _refuse_immutable(definition: Any, place: str) -> None:
-    written = _section(definition, place)
+def _refuse_immutable(definition: Any, pointer: str) -> None:
+    written = _section(definition, pointer)
     if written.get("immutable"):
-        raise ModelRefused("only attributes of the specification are immutable.", place=f"{place}/immutable")
-    for name, member in _section(written.get("attributes", {}), f"{place}/attributes").items():
-        _refuse_immutable(member, f"{place}/attributes/{name}")
+        raise ModelRefused("only attributes of the specification are immutable.", place=f"{pointer}/immutable")
+    for name, member in _section(written.get("attributes", {}), f"{pointer}/attributes").items():
+        _refuse_immutable(member, f"{pointer}/attributes/{name}")
 
 
-def _named(name: str, definition: dict[str, Any], place: str) -> dict[str, Any]:
-    _same(definition.get("name", name), name, f"{place}/name")
-    named = {**definition, "name": name, **_nested(definition, place)}
+def _named(name: str, definition: dict[str, Any], pointer: str) -> dict[str, Any]:
+    _same(definition.get("name", name), name, f"{pointer}/name")
+    named = {**definition, "name": name, **_nested(definition, pointer)}
     if "ifvalues" in definition:
-        clauses = _section(definition["ifvalues"], f"{place}/ifvalues")
-        named["ifvalues"] = {value: _clause(clause, f"{place}/ifvalues/{value}") for value, clause in clauses.items()}
+        clauses = _section(definition["ifvalues"], f"{pointer}/ifvalues")
+        named["ifvalues"] = {value: _clause(clause, f"{pointer}/ifvalues/{value}") for value, clause in clauses.items()}
     return named
 
 
-def _clause(clause: Any, place: str) -> dict[str, Any]:
-    written = _section(clause, place)
-    siblings = _section(written.get("siblingattributes", {}), f"{place}/siblingattributes")
-    named = {name: _named(name, _section(d, f"{place}/{name}"), f"{place}/{name}") for name, d in siblings.items()}
+def _clause(clause: Any, pointer: str) -> dict[str, Any]:
+    written = _section(clause, pointer)
+    siblings = _section(written.get("siblingattributes", {}), f"{pointer}/siblingattributes")
+    named = {name: _named(name, _section(d, f"{pointer}/{name}"), f"{pointer}/{name}") for name, d in siblings.items()}
     return {**written, "siblingattributes": named}
 
 
-def _nested(definition: dict[str, Any], place: str) -> dict[str, Any]:
+def _nested(definition: dict[str, Any], pointer: str) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     if "attributes" in definition:
-        members = _section(definition["attributes"], f"{place}/attributes")
+        members = _section(definition["attributes"], f"{pointer}/attributes")
         nested["attributes"] = {
-            name: _named(name, _section(member, f"{place}/attributes/{name}"), f"{place}/attributes/{name}")
+            name: _named(name, _section(member, f"{pointer}/attributes/{name}"), f"{pointer}/attributes/{name}")
             for name, member in members.items()
         }
     if "item" in definition:
-        item = _section(definition["item"], f"{place}/item")
-        nested["item"] = {**item, **_nested(item, f"{place}/item")}
+        item = _section(definition["item"], f"{pointer}/item")
+        nested["item"] = {**item, **_nested(item, f"{pointer}/item")}
     return nested
 
 
@@ -151,13 +151,13 @@ def _import_resources(sources: dict[str, Any], groups: dict[str, Any]) -> None:
     imports = {plural: _imports(plural, sources) for plural in groups}
 
     def resolve(plural: str, name: str, trail: tuple[str, ...]) -> Any:
-        place = f"/groups/{plural}/ximportresources"
+        pointer = f"/groups/{plural}/ximportresources"
         if plural in trail:
-            raise ModelRefused(f"{name!r} is imported in a circle.", place=place)
+            raise ModelRefused(f"{name!r} is imported in a circle.", place=pointer)
         if name in groups[plural]["resources"]:
             return groups[plural]["resources"][name]
         if name not in imports[plural]:
-            raise ModelRefused(f"there is no Resource type {name!r} to import.", place=place)
+            raise ModelRefused(f"there is no Resource type {name!r} to import.", place=pointer)
         return resolve(imports[plural][name], name, (*trail, plural))
 
     resolved = {
@@ -170,38 +170,38 @@ def _import_resources(sources: dict[str, Any], groups: dict[str, Any]) -> None:
 
 def _imports(plural: str, sources: dict[str, Any]) -> dict[str, str]:
     """The Resource types a Group type imports, each with the Group type it comes from."""
-    place = f"/groups/{plural}/ximportresources"
+    pointer = f"/groups/{plural}/ximportresources"
     wanted = sources[plural].get("ximportresources", [])
     if not isinstance(wanted, list):
-        raise ModelRefused("must be a list.", place=place)
+        raise ModelRefused("must be a list.", place=pointer)
     found: dict[str, str] = {}
     for reference in wanted:
         parts = str(reference).split("/")
         if len(parts) != 3 or parts[0] or parts[1] == plural or parts[1] not in sources:
-            raise ModelRefused(f"{reference!r} is no /GROUPS/RESOURCES of another Group type.", place=place)
+            raise ModelRefused(f"{reference!r} is no /GROUPS/RESOURCES of another Group type.", place=pointer)
         if parts[2] in found or parts[2] in (sources[plural].get("resources") or {}):
-            raise ModelRefused(f"{reference!r} is there already.", place=place)
+            raise ModelRefused(f"{reference!r} is there already.", place=pointer)
         found[parts[2]] = parts[1]
     return found
 
 
-def _refuse_includes(value: Any, place: str) -> None:
+def _refuse_includes(value: Any, pointer: str) -> None:
     if isinstance(value, dict):
         for key, member in value.items():
             if key in ("$include", "$includes"):
-                raise ModelRefused("includes must be resolved before the model is given.", place=f"{place}/{key}")
-            _refuse_includes(member, f"{place}/{key}")
+                raise ModelRefused("includes must be resolved before the model is given.", place=f"{pointer}/{key}")
+            _refuse_includes(member, f"{pointer}/{key}")
 
 
-def _section(value: Any, place: str) -> dict[str, Any]:
+def _section(value: Any, pointer: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ModelRefused("must be an object.", place=place or "/")
+        raise ModelRefused("must be an object.", place=pointer or "/")
     return dict(value)
 
 
-def _same(given: Any, expected: str, place: str) -> str:
+def _same(given: Any, expected: str, pointer: str) -> str:
     if given != expected:
-        raise ModelRefused(f"must be {expected!r} as its key says.", place=place)
+        raise ModelRefused(f"must be {expected!r} as its key says.", place=pointer)
     return expected
 
 

@@ -1,4 +1,4 @@
-"""What a registry may contain, as frozen values: attributes, group types, resource types, the model."""
+"""The model as frozen values: attributes, Group types, Resource types."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class IfValue(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The attributes that stand beside another attribute while it has a certain value."""
+    """The sibling attributes that one value of an attribute adds."""
 
     siblingattributes: dict[str, Attribute] = {}
 
 
 class Attribute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One attribute with the aspects the model language gives it."""
+    """The definition of one attribute, with the aspects that model.md names."""
 
     name: str
     type: str
@@ -68,7 +68,7 @@ Attributes = dict[str, Attribute]
 
 
 class GroupConstraint(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a Group type demands of an attribute of its Resources."""
+    """What a Group type demands of an attribute of its Resources (model.md, constraints)."""
 
     default: Any = None
     enum: tuple[Any, ...] = ()
@@ -99,7 +99,7 @@ class ResourceType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     resourceattributes: Attributes = {}
     metaattributes: Attributes = {}
     origin: str = ""
-    """Where the model defines it: what is imported is the same type, what only looks alike is not (RES-060)."""
+    """JSON pointer to its definition: an imported type has that of the original (RES-060)."""
 
 
 class GroupType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Paths that name entities (`xid`) and kinds of entities (`xidtype`), checked against a model."""
+"""Paths of entities (`xid`) and of entity types (`xidtype`), checked against a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from postroom.model.types import Model
 
 
 def xid_type(model: Model, xid: str) -> str | None:
-    """The kind of entity an xid names (`/`, `/G`, `/G/R`, `/G/R/versions`, `/G/R/meta`), or None when it names none."""
+    """The type of an xid (`/`, `/G`, `/G/R`, `/G/R/versions`, `/G/R/meta`), or None when the model has none such."""
     if xid == "/":
         return "/"
     parts = xid.split("/")[1:]
@@ -28,11 +28,11 @@ def xid_type(model: Model, xid: str) -> str | None:
     return resource + "/versions" if len(parts) == 6 and parts[4] == "versions" else None
 
 
-def is_xidtype(model: Model, text: str) -> bool:
-    """Whether a text is one of the forms of an xidtype, in names that the model has."""
-    if text == "/":
+def is_xidtype(model: Model, xidtype: str) -> bool:
+    """Whether a string has the form of an xidtype, with type names that the model has."""
+    if xidtype == "/":
         return True
-    parts = text.split("/")[1:]
+    parts = xidtype.split("/")[1:]
     group = model.groups.get(parts[0]) if parts else None
     if group is None:
         return False
@@ -42,7 +42,7 @@ def is_xidtype(model: Model, text: str) -> bool:
 
 
 def xid_error(model: Model, xid: str, target: str) -> str:
-    """What is wrong with an xid under a `target`; empty when nothing is."""
+    """Why an xid does not fit the `target` of its attribute; empty when it does."""
     found = xid_type(model, xid)
     if found is None:
         return "must be an xid whose types the model has"

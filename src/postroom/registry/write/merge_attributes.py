@@ -106,8 +106,8 @@ def compose(
 
 def raise_violations(violations: list[AttributeViolation], subject: str) -> None:
     """The first violation as a problem, unless all of them are missing attributes: then all of those."""
-    wrong = next((v for v in violations if v.kind != "missing"), None)
-    if wrong is not None and wrong.kind == "unknown":
+    wrong = next((v for v in violations if v.type != "missing"), None)
+    if wrong is not None and wrong.type == "unknown":
         raise RegistryProblem("unknown_attribute", subject, name=wrong.dotted, pointer=wrong.pointer)
     if wrong is not None:
         raise RegistryProblem(

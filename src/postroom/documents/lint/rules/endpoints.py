@@ -43,7 +43,7 @@ def rule_broken(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     for violation in _violations(endpoint):
         name = str(violation.path[-1])
         # What is missing has no place of its own.
-        path = violation.path[:-1] if violation.kind == "missing" else violation.path
+        path = violation.path[:-1] if violation.type == "missing" else violation.path
         yield Diagnostic(endpoint.at(*path), f"{name} {violation.detail}.", "Correct the endpoint.")
 
 

@@ -60,7 +60,7 @@ def _checked(model: Model, attributes: Attributes, body: Tree) -> Iterator[Attri
     known = {name: value for name, value in body.items() if name in attributes or name in OBJECTS}
     for violation in conform(model, attributes, known)[1]:
         # What is missing a server fills in, or a rule of its own says; types have a rule for older names.
-        if violation.kind == "missing" or _said_elsewhere(violation, body):
+        if violation.type == "missing" or _said_elsewhere(violation, body):
             continue
         yield violation
 
