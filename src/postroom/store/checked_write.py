@@ -1,4 +1,4 @@
-"""Writing with the checks of documents done before the write lock is taken."""
+"""Write transactions whose documents are checked while nobody holds the write lock."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 def write_checked(store: Store, work: Callable[[Transaction], T]) -> T:
-    """Do some work in a write transaction; it is repeated as long as documents in it wait for a check.
+    """Do some work in a write transaction, and repeat it as long as documents in it have not been checked.
 
-    The checks themselves run while nobody holds the lock. The last attempt no longer waits: others may change what the
-    documents refer to, again and again.
+    The checks themselves run between the attempts, without the lock. The last attempt checks inside the transaction:
+    others may change what the documents refer to, again and again.
     """
     checks = DeferredChecks()
     for attempt in range(ATTEMPTS):
@@ -28,7 +28,7 @@ def write_checked(store: Store, work: Callable[[Transaction], T]) -> T:
                 checks.require_answers()
                 return done
         except Exception:
-            # What went wrong may rest on a document that is.
+            # The error may follow from a document that has not been checked yet.
             if not checks.is_open:
                 raise
         checks.answer(store.read)

@@ -1,4 +1,4 @@
-"""The disk that a store is on: how full it is, and what it means when a write fails."""
+"""The disk of a store: free space, and how failed writes are reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.registry.problems import RegistryProblem
 
 LOG = logging.getLogger(__name__)
 LEAST_FREE = 256 * 1024
-"""So much room there has to be before a full disk counts as one that can be written to again."""
+"""Bytes that have to be free before a full disk counts as writable again."""
 INSUFFICIENT_STORAGE = 507
 NEARLY_FULL = "There is little room left on the disk that the store is on."
 FULL = "The disk that the store is on is full, or cannot be written to."
@@ -30,23 +30,23 @@ _NO_ROOM = frozenset(
 
 
 class Disk:
-    """Where the file of a store is, and whether it can be written to as far as is known."""
+    """The file of a store, and whether it could be written to the last time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.is_faulty = False
         """Whether the last write failed because of the disk."""
         self.is_frozen = False
-        """Whether there is no room for what writers need, so that the file is only read."""
+        """Whether the disk is so full that the file is only read."""
 
     def free(self) -> int:
-        """How many bytes there is room for."""
+        """The number of free bytes."""
         return shutil.disk_usage(self._path.parent).free
 
     def holds_all(self) -> bool:
-        """Whether all that was committed is in the file itself, and nothing of it in the one beside."""
-        beside = self._path.with_name(f"{self._path.name}-wal")
-        return not beside.exists() or beside.stat().st_size == 0
+        """Whether all that was committed is in the database file, and the WAL is empty."""
+        wal = self._path.with_name(f"{self._path.name}-wal")
+        return not wal.exists() or wal.stat().st_size == 0
 
     def address(self) -> str:
         """The URI by which SQLite opens the file."""
@@ -54,7 +54,7 @@ class Disk:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Tell faults of the disk from others while something is written."""
+        """Turn errors of the disk during a write into the problem `disk_full`."""
         try:
             yield
         except sqlite3.Error as error:
@@ -68,12 +68,12 @@ class Disk:
 
 
 def lacks_room(error: sqlite3.Error) -> bool:
-    """Whether a file could not be opened because the disk is full."""
+    """Whether a database could not be opened because the disk is full."""
     return getattr(error, "sqlite_errorcode", 0) in _NO_ROOM
 
 
 def disk_full() -> RegistryProblem:
-    """What a client is told whose change cannot be stored."""
+    """The problem for a client whose change cannot be stored."""
     detail = f"{FULL} Nothing of the change was kept."
     problem = RegistryProblem("server_error", "/", detail=detail, status=INSUFFICIENT_STORAGE)
     problem.exit_code = MissingSystem.exit_code

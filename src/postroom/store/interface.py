@@ -1,4 +1,4 @@
-"""What every store offers: transactions for reading and for writing, and a cheap sign that something changed."""
+"""Interface of a store: read and write transactions, and a number that tells whether data changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from postroom.registry.write.deferred_checks import DeferredChecks
 
 
 class Store(Protocol):
-    """Where a registry lives. Methods may be called from any thread."""
+    """Storage of a registry. Methods may be called from any thread."""
 
     def read(self) -> AbstractContextManager[Transaction]:
         """A transaction that sees one state and changes nothing."""
@@ -26,22 +26,19 @@ class Store(Protocol):
         """A number that changes whenever committed data changes."""
 
     def trouble(self, least_free: int) -> str:
-        """Why nothing can be stored at present, in a sentence: less room than so many bytes, or a write that failed.
-
-        Empty when all is well.
-        """
+        """Why nothing can be stored at present: fewer free bytes than that, or a write that failed; else empty."""
 
     def claim(self, name: str) -> AbstractContextManager[object] | None:
-        """The right to be the only one, among all processes on this store, that does something; None when it is taken.
+        """A lock among all processes on this store, for one task; None when another process holds it.
 
-        It is held from now until its block ends, or the process does, however that comes.
+        It is held until its block or the process ends.
         """
 
     def close(self) -> None:
-        """Give back files and connections."""
+        """Close files and connections."""
 
     def __hash__(self) -> int:
-        """Stores are told apart by identity."""
+        """Stores are compared by identity."""
 
     def __enter__(self) -> Self:
         """The store itself."""

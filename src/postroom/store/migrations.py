@@ -1,4 +1,4 @@
-"""The schema of the SQLite store, step by step from version 1 on. A step, once released, never changes."""
+"""Schema of the SQLite store as migrations from version 1 on. A released migration never changes."""
 
 from __future__ import annotations
 

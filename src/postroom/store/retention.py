@@ -1,4 +1,4 @@
-"""How long the change log is kept; history, the superseded bodies themselves, is not concerned."""
+"""Retention of the change log; the history of superseded entities is kept for ever."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from postroom.registry.entities import Change
 from postroom.registry.transaction import Transaction
 
 KIND, FORGOTTEN = "changes", "forgotten"
-"""The record that holds the mark of the newest change that is no longer kept."""
+"""The record that holds the mark of the newest change that was deleted."""
 STEP = 500
 
 
 class Retention(msgspec.Struct, frozen=True):
-    """Changes that are older than some days, or of which there are too many, are forgotten; 0 sets no limit."""
+    """How many days, and how many changes, are kept at least; 0 sets no limit."""
 
     days: int = 0
     count: int = 0
@@ -25,7 +25,7 @@ FOREVER = Retention()
 
 
 def forget(tx: Transaction, retention: Retention, appended: int) -> None:
-    """Forget what is due, in a step that is small but gets ahead of a write that appended this many rows."""
+    """Delete rows that are due: few at a time, but more than the write has just appended."""
     newest = tx.last_change()
     if retention == FOREVER or newest is None:
         return
@@ -42,5 +42,5 @@ def forget(tx: Transaction, retention: Retention, appended: int) -> None:
 
 
 def oldest_time(days: int) -> str:
-    """The time before which changes are forgotten; empty when time is no reason."""
+    """The time before which changes are deleted; empty without a limit of days."""
     return (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S") if days else ""

@@ -32,7 +32,7 @@ RETRY_SECONDS = 5
 PRIVATE = 0o600
 """The mode of the files: passwords of sinks and links are among what they hold."""
 LARGE_LOG = 8 * 1024 * 1024
-LOOK_SECONDS = 2.0
+CHECKPOINT_SECONDS = 2.0
 SHORT_WAIT, LONG_WAIT = 0.25, 3.0
 PAUSE_FACTOR = 10
 """How many times as long as one wait for readers the pause until the next one is."""
@@ -49,7 +49,7 @@ class SqliteStore:
         self._retention = retention
         self._wait = write_wait_s
         self._log = path.with_name(f"{path.name}-wal")
-        self._next_look = 0.0
+        self._next_checkpoint = 0.0
         self._turn = threading.Lock()
         self._watching = threading.Lock()
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()
@@ -99,12 +99,12 @@ class SqliteStore:
             self._shorten_log()
 
     def _shorten_log(self) -> None:
-        """Empty a WAL that has grown large: SQLite does so only when nobody happens to read, so wait a little for that.
+        """Checkpoint a WAL that has grown large: SQLite does so only while nobody reads, so wait a little for that.
 
-        Readers that come meanwhile need no WAL and do not count; the larger it is, the longer it is worth a wait.
+        Readers that come meanwhile need no WAL and do not count; the larger it is, the longer the wait.
         """
         size = self._log.stat().st_size if self._log.exists() else 0
-        if size <= LARGE_LOG or time.monotonic() < self._next_look:
+        if size <= LARGE_LOG or time.monotonic() < self._next_checkpoint:
             return
         wait = min(SHORT_WAIT * size / LARGE_LOG, self._wait / 2, LONG_WAIT)
         with contextlib.suppress(sqlite3.OperationalError):  # what was written is safe; the next write tries again
@@ -112,7 +112,7 @@ class SqliteStore:
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         self._writer.execute(f"PRAGMA busy_timeout = {int(self._wait * 1000)}")
         # After the wait: while a reader stays on, most writes must not wait for it.
-        self._next_look = time.monotonic() + max(LOOK_SECONDS, wait * PAUSE_FACTOR)
+        self._next_checkpoint = time.monotonic() + max(CHECKPOINT_SECONDS, wait * PAUSE_FACTOR)
 
     def _writing(self, checks: DeferredChecks | None) -> SqliteTransaction:
         if checks is None:
@@ -144,7 +144,7 @@ class SqliteStore:
             return (self._openings << 32) + int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
 
     def trouble(self, least_free: int) -> str:
-        """Why nothing can be stored at present; when the last write failed, another one is tried."""
+        """Why nothing can be stored at present; after a failed write another one is tried."""
         if self._disk.free() < least_free:
             return NEARLY_FULL
         if self._disk.is_faulty or self._disk.is_frozen:
@@ -156,7 +156,7 @@ class SqliteStore:
         return ""
 
     def claim(self, name: str) -> AbstractContextManager[object] | None:
-        """A lock on a file beside the database, in the one way that SQLite has on every system: a transaction."""
+        """A lock by an exclusive transaction on a file beside the database, which works on every system."""
         path = self._path.with_name(f"{self._path.name}-{name}")
         with contextlib.ExitStack() as stack:
             try:
@@ -205,7 +205,7 @@ class SqliteStore:
         LOG.warning("the disk is full: %s is only read until there is room again", self._path)
 
     def _thaw(self, *, waits: bool = False) -> bool:
-        """Open the file for writing after all, once there is room again; who writes waits for others who do so."""
+        """Open the file for writing again once the disk has room; a writer waits for another one that does so."""
         if self._disk.free() < LEAST_FREE or not self._thawing.acquire(blocking=waits):
             return False
         try:
@@ -254,12 +254,12 @@ def _check_folder(path: Path) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """A file that only its owner reads, unless it is there; SQLite gives the files beside it the same mode."""
+    """Create a file that only its owner reads, unless it exists; SQLite gives the files beside it the same mode."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    if _schema_of(connection) == LATEST:  # who only reads need not wait for a writer
+    if _schema_of(connection) == LATEST:  # a reader need not wait for a writer
         return
     connection.execute("BEGIN IMMEDIATE")
     found = _schema_of(connection)

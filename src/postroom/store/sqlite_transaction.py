@@ -1,4 +1,4 @@
-"""What a transaction on SQLite does: one statement or two for each question of the rules."""
+"""A transaction on SQLite, and entities and changes as its rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, t
 OUTLINE_COLUMNS = (
     "xid, epoch, createdat, modifiedat, CASE xid WHEN ? THEN attributes ELSE '{}' END, NULL, NULL, 0, counter"
 )
-"""The same, but only the one entity has attributes, and none a document."""
+"""ENTITY_COLUMNS without documents, and with the attributes of one entity only."""
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 
 Row = tuple[Any, ...]
 NEAR = 20
-"""How many rows for each that is wanted are looked at one by one before an index is asked."""
+"""How many rows per wanted one are scanned before the index on xids is used."""
 CHANGES_BELOW = (
     "sequence IN (SELECT sequence FROM change WHERE xid = ? AND sequence > ? "
     "UNION ALL SELECT sequence FROM change WHERE xid > ? AND xid < ? AND sequence > ?)"
@@ -32,7 +32,7 @@ CHANGES_NEAR = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +x
 
 
 class SqliteTransaction:
-    """A transaction on one connection; see registry.transaction for what each method does."""
+    """A transaction on one connection; see registry.transaction for what each method is for."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class SqliteTransaction:
         """Create or replace an entity."""
         if self._written is not None:
             self._written.append((entity.xid, entity))
-        values = (*entity_values(entity), *_place(entity.xid), _xref(entity))
+        values = (*entity_values(entity), *_collection_and_id(entity.xid), _xref(entity))
         self._db.execute(
             f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded, xref) "  # noqa: S608
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -142,7 +142,7 @@ class SqliteTransaction:
     def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
         """Rows of the change log after a sequence.
 
-        Those of one entity are looked for nearby first: the index on (xid, sequence) finds all that are left, which
+        Those of one entity are scanned for nearby first: the index on (xid, sequence) finds all that follow, which
         would be most of the log when many concern the entity.
         """
         if xid == "/":
@@ -241,13 +241,13 @@ class SqliteTransaction:
         return bytes(row[0]) if row else b""
 
 
-def _place(xid: str) -> tuple[str, str]:
+def _collection_and_id(xid: str) -> tuple[str, str]:
     collection, _, entity_id = xid.rpartition("/")
     return (collection, entity_id.casefold()) if xid != "/" else ("", "/")
 
 
 def _xref(entity: Entity) -> str | None:
-    """What a Resource refers to; another entity may have an attribute of that name, which means nothing."""
+    """The xref of a Resource; in another entity an attribute of that name means nothing."""
     is_resource = entity.xid.count("/") == 4
     return entity.attributes.get("xref") if is_resource else None
 
@@ -304,5 +304,5 @@ def change_of(row: Row) -> Change:
 
 @functools.lru_cache(maxsize=4096)
 def _names(changed: bytes) -> tuple[str, ...]:
-    """The names in a row; most rows have the same few."""
+    """Decode the names of changed attributes; most rows have the same few."""
     return msgspec.json.decode(changed, type=tuple[str, ...])

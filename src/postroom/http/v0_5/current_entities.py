@@ -170,7 +170,7 @@ class EntityViews:
         nothing = Entity(xid=f"{place.xid}/versions/0", epoch=0, createdat="", modifiedat="")
         translation = self._words(place, nothing, require_entity(self.tx, place.group_xid))
         tree = VersionTree(
-            xid=nothing.xid, resource_id=place.ids[3], kind=place.resource, entity=nothing, isdefault=True
+            xid=nothing.xid, resource_id=place.ids[3], type=place.resource, entity=nothing, isdefault=True
         )
         return VersionView(place=place, tree=tree, translation=translation, stored={}, document={})
 
@@ -219,7 +219,7 @@ def _resource_of(place: Place) -> Place:
 def _nowhere(tree: ResourceTree) -> VersionTree:
     """What a reference to nowhere shows: that it is one."""
     empty = msgspec.structs.replace(tree.meta, xid=f"{tree.xid}/versions/0", attributes={})
-    return VersionTree(xid=empty.xid, resource_id=tree.id, kind=tree.kind, entity=empty, isdefault=True)
+    return VersionTree(xid=empty.xid, resource_id=tree.id, type=tree.type, entity=empty, isdefault=True)
 
 
 def stored_uri(kind: ResourceType) -> str:

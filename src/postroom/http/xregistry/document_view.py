@@ -33,7 +33,7 @@ def document_answer(
     if version is None:
         raise RegistryProblem("not_found", tree.xid)
     document = version.entity.document or Document()
-    headers = attribute_headers(render(tree, view), tree.kind, _not_in_headers(tree.kind))
+    headers = attribute_headers(render(tree, view), tree.type, _not_in_headers(tree.type))
     headers |= {
         "Content-Location": view.base + version.xid,
         "Content-Disposition": version.resource_id,
@@ -45,7 +45,7 @@ def document_answer(
     if created:
         headers["Location"] = view.base + tree.xid
     made = Answer(status=201 if created else 200, headers=headers, content=document.content)
-    elsewhere = version.entity.attributes.get(proxy_name(tree.kind.singular))
+    elsewhere = version.entity.attributes.get(proxy_name(tree.type.singular))
     if elsewhere:
         return relay(made, elsewhere, settings, is_read=call.method == "GET")
     return _redirect(made, document.url, call) if document.url else made

@@ -162,12 +162,12 @@ class EntityCall:
 
     def _metadata(self) -> Any:
         refuse_attributes(self.call.headers, self.call.path)
-        return self.ignoring.cut(required_json(self.call, self.settings), is_post=self.call.method == "POST")
+        return self.ignoring.remove_from(required_json(self.call, self.settings), is_post=self.call.method == "POST")
 
     def _document_body(self) -> dict[str, Any]:
         body = document_body(self.place.resource, self.call)
-        cut: dict[str, Any] = self.ignoring.cut(body, is_post=self.call.method == "POST")
-        return cut
+        remaining: dict[str, Any] = self.ignoring.remove_from(body, is_post=self.call.method == "POST")
+        return remaining
 
     def _version_place(self, version_id: str) -> Place:
         xid = f"{self.place.resource_xid}/versions/{version_id}"

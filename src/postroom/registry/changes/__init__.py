@@ -1,1 +1,1 @@
-"""What the change log and the history say about a write: rows, provenance, attachments."""
+"""What a write leaves beside the entities: rows of the change log, provenance, attachments."""

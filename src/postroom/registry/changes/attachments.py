@@ -1,4 +1,4 @@
-"""What the services around a registry keep about one of its entities: it goes when the entity goes."""
+"""Attachments: data that services keep about an entity, deleted together with the entity."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from postroom.registry.entities import Entity
 from postroom.registry.transaction import Transaction
 
 _KIND = "attachment"
-_MARK = "#"  # no id has it
+_SEPARATOR = "#"  # no id has it
 _PAGE = 8  # bodies come along, and each may be as large as a request
 
 
 def state_key(version: Entity) -> str:
-    """What to attach to when only one state of a Version is meant, for as long as its Resource is there."""
-    return f"{version.xid}{_MARK}{version.epoch}"
+    """The owner of an attachment that belongs to one state of a Version."""
+    return f"{version.xid}{_SEPARATOR}{version.epoch}"
 
 
 def attachment(tx: Transaction, owner: str, name: str) -> bytes | None:
-    """What is attached to an entity, or to a state of it, under a name."""
-    return tx.record(_KIND, f"{owner}{_MARK}{name}")
+    """Read the attachment of an entity, or of a state of it, with a name."""
+    return tx.record(_KIND, f"{owner}{_SEPARATOR}{name}")
 
 
 def attach(tx: Transaction, owner: str, name: str, body: bytes) -> None:
-    """Attach something; what was there under the name is replaced."""
-    tx.put_record(_KIND, f"{owner}{_MARK}{name}", body)
+    """Attach bytes under a name, replacing what was there."""
+    tx.put_record(_KIND, f"{owner}{_SEPARATOR}{name}", body)
 
 
 def detach_all(tx: Transaction, xid: str) -> None:
@@ -32,7 +32,7 @@ def detach_all(tx: Transaction, xid: str) -> None:
     """
     if xid.count("/") > 4:
         return
-    for prefix in (xid + _MARK, xid + "/"):
+    for prefix in (xid + _SEPARATOR, xid + "/"):
         while found := [one for one, _ in tx.records(_KIND, prefix, _PAGE) if one.startswith(prefix)]:
             for one in found:
                 tx.delete_record(_KIND, one)

@@ -1,6 +1,6 @@
-"""What the change log says of one request: one row for each event that core/events.md asks for.
+"""Rows of the change log for one request: one for each event that core/events.md asks for.
 
-Names and defaults are those of the moment, so the rows are made when the request ends and not when someone reads them.
+Names of types and default Versions may change later, so the rows are complete when the request ends.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from postroom.registry.entities import Action, Document, Entity
 from postroom.registry.transaction import Transaction
 
 IDENTITY = ("versionid", "self", "xid", "epoch", "isdefault", "createdat", "modifiedat")
-"""What every Version shows beside its own attributes and the id of its Resource."""
+"""Attributes of every rendered Version beside its own and the id of its Resource."""
 STAMPS = ("epoch", "createdat", "modifiedat")
 
 Lookup = Callable[[str], Entity | None]
 
 
 class ChangeRow(NamedTuple):
-    """One row to be written, and the body that its change superseded."""
+    """One row to be written, and the entity that its change superseded."""
 
     xid: str
     action: Action
@@ -32,26 +32,26 @@ class ChangeRow(NamedTuple):
 
 
 class ConfigurationChange(NamedTuple):
-    """A change of configuration, which is no entity: the names that changed, and what was there before."""
+    """A change of the model or the capabilities: the names that changed, and the document before."""
 
     changed: set[str]
     before: dict[str, object] | None
 
 
 class Changelog:
-    """The rows of a request, from what entities were before it and what they are now."""
+    """Builds the rows of a request from its entities before and after it."""
 
     def __init__(
         self,
         tx: Transaction,
         before: Mapping[str, Entity | None],
         removed: AbstractSet[str],
-        notes: Mapping[str, ConfigurationChange],
+        configuration: Mapping[str, ConfigurationChange],
     ) -> None:
         self._tx = tx
         self._before = before
         self._removed = removed
-        self._notes = notes
+        self._configuration = configuration
         self._now: dict[str, Entity | None] = {}
 
     def rows(self) -> Iterator[ChangeRow]:
@@ -63,16 +63,16 @@ class Changelog:
                 yield row
                 deprecations += self._deprecation(row)
             if xid == "/":
-                yield from self._noted()
+                yield from self._configuration_rows()
         yield from deprecations
 
     def _subjects(self) -> Iterator[str]:
-        """What was written, and the Resources that show a default Version which was."""
-        told: set[str] = set()
+        """The xids that were written, and the Resources whose default Version was."""
+        reported: set[str] = set()
         for xid in self._before:
             resource = _resource_of(xid)
-            if resource and resource not in self._before and resource not in told and self._shows(resource, xid):
-                told.add(resource)
+            if resource and resource not in self._before and resource not in reported and self._shows(resource, xid):
+                reported.add(resource)
                 yield resource
             yield xid
 
@@ -96,7 +96,7 @@ class Changelog:
     def _names(self, xid: str, before: Entity, after: Entity) -> set[str]:
         names = _differing(before, after)
         if xid == "/":
-            return names | self._members[xid] | {path.removeprefix("/") for path in self._notes}
+            return names | self._members[xid] | {path.removeprefix("/") for path in self._configuration}
         slashes = xid.count("/")
         if slashes == 4:
             names |= self._reference_names(before, after)
@@ -108,7 +108,7 @@ class Changelog:
 
     @cached_property
     def _members(self) -> dict[str, set[str]]:
-        """Of every entity that got or lost members: the attributes that show and count them."""
+        """For every entity that got or lost members: the attributes that hold and count them."""
         found: dict[str, set[str]] = defaultdict(set)
         for xid, before in self._before.items():
             if xid == "/" or (before is None) == (self._is(xid) is None):
@@ -118,20 +118,20 @@ class Changelog:
         return found
 
     def _reference_names(self, before: Entity, after: Entity) -> set[str]:
-        """All that a meta showed and shows, when the Resource stands for another one than before."""
+        """All attributes of both metas, when the xref of a Resource has changed."""
         if before.attributes.get("xref") == after.attributes.get("xref"):
             return set()
-        shown = (_shown(self._was, before), _shown(self._is, after))
-        return {name for meta in shown if meta for name in (*meta.attributes, *STAMPS)}
+        metas = (_target(self._was, before), _target(self._is, after))
+        return {name for meta in metas if meta for name in (*meta.attributes, *STAMPS)}
 
     def _default_names(self, xid: str) -> set[str]:
-        """What changed of what a Resource shows of its default Version: everything, when that is another one."""
+        """The changed attributes of the default Version of a Resource: all of them, when it is another Version."""
         before, after = _default(self._was, xid), _default(self._is, xid)
         if before and after and before.xid == after.xid:
             return set() if before == after else self._names(after.xid, before, after)
-        return {name for version in (before, after) if version for name in self._shown_names(xid, version)}
+        return {name for version in (before, after) if version for name in self._rendered_names(xid, version)}
 
-    def _shown_names(self, xid: str, version: Entity) -> set[str]:
+    def _rendered_names(self, xid: str, version: Entity) -> set[str]:
         singular = self._singular(xid)
         own = {name for name, value in version.attributes.items() if value is not None}
         short = {"shortself"} if (self._tx.capabilities() or {}).get("shortself") else set()
@@ -149,14 +149,14 @@ class Changelog:
         names = sorted(name for name in members.keys() | others.keys() if members.get(name) != others.get(name))
         yield ChangeRow(row.xid, "deprecation", row.epoch, tuple(names))
 
-    def _noted(self) -> Iterator[ChangeRow]:
+    def _configuration_rows(self) -> Iterator[ChangeRow]:
         registry = self._is("/")
         epoch = registry.epoch if registry else 0
-        for path, note in self._notes.items():
+        for path, change in self._configuration.items():
             superseded = None
-            if note.before is not None:
-                superseded = Entity(xid=path, epoch=epoch, createdat="", modifiedat="", attributes=note.before)
-            yield ChangeRow(path, "updated", epoch, tuple(sorted(note.changed)), superseded)
+            if change.before is not None:
+                superseded = Entity(xid=path, epoch=epoch, createdat="", modifiedat="", attributes=change.before)
+            yield ChangeRow(path, "updated", epoch, tuple(sorted(change.changed)), superseded)
 
     def _singular(self, xid: str) -> str:
         group, plural = xid.split("/")[1:4:2]
@@ -176,14 +176,14 @@ def _resource_of(xid: str) -> str:
     return xid.rsplit("/", 2)[0] if xid.count("/") == 6 else ""
 
 
-def _shown(lookup: Lookup, resource: Entity | None) -> Entity | None:
-    """The Resource whose Versions and meta are shown: the target of a reference."""
+def _target(lookup: Lookup, resource: Entity | None) -> Entity | None:
+    """The Resource that holds Versions and meta: the target of an xref."""
     return lookup(resource.attributes["xref"]) if resource and "xref" in resource.attributes else resource
 
 
 def _default(lookup: Lookup, xid: str) -> Entity | None:
-    """The default Version that a Resource shows, which may be that of another one."""
-    resource = _shown(lookup, lookup(xid))
+    """The default Version of a Resource, which for an xref is that of the target."""
+    resource = _target(lookup, lookup(xid))
     if resource is None or "defaultversionid" not in resource.attributes:
         return None
     return lookup(f"{resource.xid}/versions/{resource.attributes['defaultversionid']}")
@@ -196,5 +196,5 @@ def _differing(before: Entity, after: Entity) -> set[str]:
 
 
 def _document_names(singular: str, document: Document | None) -> set[str]:
-    """The attribute that a document is called by; the base64 form is the same attribute in another notation."""
+    """The name of the attribute that holds a document; its base64 form counts as the same attribute."""
     return set() if document is None else {singular + "url" if document.url else singular}

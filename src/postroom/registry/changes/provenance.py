@@ -1,9 +1,8 @@
-"""Who controls an entity, and the absolute URI that a version of it has in every catalog which holds a copy.
+"""Provenance of Versions: the authority that controls one, and the absolute URI it has in every copy.
 
-Both are extension attributes of Versions, `authority` and `versionuri`, so that they are seen, copied and kept in the
-history like everything else. Where a model has no room for extensions they are kept beside the Version instead. An
-entity without an authority belongs to the registry it is in; the authority of a Resource is that of its default
-Version. Every write that brings a `versionuri` makes the version one that can be found by it.
+Both are extension attributes of Versions, `authority` and `versionuri`, so that they are rendered, copied and kept
+in the history like everything else. Where a model allows no extensions they are attached to the Version instead. A
+Version without an authority belongs to the registry it is in. Every write that brings a `versionuri` indexes it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from postroom.urls import join_url
 AUTHORITY, VERSION_URI = "authority", "versionuri"
 LONGEST_URI = 2048
 
-_BESIDE = "provenance"
+_ATTACHMENT = "provenance"
 _BY_URI = "versionuri"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _URI_CHARACTERS = "!#$%&'()*+,/:;=?@[]~"
@@ -42,7 +41,7 @@ class _State(msgspec.Struct, frozen=True):
     epoch: int
 
 
-_READ_PROVENANCE = msgspec.msgpack.Decoder(Provenance)  # here, for threads may not describe a type at the same time
+_READ_PROVENANCE = msgspec.msgpack.Decoder(Provenance)  # at import: threads may not describe a type together
 _READ_STATE = msgspec.msgpack.Decoder(_State)
 
 
@@ -74,39 +73,31 @@ def is_absolute(uri: str) -> bool:
     return _SCHEME.match(uri) is not None
 
 
-def accepts_provenance(kind: ResourceType) -> bool:
-    """Whether Versions of a type can have the two attributes."""
-    return all(name in kind.attributes or "*" in kind.attributes for name in (AUTHORITY, VERSION_URI))
+def accepts_provenance(resource_type: ResourceType) -> bool:
+    """Whether the model lets Versions of a type have the two attributes."""
+    return all(name in resource_type.attributes or "*" in resource_type.attributes for name in (AUTHORITY, VERSION_URI))
 
 
 def provenance_of(tx: Transaction, version: Entity) -> Provenance:
-    """Where a Version, in its present or in a former state, comes from."""
-    beside = attachment(tx, state_key(version), _BESIDE)
-    if beside is not None:
-        return _READ_PROVENANCE.decode(beside)
+    """The provenance of a Version in its present or in a former state."""
+    attached = attachment(tx, state_key(version), _ATTACHMENT)
+    if attached is not None:
+        return _READ_PROVENANCE.decode(attached)
     authority, uri = (version.attributes.get(name) for name in (AUTHORITY, VERSION_URI))
     return Provenance(authority if isinstance(authority, str) else "", uri if isinstance(uri, str) else "")
 
 
-def authority_of(tx: Transaction, xid: str) -> str:
-    """Who controls a Resource or a Version; empty when this registry does, or when it is not there."""
-    entity = tx.entity(xid)
-    if entity is not None and xid.count("/") == 4:
-        entity = tx.entity(f"{xid}/versions/{entity.attributes.get('defaultversionid')}")
-    return provenance_of(tx, entity).authority if entity is not None else ""
-
-
 def attach_provenance(tx: Transaction, version: Entity, provenance: Provenance) -> None:
-    """Keep the provenance of a Version whose model has no attributes for it."""
-    attach(tx, state_key(version), _BESIDE, msgspec.msgpack.encode(provenance))
+    """Attach the provenance of a Version whose model has no attributes for it."""
+    attach(tx, state_key(version), _ATTACHMENT, msgspec.msgpack.encode(provenance))
     if provenance.uri:
         _index(tx, version, provenance.uri)
 
 
 def find_version(tx: Transaction, uri: str) -> tuple[str, int] | None:
-    """The Version that a URI stands for, and the epoch it had when it came with it.
+    """The Version with a URI, and its epoch at the time of the write that brought it.
 
-    None when no Version had it, or when its Resource is gone; the Version may have become another since.
+    None when no Version had it, or when its Resource is deleted; the Version may have changed since.
     """
     found = tx.record(_BY_URI, normal_uri(uri)[:LONGEST_URI])
     if found is None:
@@ -116,7 +107,7 @@ def find_version(tx: Transaction, uri: str) -> tuple[str, int] | None:
 
 
 def index_version_uri(tx: Transaction, entity: Entity) -> None:
-    """Note the URI of a Version that is saved, so that it can be found by it."""
+    """Index a Version that is saved by its URI, so that `find_version` finds it."""
     uri = entity.attributes.get(VERSION_URI)
     if uri and isinstance(uri, str) and entity.xid.count("/") == 6:
         _index(tx, entity, uri)

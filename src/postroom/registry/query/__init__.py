@@ -1,1 +1,1 @@
-"""The flags of a request: filter, sort, inline, pages, ignore."""
+"""Query flags of a request: filter, sort, inline, pages, ignore."""

@@ -1,4 +1,4 @@
-"""How values compare with the texts of a request, and with each other: type by type, case ignored (FLAG-034 to 038)."""
+"""Comparison of attribute values with strings of a query, and with each other, ignoring case (FLAG-034 to 038)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RELATIVE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def order_key(value: Any) -> Key:
-    """The place of a value among others: nothing, booleans, numbers, texts (FLAG-063)."""
+    """The sort key of a value: null first, then booleans, numbers, strings (FLAG-063)."""
     match value:
         case bool():
             return (1, value)
@@ -39,14 +39,14 @@ def order_key(value: Any) -> Key:
 
 
 def string_key(text: str) -> Key:
-    """The place of a text: signs, then digits, then letters, as in en-US; accents decide late, case never."""
+    """The sort key of a string: punctuation, digits, letters, as in en-US; accents break ties, case never counts."""
     folded = _folded(text)
     plain = [char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char)]
     return ([(_rank(char), char) for char in plain], folded)
 
 
 def _folded(text: str) -> str:
-    """A text without its case; a timestamp as its instant."""
+    """A string without its case; a timestamp as its instant in UTC."""
     return _folded_once(text) if len(text) <= _LONGEST_KEPT else _fold(text)
 
 
@@ -55,21 +55,21 @@ def _fold(text: str) -> str:
     return (text if instant is None else instant.removesuffix("Z")).casefold()
 
 
-_folded_once = lru_cache(maxsize=1024)(_fold)  # the filters of a request compare the same few texts all the time
+_folded_once = lru_cache(maxsize=1024)(_fold)  # the filters of a request compare the same few strings all the time
 
 
 def _rank(char: str) -> int:
     return 2 if char.isalpha() else 1 if char.isnumeric() else 0
 
 
-def compares(value: Any, sign: str, text: str) -> bool:
-    """Whether `value sign text` holds for `<`, `<=`, `>`, `>=`; never for values of another type than the text."""
-    wanted = _typed(value, text)
+def compares(value: Any, sign: str, operand: str) -> bool:
+    """Whether `value sign operand` holds for `<`, `<=`, `>`, `>=`; never for a value of another type."""
+    wanted = _typed(value, operand)
     return wanted is not None and RELATIVE[sign](order_key(value), order_key(wanted))
 
 
 def equals(value: Any, text: str) -> bool:
-    """Whether a value is the one that the text says; `*` in it stands for any characters of a string."""
+    """Whether a value equals an operand, in which `*` matches any characters of a string."""
     if text == "*":
         return True
     if isinstance(value, str) and has_wildcard(text):
@@ -83,12 +83,12 @@ def equals(value: Any, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def has_wildcard(text: str) -> bool:
-    """Whether a text holds a `*` that is not escaped."""
+    """Whether an operand has a `*` that is not escaped."""
     return any(found.group() == "*" for found in _STAR.finditer(text))
 
 
 def _typed(value: Any, text: str) -> Any:
-    """The text as a value of the same type; None when it is none, or when the value is no scalar (FLAG-031)."""
+    """The operand as a value of the same type; None when it is none, or when the value is no scalar (FLAG-031)."""
     match value:
         case bool():
             return {"true": True, "false": False}.get(text)
@@ -107,7 +107,7 @@ def _number(text: str) -> int | float | None:
 
 
 def matches_pattern(value: str, pattern: str) -> bool:
-    """Whether a value has the form of a pattern, in one pass over it."""
+    """Whether a string matches a pattern with `*`, in one pass over it."""
     first, *rest = _literals(pattern)
     if not rest or not value.startswith(first):
         return value == first
@@ -122,7 +122,7 @@ def matches_pattern(value: str, pattern: str) -> bool:
 
 
 def _literals(pattern: str) -> list[str]:
-    """What stands between the wildcards."""
+    """The literal parts of a pattern, between its wildcards."""
     parts, start = [""], 0
     for found in _STAR.finditer(pattern):
         parts[-1] += pattern[start : found.start()]

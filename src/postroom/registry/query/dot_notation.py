@@ -1,4 +1,4 @@
-"""Dot notation: `labels['my.key']`, `reviewers[0]`, `addresses.*.state` (core, xRegistry Dot Notation)."""
+"""Paths in dot notation: `labels['my.key']`, `reviewers[0]`, `addresses.*.state` (core, xRegistry Dot Notation)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Path = tuple[Step, ...]
 
 
 class BadPath(ValueError):
-    """A text that is no dot notation; the message says why."""
+    """A string that is no dot notation; the message says why."""
 
 
 def parse_path(text: str, wildcards: bool = False) -> Path:
-    """The steps of a path; wildcards only where they are allowed (filters)."""
+    """Parse a path; wildcards are allowed in filters only."""
     steps: list[Step] = []
     position = 0
     while position < len(text):
@@ -67,7 +67,7 @@ def _bracketed(found: re.Match[str]) -> Step:
 
 
 def write_path(path: Path) -> str:
-    """A path as text that parses to the same steps."""
+    """Write a path so that it parses to the same steps."""
     return "".join(_written(step) for step in path).removeprefix(".")
 
 
@@ -86,7 +86,7 @@ def _written(step: Step) -> str:
 
 
 def values_at(value: Any, path: Path) -> Iterator[Any]:
-    """All values a path leads to that are there and not null."""
+    """All values at a path that are not null."""
     if not path:
         if value is not None:
             yield value

@@ -1,4 +1,4 @@
-"""The `filter` flag: alternatives of expressions that hold together, each about one level of the hierarchy."""
+"""The `filter` flag: OR of ANDs of expressions, each about one level of the hierarchy, and its evaluation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNCHANGED = "=!*,.[]'%:/@~$-_;()?"
 
 
 class Expression(msgspec.Struct, frozen=True):
-    """One comparison: the collections that lead to its entities, the attribute, the sign and the value."""
+    """One comparison: the collections above its entities, the attribute's path, the operator and the operand."""
 
     collections: tuple[str, ...]
     path: Path
@@ -33,7 +33,7 @@ class Expression(msgspec.Struct, frozen=True):
     value: str | None = None
 
     def holds(self, found: list[Any]) -> bool:
-        """Whether an entity fits that has these values at the path."""
+        """Whether the expression holds for an entity with these values at the path."""
         if self.value is None:
             is_there = bool(found)
             return is_there if self.sign == "" else not is_there
@@ -43,7 +43,7 @@ class Expression(msgspec.Struct, frozen=True):
         return is_equal if self.sign == "=" else not is_equal
 
     def below(self) -> Expression:
-        """The same, said one collection further down."""
+        """The expression as seen from the members of its first collection."""
         return msgspec.structs.replace(self, collections=self.collections[1:])
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Expression(msgspec.Struct, frozen=True):
 
 
 class _Values(dict[Path, list[Any]]):
-    """What paths lead to in an entity, looked up once for all expressions."""
+    """Values of an entity by path, each looked up once for all expressions."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
@@ -63,19 +63,19 @@ class _Values(dict[Path, list[Any]]):
 
 
 class FilterResult(msgspec.Struct, frozen=True):
-    """What a filter says about an entity: all of it is taken, or what fits the filters of its collections."""
+    """What a filter selects of an entity: all of it, or what the filters of its collections select."""
 
     everything: bool = False
     below: dict[str, Filter] = {}
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Alternatives, each of expressions that must hold together; none at all lets nothing through."""
+    """Alternatives, each of expressions that all have to hold; without alternatives nothing is selected."""
 
     alternatives: tuple[tuple[Expression, ...], ...] = ()
 
-    def judge(self, document: Mapping[str, Any]) -> FilterResult:
-        """Weigh the expressions about this entity, and hand on those about its collections."""
+    def evaluate(self, document: Mapping[str, Any]) -> FilterResult:
+        """Evaluate the expressions about this entity; those about its collections are returned as their filters."""
         below: dict[str, list[tuple[Expression, ...]]] = {}
         values = _Values(document)
         for alternative in self.alternatives:
@@ -91,7 +91,7 @@ class Filter(msgspec.Struct, frozen=True):
 
     @property
     def mentions_meta(self) -> bool:
-        """Whether entities have to be seen with their meta."""
+        """Whether an expression is about `meta`, so that entities have to be rendered with it."""
         return any(one.path[0] == "meta" for alternative in self.alternatives for one in alternative)
 
     def query(self) -> str:
@@ -101,56 +101,56 @@ class Filter(msgspec.Struct, frozen=True):
         return "&".join(f"filter={_encoded(','.join(map(str, one)))}" for one in self.alternatives)
 
 
-NOTHING_FITS = Filter()
+EXCLUDES_ALL = Filter()
 EVERYTHING = FilterResult(everything=True)
-Show = Callable[[Any], Mapping[str, Any]]
+Render = Callable[[Any], Mapping[str, Any]]
 """Renders an entity as clients see it, which is what a filter compares."""
 
 
-def _unseen(_: Any) -> Mapping[str, Any]:
+def _render_nothing(_: Any) -> Mapping[str, Any]:
     return {}
 
 
 class FilterScope(msgspec.Struct, frozen=True):
-    """Lets entities through: all of them, or those that fit a filter as they are shown to clients."""
+    """A filter at one level of a read: selects entities as they are rendered for clients."""
 
     filter: Filter | None = None
-    show: Show = _unseen
+    render: Render = _render_nothing
     is_on: bool = False
-    """Whether the request has a filter at all, here or further up."""
+    """Whether the request has a filter at all, at this level or above."""
 
-    def judge(self, tree: Any) -> FilterResult:
-        """What of an entity is taken."""
-        return EVERYTHING if self.filter is None else self.filter.judge(self.show(tree))
+    def evaluate(self, tree: Any) -> FilterResult:
+        """What of an entity is selected."""
+        return EVERYTHING if self.filter is None else self.filter.evaluate(self.render(tree))
 
-    def below(self, judgement: FilterResult, collection: str) -> FilterScope:
-        """The sieve for the members of a collection."""
-        rest = None if judgement.everything else judgement.below.get(collection, NOTHING_FITS)
+    def below(self, result: FilterResult, collection: str) -> FilterScope:
+        """The scope of the members of a collection."""
+        rest = None if result.everything else result.below.get(collection, EXCLUDES_ALL)
         return msgspec.structs.replace(self, filter=rest)
 
     @property
-    def takes_nothing(self) -> bool:
-        """Whether reading can be spared."""
+    def excludes_all(self) -> bool:
+        """Whether nothing is selected, so that nothing has to be read."""
         return self.filter is not None and not self.filter.alternatives
 
     def query(self, count: int) -> str:
-        """What the URL of a collection with so many members has to end in."""
+        """The query string of the URL of a collection with so many members."""
         if not self.is_on:
             return ""
-        wanted = self.filter if count else NOTHING_FITS
+        wanted = self.filter if count else EXCLUDES_ALL
         return f"?{wanted.query()}" if wanted is not None else ""
 
 
 UNFILTERED = FilterScope()
 
 
-def filter_scope(wanted: Filter | None, show: Show) -> FilterScope:
-    """The sieve of a request."""
-    return UNFILTERED if wanted is None else FilterScope(wanted, show, is_on=True)
+def filter_scope(wanted: Filter | None, render: Render) -> FilterScope:
+    """The scope of a request's filter at the level of its target."""
+    return UNFILTERED if wanted is None else FilterScope(wanted, render, is_on=True)
 
 
 def parse_filter(model: Model, place: Place, values: tuple[str, ...], subject: str) -> Filter | None:
-    """The filter of a request to a place; None when there is none."""
+    """Parse the filter of a request to an entity or collection; None when it has none."""
     if not values:
         return None
     if sum(map(len, values)) > MAX_LENGTH:
@@ -162,9 +162,9 @@ def parse_filter(model: Model, place: Place, values: tuple[str, ...], subject: s
     if any(EXCLUDE_ALL in alternative for alternative in alternatives):
         if count > 1:
             _refuse(EXCLUDE_ALL, "it cannot be used with other expressions", subject)
-        return NOTHING_FITS
-    nest = _nest(model, place)
-    return Filter(tuple(tuple(_expression(text, nest, subject) for text in texts) for texts in alternatives))
+        return EXCLUDES_ALL
+    known = _collection_names(model, place)
+    return Filter(tuple(tuple(_expression(text, known, subject) for text in texts) for texts in alternatives))
 
 
 def _parts(value: str) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _parts(value: str) -> Iterator[str]:
         position = found.end()
 
 
-def _expression(text: str, nest: Nest, subject: str) -> Expression:
+def _expression(text: str, known: CollectionNames, subject: str) -> Expression:
     found = _EXPRESSION.fullmatch(text)
     written, sign, value, _ = found.groups() if found else ("", None, text, "")
     if not written or (value and not sign):
@@ -189,7 +189,7 @@ def _expression(text: str, nest: Nest, subject: str) -> Expression:
         path = parse_path(written.strip(), wildcards=True)
     except BadPath as error:
         _refuse(text, str(error), subject)
-    collections, rest = _split(path, nest)
+    collections, rest = _split(path, known)
     if not rest:
         _refuse(text, "it names a collection, not an attribute", subject)
     return _checked(Expression(collections, rest, "!=" if sign == "<>" else sign or "", value), text, subject)
@@ -212,30 +212,35 @@ def _refuse(value: str, detail: str, subject: str) -> NoReturn:
     raise RegistryProblem("bad_filter", subject, value=value[:200], error_detail=detail)
 
 
-class Nest(dict[str, "Nest"]):
-    """Collections below collections."""
+class CollectionNames(dict[str, "CollectionNames"]):
+    """Names of collections, each with those below it."""
 
 
-def _nest(model: Model, place: Place) -> Nest:
-    versions = Nest(versions=Nest())
+def _collection_names(model: Model, place: Place) -> CollectionNames:
+    versions = CollectionNames(versions=CollectionNames())
     match place.kind:
         case "registry":
-            return Nest({g: Nest(dict.fromkeys(kind.resources, versions)) for g, kind in model.groups.items()})
+            return CollectionNames(
+                {
+                    g: CollectionNames(dict.fromkeys(group_type.resources, versions))
+                    for g, group_type in model.groups.items()
+                }
+            )
         case "groups" | "group":
-            return Nest(dict.fromkeys(place.group.resources, versions))
+            return CollectionNames(dict.fromkeys(place.group.resources, versions))
         case "resources" | "resource":
             return versions
         case _:
-            return Nest()
+            return CollectionNames()
 
 
-def _split(path: Path, nest: Nest) -> tuple[tuple[str, ...], Path]:
+def _split(path: Path, known: CollectionNames) -> tuple[tuple[str, ...], Path]:
     collections: list[str] = []
     for position, step in enumerate(path):
-        if not isinstance(step, str) or step not in nest:
+        if not isinstance(step, str) or step not in known:
             return tuple(collections), path[position:]
         collections.append(step)
-        nest = nest[step]
+        known = known[step]
     return tuple(collections), ()
 
 

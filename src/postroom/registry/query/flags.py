@@ -1,4 +1,4 @@
-"""The flags of a request, read and checked in one place; flags that the capabilities leave out are not seen."""
+"""Flags of a request (query parameters): parsed and checked; those that the capabilities leave out are ignored."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ RC2_FLAGS = {
 }
 """Flags of 1.0-rc2 and the `ignore` value that took their place (FLAG-065)."""
 OLDER_SPECVERSIONS = ("1.0-rc2", "1.0-rc3")
-"""Versions of the specification that the edge translates from and to, whenever the flag `specversion` is supported.
+"""Versions of the specification that HTTP requests and responses are translated from and to.
 
-Capabilities list what a registry is in; a client of an older version finds its own in the list that it is shown.
+Capabilities do not list them; a client of an older version finds its own in the list that it is shown.
 """
 ONE_RESOURCE: tuple[Kind, ...] = ("resource", "meta", "versions", "version")
 WITH_COLLECTIONS: tuple[Kind, ...] = ("registry", "group")
@@ -52,7 +52,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_flags(query: Query, capabilities: Capabilities, subject: str) -> Flags:
-    """The flags of a query that are supported; anything else in it is not for us (FLAG-002)."""
+    """Parse the supported flags of a query; anything else in it is ignored (FLAG-002)."""
     known = {*capabilities.flags, *(PAGING if capabilities.pagination else ())}
     given: dict[str, list[str]] = {}
     for name, value in query:
@@ -79,7 +79,7 @@ def parse_flags(query: Query, capabilities: Capabilities, subject: str) -> Flags
 
 
 def check_flags(flags: Flags, kind: Kind, method: str, subject: str) -> None:
-    """Refuse flags that have no meaning at a kind of place."""
+    """Refuse flags that have no meaning for a kind of path."""
     if flags.collections and kind not in WITH_COLLECTIONS:
         raise RegistryProblem("bad_flag", subject, flag="collections")
     if flags.epoch is not None and method == "DELETE" and kind in COLLECTIONS:
@@ -132,14 +132,14 @@ def _limit(text: str | None, subject: str) -> int | None:
 
 
 def _check_specversion(text: str | None, capabilities: Capabilities, subject: str) -> None:
-    spoken = (*capabilities.specversions, *OLDER_SPECVERSIONS)
-    if text is None or comparable_version(text) in map(comparable_version, spoken):
+    known = (*capabilities.specversions, *OLDER_SPECVERSIONS)
+    if text is None or comparable_version(text) in map(comparable_version, known):
         return
     listed, detail = ", ".join(capabilities.specversions), f"Older: {', '.join(OLDER_SPECVERSIONS)}."
     raise RegistryProblem("unsupported_specversion", subject, specversion=text, list=listed, detail=detail)
 
 
 def comparable_version(text: str) -> str:
-    """A version of the specification without patch number and case (FLAG-068)."""
+    """A `specversion` without patch number, in lower case (FLAG-068)."""
     found = _SPECVERSION.match(text.lower())
     return f"{found[1]}.{found[2]}{found[3] or ''}" if found else text.lower()

@@ -1,4 +1,4 @@
-"""The `ignore` flag: parts of a request that are taken out before the rules see it."""
+"""The `ignore` flag: parts of a request body that are removed before it is processed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSIDE_RESOURCE: tuple[Kind, ...] = ("resource", "meta", "versions", "version")
 
 
 class IgnoredParts:
-    """What one request wants ignored, at the place it is for."""
+    """The parts that one request asks to ignore."""
 
     def __init__(self, tx: Transaction, place: Place, ignores: frozenset[str]) -> None:
         self._tx = tx
@@ -25,13 +25,13 @@ class IgnoredParts:
         self._ignores = ignores
 
     def check(self, subject: str) -> None:
-        """Refuse to ignore the only Resource a request is about (FLAG-046)."""
+        """Refuse to ignore a read-only Resource that is the target of the request (FLAG-046)."""
         is_single = self._place.kind in INSIDE_RESOURCE
         if "readonly" in self._ignores and is_single and self._is_readonly(self._place.resource_xid):
             raise RegistryProblem("bad_flag", subject, flag="ignore", detail="The Resource itself is read-only.")
 
-    def cut(self, written: Any, is_post: bool = False) -> Any:
-        """The body without what is to be ignored; anything that is no object is left to the rules."""
+    def remove_from(self, written: Any, is_post: bool = False) -> Any:
+        """The body without the ignored parts; a body that is no object is returned as it is."""
         if not self._ignores or not isinstance(written, dict):
             return written
         body = {name: value for name, value in written.items() if name not in self._root_names(is_post)}
@@ -40,7 +40,7 @@ class IgnoredParts:
         return _each_resource(self._tx.model(), self._place, body, self._resources)
 
     def deletions(self, members: Any) -> Any:
-        """The members to delete, without read-only Resources."""
+        """The members of a DELETE, without read-only Resources."""
         if "readonly" not in self._ignores or self._place.kind != "resources":
             return members
         given = {entity.id: {} for entity in self._tx.entities(self._place.xid)} if members is None else members
@@ -58,7 +58,7 @@ class IgnoredParts:
 
     def _resources(self, collection: str, members: Body) -> Body:
         kept = self._writable(collection, members) if "readonly" in self._ignores else members
-        return {one: self._with_cut_meta(body) for one, body in kept.items()}
+        return {one: self._with_meta_removed(body) for one, body in kept.items()}
 
     def _writable(self, collection: str, members: Body) -> Body:
         return {one: body for one, body in members.items() if not self._is_readonly(f"{collection}/{one}")}
@@ -67,7 +67,7 @@ class IgnoredParts:
         entity = self._tx.entity(xid)
         return entity is not None and bool(entity.attributes.get("readonly"))
 
-    def _with_cut_meta(self, body: Any) -> Any:
+    def _with_meta_removed(self, body: Any) -> Any:
         if isinstance(body, dict) and isinstance(body.get("meta"), dict):
             return {**body, "meta": self._without_defaults(body["meta"])}
         return body
@@ -76,11 +76,12 @@ class IgnoredParts:
         return {name: value for name, value in meta.items() if name not in DEFAULTS or name not in self._ignores}
 
 
-Change = Callable[[str, Body], Body]
+ChangeResources = Callable[[str, Body], Body]
+"""Gets the xid of a collection and its members, returns other members."""
 
 
-def _each_resource(model: Model, place: Place, body: Body, change: Change) -> Body:
-    """A body in which each map of Resources was changed."""
+def _each_resource(model: Model, place: Place, body: Body, change: ChangeResources) -> Body:
+    """Apply a change to each map of Resources in a body."""
     match place.kind:
         case "registry":
             return _in_members(body, model.groups, lambda plural, groups: _in_groups(model, plural, groups, change))
@@ -97,19 +98,19 @@ def _each_resource(model: Model, place: Place, body: Body, change: Change) -> Bo
             return body
 
 
-def _in_groups(model: Model, plural: str, groups: Body, change: Change) -> Body:
-    kind = model.groups[plural]
+def _in_groups(model: Model, plural: str, groups: Body, change: ChangeResources) -> Body:
+    group_type = model.groups[plural]
     return {
-        one: _in_group(kind, f"/{plural}/{one}", group, change) if isinstance(group, dict) else group
+        one: _in_group(group_type, f"/{plural}/{one}", group, change) if isinstance(group, dict) else group
         for one, group in groups.items()
     }
 
 
-def _in_group(kind: GroupType, xid: str, group: Body, change: Change) -> Body:
-    return _in_members(group, kind.resources, lambda plural, members: change(f"{xid}/{plural}", members))
+def _in_group(group_type: GroupType, xid: str, group: Body, change: ChangeResources) -> Body:
+    return _in_members(group, group_type.resources, lambda plural, members: change(f"{xid}/{plural}", members))
 
 
-def _in_members(body: Body, plurals: Mapping[str, Any], change: Change) -> Body:
+def _in_members(body: Body, plurals: Mapping[str, Any], change: ChangeResources) -> Body:
     return {
         name: change(name, value) if name in plurals and isinstance(value, dict) else value
         for name, value in body.items()

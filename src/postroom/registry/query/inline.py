@@ -1,4 +1,4 @@
-"""The `inline` flag: which collections, metas and documents an answer shows in full."""
+"""The `inline` flag: which collections, metas and documents a response includes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _PATH = re.compile(r"\w+(\.\w+)*\Z")
 
 
 class Inline(msgspec.Struct, frozen=True):
-    """What to show below one level: everything, or some names with what to show below each."""
+    """What to include below one level: everything, or some names with what to include below each."""
 
     everything: bool = False
     names: dict[str, Inline] = {}
 
     def below(self, name: str) -> Inline | None:
-        """What to show below a member; None when the member itself is not shown."""
+        """What to include below a member; None when the member itself is not included."""
         return ALL if self.everything else self.names.get(name)
 
     def shows(self, name: str) -> bool:
-        """Whether a member is shown; configuration of the Registry only when it is named."""
+        """Whether a member is included; capabilities and models of the Registry only when they are named."""
         if name in CONFIGURATION:
             return name in self.names
         return self.everything or name in self.names
@@ -38,34 +38,34 @@ NOTHING = Inline()
 
 
 def parse_inline(model: Model, place: Place, values: Iterable[str]) -> Inline:
-    """The tree of a flag's values, checked against what the model has below the place."""
-    wanted = Names()
+    """Parse the values of the flag, checked against what the model has below the target."""
+    wanted = NameTree()
     for value in values:
         for path in value.split(","):
             _add(wanted, model, place, path.strip() or "*")
     return _frozen(wanted)
 
 
-class Names(dict[str, "Names"]):
-    """Names below names: what was asked for, or what could be."""
+class NameTree(dict[str, "NameTree"]):
+    """Names of members, each with those below it."""
 
 
-def _frozen(wanted: Names) -> Inline:
+def _frozen(wanted: NameTree) -> Inline:
     names = {name: _frozen(below) for name, below in wanted.items() if name != "*"}
     return Inline(everything="*" in wanted, names=names)
 
 
-def _add(wanted: Names, model: Model, place: Place, path: str) -> None:
+def _add(wanted: NameTree, model: Model, place: Place, path: str) -> None:
     choices = _choices(model, place)
     parts = path.split(".")
     for position, part in enumerate(parts):
         is_last = position == len(parts) - 1
         if part == "*" and is_last:
-            wanted["*"] = Names()
+            wanted["*"] = NameTree()
             return
         if part not in choices:
             _refuse(place, part, path)
-        wanted, choices = wanted.setdefault(part, Names()), choices[part]
+        wanted, choices = wanted.setdefault(part, NameTree()), choices[part]
 
 
 def _refuse(place: Place, part: str, path: str) -> NoReturn:
@@ -77,24 +77,26 @@ def _refuse(place: Place, part: str, path: str) -> NoReturn:
     raise RegistryProblem("inline_noninlineable", place.xid, name=path, detail=detail)
 
 
-def _choices(model: Model, place: Place) -> Names:
+def _choices(model: Model, place: Place) -> NameTree:
     if place.kind == "registry":
-        configuration = {name: Names() for name in CONFIGURATION}
-        return Names({**{plural: _below_group(kind) for plural, kind in model.groups.items()}, **configuration})
+        configuration = {name: NameTree() for name in CONFIGURATION}
+        return NameTree(
+            {**{plural: _below_group(group_type) for plural, group_type in model.groups.items()}, **configuration}
+        )
     if place.kind in ("groups", "group"):
         return _below_group(place.group)
     if place.kind in ("resources", "resource"):
         return _below_resource(place.resource)
-    return _document(place.resource) if place.kind in ("versions", "version") else Names()
+    return _document(place.resource) if place.kind in ("versions", "version") else NameTree()
 
 
-def _below_group(kind: GroupType) -> Names:
-    return Names({plural: _below_resource(resource) for plural, resource in kind.resources.items()})
+def _below_group(group_type: GroupType) -> NameTree:
+    return NameTree({plural: _below_resource(resource) for plural, resource in group_type.resources.items()})
 
 
-def _below_resource(kind: ResourceType) -> Names:
-    return Names({**_document(kind), "versions": _document(kind), "meta": Names()})
+def _below_resource(resource_type: ResourceType) -> NameTree:
+    return NameTree({**_document(resource_type), "versions": _document(resource_type), "meta": NameTree()})
 
 
-def _document(kind: ResourceType) -> Names:
-    return Names({kind.singular: Names()}) if kind.hasdocument else Names()
+def _document(resource_type: ResourceType) -> NameTree:
+    return NameTree({resource_type.singular: NameTree()}) if resource_type.hasdocument else NameTree()

@@ -1,4 +1,4 @@
-"""Pages of a collection: each starts beside an entity, by sort value and id, so writes in between do no harm."""
+"""Pages of a collection. A cursor names the entity before the page, so that writes in between do not shift it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from postroom.registry.query.sort import Sort, sort_key
 from postroom.registry.transaction import Transaction
 
 SortPosition = tuple[Any, str]
-"""Where an entity stands: the value it is sorted by, and its id."""
+"""The value that an entity is sorted by, and its id."""
 ReadPositions = Callable[[SortPosition | None, int, bool], list[SortPosition]]
-"""Up to so many marks after one (None: from the start), or before it, nearest first."""
+"""Reads up to so many positions after one (None: from the start), or before it, nearest first."""
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Where a page starts: beside an entity that may be gone by now."""
+    """Where a page starts: next to an entity, which may have been deleted since."""
 
     limit: int
     count: int
@@ -32,12 +32,12 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     backwards: bool = False
 
     def token(self) -> str:
-        """The cursor as clients see it."""
+        """The cursor as an opaque string for clients."""
         return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode().rstrip("=")
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The ids of a page, how many there are on all pages, and the cursors of the pages beside it."""
+    """The ids of a page, the number of ids on all pages, and the cursors of the next and the previous page."""
 
     ids: list[str]
     count: int
@@ -46,7 +46,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def read_cursor(token: str, place: Place) -> Cursor:
-    """The cursor of a token; a token that was not made here is a bad request."""
+    """Decode a cursor; `bad_request` when this server did not make it."""
     try:
         text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         cursor = msgspec.json.decode(text, type=Cursor)
@@ -58,21 +58,21 @@ def read_cursor(token: str, place: Place) -> Cursor:
     return cursor
 
 
-def read_page(take: ReadPositions, limit: int, cursor: Cursor | None, count: Callable[[], int]) -> Page:
-    """The page that a cursor leads to, or the first one."""
+def read_page(read: ReadPositions, limit: int, cursor: Cursor | None, count: Callable[[], int]) -> Page:
+    """Read the page at a cursor, or the first one."""
     backwards = cursor is not None and cursor.backwards
-    marks = take((cursor.value, cursor.id) if cursor else None, limit + 1, backwards)
-    is_more, marks = len(marks) > limit, marks[:limit]
+    positions = read((cursor.value, cursor.id) if cursor else None, limit + 1, backwards)
+    is_more, positions = len(positions) > limit, positions[:limit]
     total = cursor.count if cursor else count()
-    if not marks:
+    if not positions:
         return Page([], total)
     if backwards:
-        marks.reverse()
-    first, last = marks[0], marks[-1]
-    has_prev = is_more if backwards else cursor is not None and bool(take(first, 1, True))
-    has_next = bool(take(last, 1, False)) if backwards else is_more
+        positions.reverse()
+    first, last = positions[0], positions[-1]
+    has_prev = is_more if backwards else cursor is not None and bool(read(first, 1, True))
+    has_next = bool(read(last, 1, False)) if backwards else is_more
     return Page(
-        [entity_id for _, entity_id in marks],
+        [entity_id for _, entity_id in positions],
         total,
         next=Cursor(limit, total, *last) if has_next else None,
         prev=Cursor(limit, total, *first, backwards=True) if has_prev else None,
@@ -80,29 +80,29 @@ def read_page(take: ReadPositions, limit: int, cursor: Cursor | None, count: Cal
 
 
 def by_id(tx: Transaction, collection: str, descending: bool) -> ReadPositions:
-    """Marks straight from the store, for collections in the order of their ids."""
+    """Positions read from the store, for collections in the order of their ids."""
 
-    def take(mark: SortPosition | None, limit: int, backwards: bool) -> list[SortPosition]:
-        ids = tx.ids(collection, mark[1] if mark else "", limit, backwards != descending) if collection else []
+    def read(position: SortPosition | None, limit: int, backwards: bool) -> list[SortPosition]:
+        ids = tx.ids(collection, position[1] if position else "", limit, backwards != descending) if collection else []
         return [(None, entity_id) for entity_id in ids]
 
-    return take
+    return read
 
 
-def by_value(marks: Iterable[SortPosition], order: Sort) -> ReadPositions:
-    """Marks of a collection that was read, in the order of an attribute."""
-    sorted_marks = sorted(marks, key=_key)
-    keys: list[Key] = [_key(mark) for mark in sorted_marks]
+def by_value(positions: Iterable[SortPosition], order: Sort) -> ReadPositions:
+    """Positions of a collection that was read as a whole, in the order of an attribute."""
+    sorted_positions = sorted(positions, key=_key)
+    keys: list[Key] = [_key(position) for position in sorted_positions]
 
-    def take(mark: SortPosition | None, limit: int, backwards: bool) -> list[SortPosition]:
+    def read(position: SortPosition | None, limit: int, backwards: bool) -> list[SortPosition]:
         if backwards != order.descending:
-            end = bisect.bisect_left(keys, _key(mark)) if mark else len(keys)
-            return sorted_marks[max(0, end - limit) : end][::-1]
-        start = bisect.bisect_right(keys, _key(mark)) if mark else 0
-        return sorted_marks[start : start + limit]
+            end = bisect.bisect_left(keys, _key(position)) if position else len(keys)
+            return sorted_positions[max(0, end - limit) : end][::-1]
+        start = bisect.bisect_right(keys, _key(position)) if position else 0
+        return sorted_positions[start : start + limit]
 
-    return take
+    return read
 
 
-def _key(mark: SortPosition) -> Key:
-    return sort_key(*mark)
+def _key(position: SortPosition) -> Key:
+    return sort_key(*position)

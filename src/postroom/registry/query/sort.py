@@ -1,4 +1,4 @@
-"""The `sort` flag: collections in the order of one attribute, ties by id in the same direction."""
+"""The `sort` flag: the order of a collection by one attribute, ties by id in the same direction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sort(msgspec.Struct, frozen=True):
     descending: bool = False
 
     def value(self, document: Mapping[str, Any]) -> Any:
-        """What an entity is sorted by; None when it is not there, or no scalar."""
+        """The value that an entity is sorted by; None when it is missing or no scalar."""
         found = next(values_at(document, self.path), None) if self.path else None
         return found if isinstance(found, str | int | float | bool) else None
 
@@ -33,12 +33,12 @@ BY_ID = Sort()
 
 
 def sort_key(value: Any, entity_id: str) -> Key:
-    """Where an entity stands (FLAG-063)."""
+    """The sort key of an entity (FLAG-063)."""
     return (order_key(value), entity_id.casefold(), entity_id)
 
 
 def parse_sort(place: Place, text: str | None, subject: str) -> Sort | None:
-    """The order a request asks for; None when it does not ask."""
+    """Parse the flag; None when the request does not have it."""
     if text is None:
         return None
     if not place.is_collection:
@@ -63,7 +63,7 @@ def _id_name(place: Place) -> str:
 
 
 def _check_scalar(place: Place, path: Path, text: str, subject: str) -> None:
-    """Refuse ways into nested collections, and attributes that are no scalars (FLAG-062)."""
+    """Refuse paths into nested collections, and attributes that are no scalars (FLAG-062)."""
     nested = place.group.resources if place.kind == "groups" else {"versions"} if place.kind == "resources" else ()
     if path[0] in nested:
         _refuse(text, "it leads into another collection", subject)

@@ -1,4 +1,4 @@
-"""The document of a Version: the three attributes it is written with, and how it is shown inside JSON (typemap)."""
+"""The document of a Version: the attributes that carry it in a request, and its form inside JSON (typemap)."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ JSON_TYPE = "application/json"
 
 
 class ProxiedContent:
-    """Stands in a rendered answer for the base64 of a document that is yet to be fetched."""
+    """Placeholder in a rendered response for the base64 of a document that has still to be fetched."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
 
 def document_names(singular: str) -> tuple[str, str, str]:
-    """The attributes that carry a document: inline, base64, by URL."""
+    """Names of the attributes that carry a document: inline, base64, by URL."""
     return singular, singular + "base64", singular + "url"
 
 
 def proxy_name(singular: str) -> str:
-    """The attribute of a document that the server fetches and relays: an extension of ours (RES-041)."""
+    """Name of the attribute for a document that the server fetches and relays: an extension of ours (RES-041)."""
     return singular + "proxyurl"
 
 
 def pop_document(
-    kind: ResourceType, body: Body, before: Document | None, stored_type: str | None, patch: bool, subject: str
+    resource_type: ResourceType, body: Body, before: Document | None, stored_type: str | None, patch: bool, subject: str
 ) -> Document | None:
-    """Take the document out of a body and say what it is after the write; sets `contenttype` where the rules say so."""
-    inline, encoded, url = document_names(kind.singular)
-    proxy = proxy_name(kind.singular)
-    if not kind.hasdocument:
+    """Remove the document from a body and return it as it is after the write; may set `contenttype`."""
+    inline, encoded, url = document_names(resource_type.singular)
+    proxy = proxy_name(resource_type.singular)
+    if not resource_type.hasdocument:
         return None
     possible = (inline, encoded, url, proxy)
     given = [name for name in possible if body.get(name) is not None]
@@ -61,7 +61,7 @@ def pop_document(
         # RES-034, RES-035: what arrives inside JSON has the type of the request; a PATCH keeps a stored one.
         body["contenttype"] = stored_type if patch and stored_type else JSON_TYPE
     if name == url:
-        return Document(url=_text(values[url], url, subject))
+        return Document(url=_url(values[url], url, subject))
     if name == encoded:
         return Document(content=_decoded(values[encoded], encoded, subject))
     return Document(content=encode_document(values[inline]), text=isinstance(values[inline], str))
@@ -72,7 +72,7 @@ def _unchanged(before: Document | None, patch: bool) -> Document | None:
     return None if before is not None and before.url and not patch else before
 
 
-def _text(value: Any, name: str, subject: str) -> str:
+def _url(value: Any, name: str, subject: str) -> str:
     if value == "" or scalar_error("url", value):
         raise RegistryProblem("invalid_attribute", subject, name=name, error_detail="must be a URL", pointer=f"/{name}")
     return str(value)
@@ -88,17 +88,19 @@ def _decoded(value: Any, name: str, subject: str) -> bytes:
 
 
 def encode_document(value: Any) -> bytes:
-    """The bytes of a document that was given inside JSON: text as it is, anything else as JSON made to be read."""
+    """The bytes of a document that was given inside JSON: a string as it is, anything else as indented JSON."""
     return value.encode() if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
-def inline_document(kind: ResourceType, document: Document, contenttype: str | None, binary: bool = False) -> Body:
-    """The attribute that shows a document inside JSON."""
-    inline, encoded, _ = document_names(kind.singular)
+def inline_document(
+    resource_type: ResourceType, document: Document, contenttype: str | None, binary: bool = False
+) -> Body:
+    """The attribute that holds a document inside JSON."""
+    inline, encoded, _ = document_names(resource_type.singular)
     if document.url:
         return {}
     is_empty = not document.content and not document.text
-    form = "binary" if binary or is_empty else inline_form(kind, contenttype)
+    form = "binary" if binary or is_empty else inline_form(resource_type, contenttype)
     if form == "json":
         try:
             return {inline: msgspec.json.decode(document.content)}
@@ -112,10 +114,10 @@ def inline_document(kind: ResourceType, document: Document, contenttype: str | N
     return {encoded: base64.b64encode(document.content).decode()}
 
 
-def inline_form(kind: ResourceType, contenttype: str | None) -> str:
-    """How documents of a media type are shown: binary, json or string."""
+def inline_form(resource_type: ResourceType, contenttype: str | None) -> str:
+    """The form that documents of a media type have inside JSON: binary, json or string."""
     media_type = (contenttype or "").partition(";")[0].strip().lower()
-    own = {pattern.lower(): form.lower() for pattern, form in kind.typemap.items()}
+    own = {pattern.lower(): form.lower() for pattern, form in resource_type.typemap.items()}
     for table in (own, {pattern: form for pattern, form in TYPEMAP.items() if pattern not in own}):
         found = {form for pattern, form in table.items() if matches_pattern(media_type, pattern)}
         if found:

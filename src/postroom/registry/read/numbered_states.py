@@ -1,4 +1,4 @@
-"""The states that a Resource has been in, oldest first and numbered: what the message catalog calls its versions.
+"""Numbered history of a Resource, oldest state first: what the message catalog calls its versions.
 
 Each write of a Version makes a state. Types like messages keep one Version only, so the others come from the history.
 """
@@ -14,7 +14,7 @@ from postroom.registry.transaction import Transaction
 class NumberedState(msgspec.Struct, frozen=True):
     """One state: its number, the Version as it was, and the sequence of the change that ended it (0: it lasts).
 
-    Of a Version in a former state there are no attributes and no document here: `whole` reads them.
+    A former state comes without attributes and document: `load_state` reads them.
     """
 
     number: int
@@ -41,7 +41,7 @@ def read_states(tx: Transaction, resource_xid: str) -> list[NumberedState]:
 
 
 def load_state(tx: Transaction, state: NumberedState) -> NumberedState:
-    """A state with all that its Version was."""
+    """The state with the attributes and the document of its Version."""
     found = tx.superseded(state.version.xid, state.until - 1) if state.until else None
     return msgspec.structs.replace(state, version=found[1]) if found is not None else state
 
@@ -55,7 +55,7 @@ def _former(history: list[tuple[int, Entity]], meta: Entity, present: list[Entit
     """The superseded Versions of the Resource as it is now, not of one that had its name before."""
     former = _since_birth(history, meta)
     following = [*(version for _, version in former), *present][1:]
-    # What a server notes by itself leaves the epoch as it is: the same state, not another one.
+    # What the server writes by itself leaves the epoch as it is: the same state, not another one.
     return [one for one, after in zip(former, following, strict=False) if _state(one[1]) != _state(after)]
 
 

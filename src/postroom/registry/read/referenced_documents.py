@@ -1,4 +1,4 @@
-"""Where the documents are that a Version's document refers to: in the same registry."""
+"""Lookup of the documents of the same registry that a Version's document may refer to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from postroom.registry.rules import Surroundings
 
 
 class DocumentSource(Protocol):
-    """What is needed of a transaction to find documents."""
+    """The part of a transaction that finds documents."""
 
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""
@@ -21,7 +21,7 @@ class DocumentSource(Protocol):
 
 
 def surroundings(tx: DocumentSource, xid: str) -> Surroundings:
-    """The documents around one Version."""
+    """The documents that the document of one Version may refer to."""
     return Surroundings(xid, partial(_read, tx), partial(_names, tx))
 
 

@@ -1,4 +1,4 @@
-"""Rendering: trees as the JSON that clients see. Pure; knows the base URL and the flags, nothing of stores or HTTP."""
+"""Renderer of entity trees as the JSON that clients see; knows the base URL and the flags, no store and no HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AMBIGUOUS = re.compile("~(?=[01])")
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """How to render: the base URL without a final slash, the flags, and the xid that the answer starts at."""
+    """How to render: the base URL without a final slash, the flags, and the xid of the request's target."""
 
     base: str = ""
     inline: Inline = NOTHING
@@ -44,7 +44,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render(tree: Tree, view: View) -> Json:
-    """One entity."""
+    """Render one entity."""
     match tree:
         case RegistryTree():
             return _registry(tree, view, view.inline)
@@ -59,7 +59,7 @@ def render(tree: Tree, view: View) -> Json:
 
 
 def render_collection(collection: Collection, view: View) -> Json:
-    """The members of a collection, by id."""
+    """Render the members of a collection, by id."""
     return {entity_id: render(tree, view) for entity_id, tree in collection.items()}
 
 
@@ -117,7 +117,7 @@ def _group(tree: GroupTree, view: View, inline: Inline) -> Json:
         for plural, members in tree.collections.items()
     }
     return {
-        tree.kind.singular + "id": tree.entity.id,
+        tree.type.singular + "id": tree.entity.id,
         **_identity(view, tree.entity.xid),
         "epoch": tree.entity.epoch,
         **_body(tree.entity),
@@ -126,12 +126,12 @@ def _group(tree: GroupTree, view: View, inline: Inline) -> Json:
 
 
 def _resource(tree: ResourceTree, view: View, inline: Inline) -> Json:
-    kind = tree.kind
-    document: Json = {kind.singular + "id": tree.id}
+    resource_type = tree.type
+    document: Json = {resource_type.singular + "id": tree.id}
     dangling = tree.default is None
     if tree.default is not None and not view.doc:
         document |= _version(tree.default, view, inline)
-    document |= _identity(view, tree.xid, _details(kind, view))
+    document |= _identity(view, tree.xid, _details(resource_type, view))
     if view.urls:
         document["metaurl"] = view.url(tree.xid + "/meta", included=inline.shows("meta"))
     if inline.shows("meta"):
@@ -146,13 +146,13 @@ def _resource(tree: ResourceTree, view: View, inline: Inline) -> Json:
     return {**document, **_collections(view, tree.xid, {"versions": tree.count}, versions, queries)}
 
 
-def _details(kind: ResourceType, view: View) -> bool:
-    return kind.hasdocument and not view.doc
+def _details(resource_type: ResourceType, view: View) -> bool:
+    return resource_type.hasdocument and not view.doc
 
 
 def _meta(tree: ResourceTree, view: View, in_resource: bool) -> Json:
     xid = tree.xid + "/meta"
-    document: Json = {tree.kind.singular + "id": tree.id, **_identity(view, xid)}
+    document: Json = {tree.type.singular + "id": tree.id, **_identity(view, xid)}
     if tree.xref:
         document["xref"] = tree.xref
         if tree.default is None or view.doc:
@@ -161,30 +161,32 @@ def _meta(tree: ResourceTree, view: View, in_resource: bool) -> Json:
     if view.urls and tree.default is not None:
         included = in_resource and tree.default.entity.id in (tree.versions or ())
         document["defaultversionurl"] = view.url(
-            tree.default.xid, included, _details(tree.kind, view) or (not included and tree.kind.hasdocument)
+            tree.default.xid, included, _details(tree.type, view) or (not included and tree.type.hasdocument)
         )
     return document
 
 
 def _version(tree: VersionTree, view: View, inline: Inline) -> Json:
-    kind, entity = tree.kind, tree.entity
+    resource_type, entity = tree.type, tree.entity
     body = _body(entity, MARKS if view.doc else ())
     document: Json = {
-        kind.singular + "id": tree.resource_id,
+        resource_type.singular + "id": tree.resource_id,
         "versionid": entity.id,
-        **_identity(view, tree.xid, _details(kind, view)),
+        **_identity(view, tree.xid, _details(resource_type, view)),
         "epoch": entity.epoch,
         "isdefault": tree.isdefault,
         **body,
     }
-    proxied = entity.attributes.get(proxy_name(kind.singular)) if kind.hasdocument else None
-    if proxied and inline.shows(kind.singular) and view.urls and not view.doc:
-        document[kind.singular + "base64"] = ProxiedContent(proxied)
-    if kind.hasdocument and entity.document is not None:
+    proxied = entity.attributes.get(proxy_name(resource_type.singular)) if resource_type.hasdocument else None
+    if proxied and inline.shows(resource_type.singular) and view.urls and not view.doc:
+        document[resource_type.singular + "base64"] = ProxiedContent(proxied)
+    if resource_type.hasdocument and entity.document is not None:
         if entity.document.url:
-            document[kind.singular + "url"] = entity.document.url
-        if inline.shows(kind.singular):
-            document |= inline_document(kind, entity.document, entity.attributes.get("contenttype"), view.binary)
+            document[resource_type.singular + "url"] = entity.document.url
+        if inline.shows(resource_type.singular):
+            document |= inline_document(
+                resource_type, entity.document, entity.attributes.get("contenttype"), view.binary
+            )
     return document
 
 

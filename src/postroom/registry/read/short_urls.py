@@ -1,4 +1,4 @@
-"""Short URLs of entities (`shortself`): a token that follows from the xid, so that it is the same for ever."""
+"""Short URLs of entities (`shortself`): a token computed from the xid, so that it never changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PREFIX = "/-/s/"
 _TOKEN_BYTES = 10
 _SHORT = re.compile(r"/-/s/([a-z2-7]{16})(?:/(meta)|/v/([^/]+))?\Z")
 OWN_TOKEN = (0, 2, 4)
-"""How many names an xid has that gets a token of its own: the Registry, Groups, Resources; the rest adds to these."""
+"""Numbers of slashes in xids with a token of their own: the Registry, Groups, Resources."""
 
 
 def short_path(xid: str) -> str:
@@ -25,7 +25,7 @@ def short_path(xid: str) -> str:
 
 
 def long_path(tx: Transaction, path: str) -> str | None:
-    """The xid that a short path stands for; looked up by walking the xids, as nothing of it is stored."""
+    """The xid of a short path; found by computing the tokens of all xids, as they are not stored."""
     found = _SHORT.match(path)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Reading: an entity with as much below it as an answer will show, taken from a transaction once."""
+"""Entities read from a transaction as trees, with as much below them as a response includes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from postroom.registry.transaction import Transaction
 
 
 class VersionTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A Version under the xid it is shown at (which for an xref is not where it is stored)."""
+    """A Version under the xid it is rendered with, which for an xref is not where it is stored."""
 
     xid: str
     resource_id: str
-    kind: ResourceType
+    type: ResourceType
     entity: Entity
     isdefault: bool
 
 
 class ResourceTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A Resource: its meta, its default Version, and its Versions when they are shown."""
+    """A Resource: its meta, its default Version, and its Versions when they are included."""
 
     xid: str
-    kind: ResourceType
+    type: ResourceType
     meta: Entity
     xref: str = ""
     default: VersionTree | None = None
@@ -46,9 +46,9 @@ class ResourceTree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A Group with the sizes of its collections and those that are shown."""
+    """A Group with the sizes of its collections, and the collections that are included."""
 
-    kind: GroupType
+    type: GroupType
     entity: Entity
     counts: dict[str, int]
     collections: dict[str, dict[str, ResourceTree]]
@@ -56,7 +56,7 @@ class GroupTree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RegistryTree(msgspec.Struct, frozen=True, kw_only=True):
-    """The Registry with the sizes of its collections and those that are shown."""
+    """The Registry with the sizes of its collections, and the collections that are included."""
 
     model: Model
     entity: Entity
@@ -77,15 +77,15 @@ Collection = dict[str, GroupTree] | dict[str, ResourceTree] | dict[str, VersionT
 
 
 class Nested(msgspec.Struct, frozen=True):
-    """What is read below an entity: sizes, the members that are shown, and what the collections' URLs end in."""
+    """What was read below an entity: sizes of collections, the included ones, and the query strings of their URLs."""
 
     counts: dict[str, int]
-    shown: dict[str, Any]
+    included: dict[str, Any]
     queries: dict[str, str]
 
 
 def read_entity(tx: Transaction, place: Place, inline: Inline, scope: FilterScope = UNFILTERED) -> Tree:
-    """The entity at a place; `not_found` when it is not there, or does not pass the sieve."""
+    """Read the entity at a path; `not_found` when it does not exist or the filter excludes it."""
     found = _entity(tx, place, inline, scope)
     if found is None:
         raise RegistryProblem("not_found", place.xid)
@@ -109,7 +109,7 @@ def _entity(tx: Transaction, place: Place, inline: Inline, scope: FilterScope) -
 def read_collection(
     tx: Transaction, place: Place, inline: Inline, only: Iterable[str] | None = None, scope: FilterScope = UNFILTERED
 ) -> Collection:
-    """The members of a collection, or some of them."""
+    """Read the members of a collection, or some of them."""
     match place.kind:
         case "groups":
             return _groups(tx, place.group, inline, scope, only)
@@ -122,7 +122,7 @@ def read_collection(
 
 
 def stored_collection(tx: Transaction, place: Place) -> str:
-    """Where the members of a collection are stored: elsewhere for a reference, nowhere (empty) for a dangling one."""
+    """The xid of the collection that stores the members: that of the target for an xref, empty for a dangling one."""
     if place.kind == "groups":
         return place.xid
     if place.kind == "resources":
@@ -133,7 +133,7 @@ def stored_collection(tx: Transaction, place: Place) -> str:
 
 
 def require_entity(tx: Transaction, xid: str, subject: str = "") -> Entity:
-    """The entity, or `not_found`."""
+    """Read an entity; `not_found` when it does not exist."""
     entity = tx.entity(xid)
     if entity is None:
         raise RegistryProblem("not_found", subject or xid)
@@ -141,7 +141,7 @@ def require_entity(tx: Transaction, xid: str, subject: str = "") -> Entity:
 
 
 def read_registry(tx: Transaction, inline: Inline) -> RegistryTree:
-    """The Registry with the Groups that are shown."""
+    """Read the Registry with the Groups that are included."""
     return _registry(tx, inline, UNFILTERED) or _absent("/")
 
 
@@ -162,43 +162,45 @@ def _registry(tx: Transaction, inline: Inline, scope: FilterScope) -> RegistryTr
     nested = _nested(tree, counts, inline, scope, read)
     if nested is None:
         return None
-    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
+    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.included, queries=nested.queries)
 
 
-def _group(tx: Transaction, kind: GroupType, entity: Entity, inline: Inline, scope: FilterScope) -> GroupTree | None:
-    counts = {plural: tx.count(f"{entity.xid}/{plural}") for plural in kind.resources}
-    tree = GroupTree(kind=kind, entity=entity, counts=counts, collections={})
+def _group(
+    tx: Transaction, group_type: GroupType, entity: Entity, inline: Inline, scope: FilterScope
+) -> GroupTree | None:
+    counts = {plural: tx.count(f"{entity.xid}/{plural}") for plural in group_type.resources}
+    tree = GroupTree(type=group_type, entity=entity, counts=counts, collections={})
 
     def read(plural: str, below: Inline, finer: FilterScope) -> dict[str, Any]:
-        return _resources(tx, entity.xid, kind.resources[plural], below, finer)
+        return _resources(tx, entity.xid, group_type.resources[plural], below, finer)
 
     nested = _nested(tree, counts, inline, scope, read)
     if nested is None:
         return None
-    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.shown, queries=nested.queries)
+    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.included, queries=nested.queries)
 
 
 def _resource(
-    tx: Transaction, kind: ResourceType, meta: Entity, inline: Inline, scope: FilterScope
+    tx: Transaction, resource_type: ResourceType, meta: Entity, inline: Inline, scope: FilterScope
 ) -> ResourceTree | None:
     """A Resource; a reference shows its target's data under its own ids (RES-051), one level deep (RES-057)."""
     xref, source = meta.attributes.get("xref", ""), _source(tx, meta)
     if source is None:
-        dangling = ResourceTree(xid=meta.xid, kind=kind, meta=meta, xref=xref)
-        return dangling if scope.judge(dangling).everything else None
+        dangling = ResourceTree(xid=meta.xid, type=resource_type, meta=meta, xref=xref)
+        return dangling if scope.evaluate(dangling).everything else None
     default = require_entity(tx, f"{source.xid}/versions/{source.attributes['defaultversionid']}")
     counts = {"versions": tx.count(f"{source.xid}/versions")}
     tree = ResourceTree(
         xid=meta.xid,
-        kind=kind,
+        type=resource_type,
         meta=source,
         xref=xref,
-        default=_version_tree(kind, meta, source, default),
+        default=_version_tree(resource_type, meta, source, default),
         count=counts["versions"],
     )
 
     def read(_: str, __: Inline, finer: FilterScope) -> dict[str, Any]:
-        return _versions(tx, kind, meta, source, finer)
+        return _versions(tx, resource_type, meta, source, finer)
 
     nested = _nested(tree, counts, inline, scope, read)
     if nested is None:
@@ -206,7 +208,7 @@ def _resource(
     return msgspec.structs.replace(
         tree,
         count=nested.counts["versions"],
-        versions=nested.shown.get("versions"),
+        versions=nested.included.get("versions"),
         query=nested.queries["versions"],
     )
 
@@ -218,48 +220,48 @@ def _nested(
     scope: FilterScope,
     read: Callable[[str, Inline, FilterScope], dict[str, Any]],
 ) -> Nested | None:
-    """Read what is shown or has to be counted below an entity; None when the sieve holds the entity back."""
+    """Read what is included or has to be counted below an entity; None when the filter excludes the entity."""
     check_deadline()
-    judgement = scope.judge(tree)
-    finer = {name: scope.below(judgement, name) for name in counts}
+    result = scope.evaluate(tree)
+    finer = {name: scope.below(result, name) for name in counts}
     members = {
-        name: {} if finer[name].takes_nothing else read(name, inline.below(name) or NOTHING, finer[name])
+        name: {} if finer[name].excludes_all else read(name, inline.below(name) or NOTHING, finer[name])
         for name in counts
         if inline.shows(name) or finer[name].filter is not None
     }
-    if not judgement.everything and not any(members.values()):
+    if not result.everything and not any(members.values()):
         return None
     counts = {name: len(members[name]) if name in members else count for name, count in counts.items()}
     return Nested(
         counts=counts,
-        shown={name: found for name, found in members.items() if inline.shows(name)},
+        included={name: found for name, found in members.items() if inline.shows(name)},
         queries={name: finer[name].query(count) for name, count in counts.items()},
     )
 
 
 def _groups(
-    tx: Transaction, kind: GroupType, inline: Inline, scope: FilterScope, only: Iterable[str] | None = None
+    tx: Transaction, group_type: GroupType, inline: Inline, scope: FilterScope, only: Iterable[str] | None = None
 ) -> dict[str, GroupTree]:
-    found = ((e.id, _group(tx, kind, e, inline, scope)) for e in _entities(tx, f"/{kind.plural}", only))
+    found = ((e.id, _group(tx, group_type, e, inline, scope)) for e in _entities(tx, f"/{group_type.plural}", only))
     return {entity_id: tree for entity_id, tree in found if tree is not None}
 
 
 def _resources(
     tx: Transaction,
     group_xid: str,
-    kind: ResourceType,
+    resource_type: ResourceType,
     inline: Inline,
     scope: FilterScope,
     only: Iterable[str] | None = None,
 ) -> dict[str, ResourceTree]:
-    entities = _entities(tx, f"{group_xid}/{kind.plural}", only)
-    found = ((e.id, _resource(tx, kind, e, inline, scope)) for e in entities)
+    entities = _entities(tx, f"{group_xid}/{resource_type.plural}", only)
+    found = ((e.id, _resource(tx, resource_type, e, inline, scope)) for e in entities)
     return {entity_id: tree for entity_id, tree in found if tree is not None}
 
 
 def _versions(
     tx: Transaction,
-    kind: ResourceType,
+    resource_type: ResourceType,
     meta: Entity,
     source: Entity | None,
     scope: FilterScope,
@@ -268,8 +270,8 @@ def _versions(
     if source is None:
         return {}
     entities = _entities(tx, f"{source.xid}/versions", only)
-    trees = (_version_tree(kind, meta, source, entity) for entity in entities)
-    return {tree.entity.id: tree for tree in trees if scope.judge(tree).everything}
+    trees = (_version_tree(resource_type, meta, source, entity) for entity in entities)
+    return {tree.entity.id: tree for tree in trees if scope.evaluate(tree).everything}
 
 
 def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> Iterable[Entity]:
@@ -279,19 +281,19 @@ def _entities(tx: Transaction, collection: str, only: Iterable[str] | None) -> I
 
 
 def _source(tx: Transaction, meta: Entity) -> Entity | None:
-    """Where a Resource's data is: with itself, or with the target of its reference."""
+    """The meta of the Resource that holds the data: its own, or that of the target of its xref."""
     if "xref" not in meta.attributes:
         return meta
     target = tx.entity(meta.attributes["xref"])
     return None if target is None or "xref" in target.attributes else target
 
 
-def _version_tree(kind: ResourceType, meta: Entity, source: Entity, entity: Entity) -> VersionTree:
+def _version_tree(resource_type: ResourceType, meta: Entity, source: Entity, entity: Entity) -> VersionTree:
     check_deadline()
     return VersionTree(
         xid=f"{meta.xid}/versions/{entity.id}",
         resource_id=meta.id,
-        kind=kind,
+        type=resource_type,
         entity=entity,
         isdefault=entity.id == source.attributes["defaultversionid"],
     )
@@ -300,7 +302,7 @@ def _version_tree(kind: ResourceType, meta: Entity, source: Entity, entity: Enti
 def _meta(tx: Transaction, place: Place, inline: Inline, scope: FilterScope) -> MetaTree | None:
     resource = _resource(tx, place.resource, require_entity(tx, place.resource_xid, place.xid), inline, UNFILTERED)
     tree = MetaTree(resource=resource) if resource is not None else None
-    return tree if tree is not None and scope.judge(tree).everything else None
+    return tree if tree is not None and scope.evaluate(tree).everything else None
 
 
 def _version(tx: Transaction, place: Place, scope: FilterScope) -> VersionTree | None:
@@ -310,4 +312,4 @@ def _version(tx: Transaction, place: Place, scope: FilterScope) -> VersionTree |
     if source is None or entity is None:
         return None
     tree = _version_tree(place.resource, meta, source, entity)
-    return tree if scope.judge(tree).everything else None
+    return tree if scope.evaluate(tree).everything else None
