@@ -60,7 +60,7 @@ def test_a_log_that_grew_beside_a_slow_reader_is_emptied_when_it_is_done(tmp_pat
                 with store.write() as writing:
                     writing.put_record("notes", str(number), MEGABYTE)
         assert log.stat().st_size > LARGE_LOG
-        store._next_look = 0.0  # type: ignore[attr-defined]  # as if some seconds had passed
+        store._next_checkpoint = 0.0  # type: ignore[attr-defined]  # as if some seconds had passed
         with store.write() as writing:
             writing.put_record("notes", "last", b"")
         assert log.stat().st_size == 0
@@ -69,7 +69,7 @@ def test_a_log_that_grew_beside_a_slow_reader_is_emptied_when_it_is_done(tmp_pat
 
 
 def test_writes_wait_for_a_reader_that_stays_only_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroom.store.sqlite.LOOK_SECONDS", 0.0)  # every wait is longer than that
+    monkeypatch.setattr("postroom.store.sqlite.CHECKPOINT_SECONDS", 0.0)  # every wait is longer than that
     statements: list[str] = []
     with open_store(f"sqlite:///{tmp_path}/registry.db", write_wait_s=1) as store, store.read() as tx:
         assert tx.entity("/") is not None
