@@ -74,7 +74,7 @@ def test_with_the_setting_schemas_and_bases_are_had(elsewhere: ThreadingHTTPServ
     assert asked == ["/base", "/heat.json", "/reading.json"]
     # A worker gets the catalog with everything in it, and asks nobody.
     shipped = CompiledCatalog.decode(opened.compiled.encode())
-    (result,) = Engine(shipped).sort_line(json.dumps({**EVENT, "data": {"heat": 500}}).encode())
+    (result,) = Engine(shipped).sort_exactly(json.dumps({**EVENT, "data": {"heat": 500}}).encode())
     assert result.match.outcome == "invalid"
     assert sorted(elsewhere.asked) == asked  # type: ignore[attr-defined]  # ours
 

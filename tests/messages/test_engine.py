@@ -60,26 +60,26 @@ def test_a_payload_reason_says_where_what_and_what_instead() -> None:
     [b"", b"{", b"[", b"[]", b'{"a":1}', b"\xff\xfe", b"null", b'{"protocol":"KAFKA","payload_base64":"%"}', b"[1,2]"],
 )
 def test_lines_that_are_no_messages_are_malformed_and_never_raise(line: bytes) -> None:
-    results = catalog(READING).engine.sort_line(line)
+    results = catalog(READING).engine.sort_exactly(line)
     assert {result.match.outcome for result in results} == {"malformed"}
     assert all(result.match.reasons for result in results)
 
 
 def test_a_line_longer_than_the_limit_is_malformed() -> None:
     engine = Engine(catalog(READING).compiled, max_record_mb=1)
-    (result,) = engine.sort_line(json.dumps({**EVENT, "data": "x" * 1_100_000}).encode())
+    (result,) = engine.sort_exactly(json.dumps({**EVENT, "data": "x" * 1_100_000}).encode())
     assert [(r.code, r.found) for r in result.match.reasons] == [("record_too_large", "1.1 MB")]
 
 
 def test_a_batch_of_three_counts_three() -> None:
     events = [{**EVENT, "data": {"sensor": "a"}}, {**EVENT, "data": {}}, {**EVENT, "type": "x"}]
-    outcomes = [result.match.outcome for result in catalog(READING).engine.sort_line(json.dumps(events).encode())]
+    outcomes = [result.match.outcome for result in catalog(READING).engine.sort_exactly(json.dumps(events).encode())]
     assert outcomes == ["landed", "invalid", "unmatched"]
 
 
 def test_a_schema_that_cannot_be_had_lands_unchecked() -> None:
     missing = catalog(dataschemauri="/schemagroups/x/schemas/y", dataschemaformat="JsonSchema/draft-07")
-    (result,) = missing.engine.sort_line(json.dumps({**EVENT, "data": {"a": 1}}).encode())
+    (result,) = missing.engine.sort_exactly(json.dumps({**EVENT, "data": {"a": 1}}).encode())
     assert (result.match.outcome, result.checked, result.data) == ("landed", False, '{"a": 1}')
 
 
@@ -87,7 +87,7 @@ def test_a_schema_that_cannot_be_had_lands_unchecked() -> None:
     "schema", [{"type": "nonsense"}, {"pattern": "("}, [1], {"$ref": "https://elsewhere.example/s"}]
 )
 def test_a_schema_that_is_not_usable_lands_unchecked(schema: Any) -> None:
-    (result,) = catalog(schema).engine.sort_line(json.dumps({**EVENT, "data": 1}).encode())
+    (result,) = catalog(schema).engine.sort_exactly(json.dumps({**EVENT, "data": 1}).encode())
     assert (result.match.outcome, result.checked) == ("landed", False)
 
 
@@ -105,7 +105,7 @@ def test_a_compiled_catalog_survives_its_encoding() -> None:
     again = CompiledCatalog.decode(made.compiled.encode())
     assert again == made.compiled
     assert again.digest == made.digest
-    (result,) = Engine(again).sort_line(json.dumps({**EVENT, "data": {"sensor": "a"}}).encode())
+    (result,) = Engine(again).sort_exactly(json.dumps({**EVENT, "data": {"sensor": "a"}}).encode())
     assert result.match.outcome == "landed"
 
 
@@ -113,7 +113,7 @@ def test_landed_rows_have_attributes_metadata_and_shaped_data() -> None:
     made = catalog(READING, protocol="KAFKA", protocoloptions={"topic": "t", "headers": {"x": {"value": "1"}}})
     headers = {"ce_" + name: value for name, value in EVENT.items()} | {"x": "1"}
     record = {"protocol": "KAFKA", "metadata": {"topic": "t", "headers": headers}, "payload": '{"sensor": "a"}'}
-    (result,) = made.engine.sort_line(json.dumps(record).encode())
+    (result,) = made.engine.sort_exactly(json.dumps(record).encode())
     assert result.attributes["id"] == "1"
     assert result.metadata == {"topic": "t", "headers_x": "1"}
     assert result.data == {"sensor": "a"}
@@ -126,5 +126,5 @@ def test_formats_are_remarks_unless_a_setting_makes_them_rules(asserted: bool, o
     opened = Catalog(made.tree, settings=Settings(assert_formats=asserted))
     assert opened.match({**EVENT, "data": {"at": "yesterday"}}).outcome == outcome
     shipped = CompiledCatalog.decode(opened.compiled.encode())
-    (result,) = Engine(shipped).sort_line(json.dumps({**EVENT, "data": {"at": "yesterday"}}).encode())
+    (result,) = Engine(shipped).sort_exactly(json.dumps({**EVENT, "data": {"at": "yesterday"}}).encode())
     assert result.match.outcome == outcome

@@ -15,19 +15,22 @@ from postroom.formats.column_types import BINARY, STRING, ColumnType
 from postroom.formats.fill_columns import ColumnMismatch, Filler, filler
 from postroom.formats.format_table import parse_schema
 from postroom.formats.schema import CheckingSchema, FastSchema, FramedSchema, OpenSchema, PayloadSchema, Violation
-from postroom.formats.schema_versions import Version, Versions, WriterVersion
+from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Version, Versions, WriterVersion
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
 from postroom.messages.definitions.schema_documents import Documents
 from postroom.messages.matching.columnar import EventGroup
-from postroom.messages.matching.deferred_payloads import Unreader
 from postroom.messages.matching.definition_index import Fit, Index
 from postroom.messages.matching.event_groups import RecordColumns, group_columns, group_lines
-from postroom.messages.matching.match_plan import Landed
 from postroom.messages.matching.outcome import Match, Reason, Sorted
-from postroom.messages.matching.payload_decoders import ExactDecoder, PlainDecoder, QuickDecoder
-from postroom.messages.matching.record_readers import attributes_of
-from postroom.messages.matching.single_event import Decoder, EventReader
+from postroom.messages.matching.payload_decoders import (
+    CheckingDecoder,
+    Decoder,
+    ExactDecoder,
+    PlainDecoder,
+    QuickDecoder,
+)
+from postroom.messages.matching.record_readers import EventReader
 from postroom.messages.matching.versioned_decoders import VersionDecoder
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.protocol_table import wire_named
@@ -78,6 +81,7 @@ class Engine:
         self._versions: dict[str, Versions] = {}
         self._writers: dict[tuple[str, str], PayloadSchema] = {}
         self._fillers: dict[str, Filler] = {}
+        self._fast_schemas: dict[str, FastSchema | None] = {}
         self.keeps_undeclared = keep_undeclared
         before = None if like is None else like.events
         self.events: EventReader = EventReader(
@@ -96,45 +100,46 @@ class Engine:
         self._schemas = {x: schema for x, schema in like._schemas.copy().items() if mine.get(x) is theirs[x]}
         self._fillers = {x: made for x, made in like._fillers.copy().items() if mine.get(x) is theirs[x]}
 
-    def sort_line(self, line: bytes) -> list[Sorted]:
-        """Sort one line of JSON Lines. Never raises: what is no record is malformed."""
-        landed = self._taken(line, self.events)
-        return self.sort_exactly(line) if landed is None else [self._sorted(landed)]
-
     def match_line(self, line: bytes) -> list[Match]:
-        """The matches of one line, for those who need no more of it."""
-        landed = self._taken(line, self.events)
-        if landed is None:
-            return [result.match for result in self.sort_exactly(line)]
-        return [match_of(landed.definition, landed.variables)]
+        """The matches of one line of JSON Lines. Never raises: what is no record is malformed."""
+        return [self._match(message) for message in self.opened(line)]
 
-    def taken_unread(self, line: bytes) -> Landed | None:
-        """What the express lane makes of a line, its payload `Unread` where that can be checked with others."""
-        return self._taken(line, self._unreading)
+    def _match(self, message: Message | Malformed) -> Match:
+        """The match of a message; a payload that surely fits need not be decoded for it."""
+        if isinstance(message, Malformed):
+            return _malformed(message).match
+        fits = self.index.fits(message)
+        if len(fits) == 1 and self._surely_fits(fits[0].definition, message):
+            return match_of(fits[0].definition, fits[0].variables)
+        return self.sort_fitting(message, fits).match
 
-    @cached_property
-    def _unreading(self) -> EventReader:
-        return EventReader(self.index, _weakly(self._unreader), self.events)
-
-    def _taken(self, line: bytes, express: EventReader) -> Landed | None:
-        if len(line) > self._max_record_mb * 1_000_000:
-            return None
+    def _surely_fits(self, definition: Definition, message: Message) -> bool:
+        """Whether the fast path of a payload schema accepts a payload that has no header in front."""
+        if definition.xid not in self._fast_schemas:
+            parsed: Any = self.schema(definition)
+            self._fast_schemas[definition.xid] = parsed if isinstance(parsed, FastSchema) else None
+        schema = self._fast_schemas[definition.xid]
+        if schema is None or message.body[:1] in HEADER_FIRST_BYTES:
+            return False
         try:
-            return express.take(line)
-        except Exception:  # noqa: BLE001 - whatever a library raises, the exact way says what is wrong with the record
-            return None
-
-    def _sorted(self, landed: Landed) -> Sorted:
-        attributes = attributes_of(landed.event, self.events.names)
-        match = match_of(landed.definition, landed.variables)
-        return Sorted(match, landed.definition, attributes, landed.metadata, landed.data, landed.checked)
+            return schema.has_fast_path(type_of(definition, message)) and schema.fill(message.body)[1]
+        except Exception:  # noqa: BLE001 - whatever a library raises, the exact judge says what is wrong with the payload
+            return False
 
     def group_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
-        """Lines that the express lane may take, put together by definition, and the rows of the others; in parts."""
+        """Group lines that the columnar judge may accept by definition, with the rows of the others; in parts."""
         return group_lines(self.events, lines, self._max_record_mb * 1_000_000)
 
+    def group_unread_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
+        """Group lines for those who need no values: payloads are only checked, where their schema can do that."""
+        return group_lines(self._unread_events, lines, self._max_record_mb * 1_000_000)
+
+    @cached_property
+    def _unread_events(self) -> EventReader:
+        return EventReader(self.index, _weakly(self._checking_decoder), self.events)
+
     def group_columns(self, protocol: str, records: RecordColumns) -> tuple[list[EventGroup], list[int]]:
-        """The same for records whose headers were read already, by column."""
+        """Group records whose headers were read already, by column."""
         longest = self._max_record_mb * 1_000_000
         if max(map(len, records.bodies), default=0) > longest:
             large = (row for row, body in enumerate(records.bodies) if len(body) > longest)
@@ -142,7 +147,7 @@ class Engine:
         return group_columns(self.events, protocol, records)
 
     def sort_exactly(self, line: bytes, record: Record | None = None) -> list[Sorted]:
-        """The same without the express lane; a record that was read already says the same as its line."""
+        """Judge the messages of one line exactly; a record that was read already says the same as its line."""
         return [self.judged(message) for message in self.opened(line, record)]
 
     def opened(self, line: bytes, record: Record | None = None) -> list[Message | Malformed]:
@@ -238,7 +243,7 @@ class Engine:
         return self._fillers[definition.xid]
 
     def _decoder(self, definition: Definition) -> Decoder | None:
-        """How the express lane reads payloads of a definition."""
+        """What decodes payloads of a definition for the columnar judge."""
         if definition.schema is None:
             return PlainDecoder(text=self.data_column(definition) == STRING)
         schema = self.schema(definition)
@@ -251,9 +256,10 @@ class Engine:
         bare = QuickDecoder(schema, exact) if isinstance(schema, FastSchema) else exact
         return bare if framed is None or versions is None else VersionDecoder(versions, framed, bare, fill)
 
-    def _unreader(self, definition: Definition) -> Decoder | None:
-        """How the express lane treats payloads of a definition that nobody asks to read."""
-        return Unreader() if isinstance(self.schema(definition), CheckingSchema) else self._decoder(definition)
+    def _checking_decoder(self, definition: Definition) -> Decoder | None:
+        """What checks payloads of a definition for those who need no values."""
+        schema = self.schema(definition)
+        return CheckingDecoder(schema) if isinstance(schema, CheckingSchema) else self._decoder(definition)
 
     def _parse(self, definition: Definition) -> PayloadSchema | None:
         source = definition.schema

@@ -113,4 +113,4 @@ def test_the_neighbours_of_a_document_are_the_other_schemas_of_its_group() -> No
     source = schema_source(TREE, {"dataschemauri": GROUP + "position/versions/1"})
     assert source is not None
     _, library = DOCUMENTS.of(source)
-    assert [found.place.rpartition("/")[2] for found in library.neighbours()] == ["pinned", "single", "encoded"]
+    assert [found.location.rpartition("/")[2] for found in library.neighbours()] == ["pinned", "single", "encoded"]

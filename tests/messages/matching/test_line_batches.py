@@ -15,8 +15,8 @@ from postroom.catalog.catalog import Catalog
 from postroom.formats.protobuf.format import Protobuf
 from postroom.messages.making.make import AUTO
 from postroom.messages.matching import line_batches as lines_module
-from postroom.messages.matching.deferred_payloads import Unread, Unreader
 from postroom.messages.matching.line_batches import match_lines
+from postroom.messages.matching.payload_decoders import CheckingDecoder
 from postroom.protocols.records import render_record
 
 READING = {"type": "object", "required": ["sensor"], "properties": {"sensor": {"type": "string"}}}
@@ -142,10 +142,13 @@ def test_a_defect_of_the_check_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> 
     assert [match.outcome for (match,) in match_lines(CATALOG.engine, some)] == ["landed"] * 3
 
 
-def test_payloads_are_left_as_they_came() -> None:
-    unreader = Unreader()
-    assert unreader.one("ä", "a/b") == (Unread("ä".encode(), "a/b"), True)
-    assert unreader.all([b"x", None], ["a/b", ""], {1}, {}) == [Unread(b"x", "a/b"), None]
+def test_payloads_are_checked_by_their_content_type_and_not_decoded() -> None:
+    definition = CATALOG.message("/messagegroups/g/messages/proto").definition
+    schema: Any = CATALOG.engine.schema(definition)
+    bad = {1}
+    kinds = ["application/protobuf", "", "application/json", "application/protobuf"]
+    assert CheckingDecoder(schema).all([GOOD, None, GOOD, b"\x0a\x09x"], kinds, bad, {}) == [None] * 4
+    assert bad == {1, 2, 3}
 
 
 def test_any_number_of_lines_is_matched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,7 +278,7 @@ def test_payloads_that_are_text_on_their_lines_are_no_exception() -> None:
         assert (others, len(piles)) == ([], 1)
         assert [found.data[place] for place in range(3)] == [landed] * 3
         assert [found.writers.get(place) for place in range(3)] == [one.writer for one in exact]
-        alone = [known.engine.sort_line(line)[0] for line in lines]
+        alone = [known.engine.sort_exactly(line)[0] for line in lines]
         assert [(one.match, one.data, one.writer) for one in alone] == [
             (one.match, one.data, one.writer) for one in exact
         ]

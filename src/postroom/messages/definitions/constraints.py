@@ -12,6 +12,7 @@ from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import header_text, media_type
 
 _URI_TYPES = ("uri", "urireference", "uritemplate")
+_TYPES_OF_ANY_STRING = ("string", "uritemplate", "any")
 
 
 class Check:
@@ -24,9 +25,11 @@ class Check:
         self.template: Template | None = None
         self.constant: str | None = None
         self._has_type = checker(constraint.type)
+        self.takes_any_string = False
         value = constraint.value
         # A timestamp that holds a placeholder or a "now" sentinel only demands RFC 3339.
         if value is None or (constraint.type == "timestamp" and (is_now(value) or has_placeholder(value))):
+            self.takes_any_string = constraint.type in _TYPES_OF_ANY_STRING
             return
         if has_placeholder(value):
             self.template = compile_template(value, _is_uri(constraint))

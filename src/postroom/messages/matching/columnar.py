@@ -1,7 +1,7 @@
-"""Bundles: events of one definition, looked at column by column rather than one by one.
+"""The columnar judge: events that can mean only one definition, judged column by column.
 
-The express lane for streams: what `Plan` asks of one event is asked here of a whole column at once. It may only accept;
-whatever is in doubt is left to the exact engine, row by row. A test compares the two.
+It may only accept. What it does not accept is left to the exact judge (`definition_matcher`), which also explains; a
+test compares the two (tests/messages/matching/test_agreement.py).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,10 +18,14 @@ from postroom.formats.batch_decode import MemberColumns, decode_all, drop_rows
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.definitions.templates import Template
-from postroom.messages.matching.match_plan import Plan, surely_timestamp
+from postroom.messages.matching.definition_matcher import Filter
 from postroom.messages.matching.payload_decoders import Kept, Writers
 from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport
 from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
+from postroom.protocols.protocol import Wire
+
+STRING_ATTRIBUTES = ("specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema")
+"""Attributes that an event read for columns always has as a string, or not at all."""
 
 T = TypeVar("T")
 Column = Sequence[Any]
@@ -31,6 +36,27 @@ DecodeAll = Callable[[Column, list[str], set[int], Writers, Kept], Column | Memb
 _ZEROS = str.maketrans("123456789", "000000000")
 _SECOND = "0000-00-00T00:00:00"
 _SHAPES = frozenset([f"{_SECOND}Z", *(f"{_SECOND}.{'0' * digits}Z" for digits in range(1, 7))])
+
+
+class Plan:
+    """What one definition asks of events on one protocol, column by column.
+
+    `others` are the attributes that other definitions declare.
+    """
+
+    def __init__(self, candidate: Filter, others: Iterable[str] = ()) -> None:
+        self.definition = candidate.definition
+        # Plans are found by the type of an event, so that is known to be right.
+        self.envelope = [(check.path[0], check) for check in candidate.envelope if check.path != ("type",)]
+        self.protocol = [(metadata_getter(candidate.wire, check.path), check) for check in candidate.protocol]
+        declared = candidate.definition.protocol_constraints
+        self.declared = [("_".join(c.path), metadata_getter(candidate.wire, c.path)) for c in declared]
+        self.wants_metadata = bool(self.protocol or self.declared)
+        named = dict.fromkeys((*STRING_ATTRIBUTES, *(check.path[0] for check in candidate.envelope)))
+        self.attributes = [(name, attrgetter(name)) for name in named]
+        self.members = [*self.attributes, *((name, attrgetter(name)) for name in ("data", "data_base64"))]
+        """The attributes, and what else an event of structured mode has."""
+        self.undeclared = [name for name in others if name not in named]
 
 
 class EventGroup(msgspec.Struct, gc=False):
@@ -111,8 +137,9 @@ def judge_group(pile: EventGroup) -> tuple[LandedEvents, list[int]]:
         bodies, types = _structured_bodies(plan, columns, bad)
     else:
         bodies, types = pile.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
-    timestamps = _sift(plan, columns, bad)
-    variables = _bound(plan, columns, pile.metadata, bad)
+    variables: dict[str, Column] = {}
+    timestamps = _check_envelope(plan, columns, variables, bad)
+    _check_protocol(plan, pile.metadata, variables, bad)
     writers: Writers = {}
     undeclared: dict[int, str] = {}
     data = pile.decode(bodies, types, bad, writers, undeclared if pile.keeps_undeclared else None)
@@ -189,7 +216,7 @@ _TAKES_24 = _takes_24()
 def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) -> tuple[Column, list[str]]:
     """The data of events in structured mode with its content types; what is not plain is in doubt."""
     versions, encoded, data = columns["specversion"], columns.pop("data_base64"), columns.pop("data")
-    if not plan.asks_version and versions.count("1.0") != len(versions):
+    if versions.count("1.0") != len(versions):
         bad.update(place for place, version in enumerate(versions) if version != "1.0")
     if None not in encoded and not any(data):
         return _unpacked(encoded, bad), _content_types(columns["datacontenttype"], plan.definition.contenttype)
@@ -209,47 +236,38 @@ def _unpacked(texts: Column, bad: set[int]) -> Column:
 _NOTHING = {None}
 
 
-def _sift(plan: Plan, columns: dict[str, Column], bad: set[int]) -> frozenset[str]:
-    """Look at the values; the names of those columns that are timestamps without doubt come back."""
+def _check_envelope(plan: Plan, columns: dict[str, Column], bound: dict[str, Column], bad: set[int]) -> frozenset[str]:
+    """Check the attributes; the names of those columns come back that are timestamps in UTC."""
     timestamps: set[str] = set()
-    for name, constant in plan.constants:
+    for name, check in plan.envelope:
         column = columns[name]
-        if column.count(constant) != len(column):
-            bad.update(place for place, value in enumerate(column) if value != constant)
-    for name in plan.required:
-        column = columns[name]
-        if not all(column):
-            bad.update(place for place, value in enumerate(column) if value is None)
-    for name, accepts in plan.values:
-        column = columns[name]
-        if accepts is surely_timestamp and surely_timestamps(column):
+        if check.constraint.type == "timestamp" and check.constant is None and surely_timestamps(column):
             timestamps.add(name)
-        elif column.count(None) != len(column):
-            bad.update(place for place, value in enumerate(column) if value is not None and not accepts(value))
+            _check_presence(check, column, bad)
+        elif check.template is None and check.takes_any_string and name in STRING_ATTRIBUTES:
+            _check_presence(check, column, bad)
+        else:
+            _check(check, column, bound, bad)
     return frozenset(timestamps)
 
 
-def _bound(plan: Plan, columns: dict[str, Column], metadata: list[dict[str, Any]], bad: set[int]) -> dict[str, Column]:
-    bound: dict[str, Column] = {}
-    for name, template in plan.templates:
-        _bind(template, columns[name], bound, bad)
+def _check_protocol(plan: Plan, metadata: list[dict[str, Any]], bound: dict[str, Column], bad: set[int]) -> None:
     for get, check in plan.protocol:
-        values = list(map(get, metadata))
-        if check.constraint.required and None in values:
-            bad.update(place for place, value in enumerate(values) if value is None)
-        if check.template is not None:
-            _bind(check.template, values, bound, bad)
-        else:
-            _sift_values(check, values, bad)
-    return bound
+        _check(check, list(map(get, metadata)), bound, bad)
 
 
-def _sift_values(check: Check, values: Column, bad: set[int]) -> None:
-    if check.constant is not None and values.count(check.constant) == len(values):
-        return
-    bad.update(
-        place for place, value in enumerate(values) if value is not None and check.problem(value, {}) is not None
-    )
+def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]) -> None:
+    """Check the values of a column by the rules for one value, where no rule for all of them says the same."""
+    if check.template is not None:
+        _check_presence(check, column, bad)
+        _bind(check.template, column, bound, bad)
+    elif column.count(check.constant) != len(column) or (check.constant is None and check.constraint.required):
+        bad.update(place for place, value in enumerate(column) if check.problem(value, {}) is not None)
+
+
+def _check_presence(check: Check, column: Column, bad: set[int]) -> None:
+    if check.constraint.required and not all(column):
+        bad.update(place for place, value in enumerate(column) if value is None)
 
 
 def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set[int]) -> None:
@@ -306,21 +324,35 @@ def _columns_of(pile: EventGroup) -> dict[str, Column]:
 
 
 def _extensions(pile: EventGroup) -> dict[int, dict[str, Any]]:
-    if pile.plan.undeclared is None:
-        return {}
-    names, get = pile.plan.undeclared
-    if pile.columns is None:
-        nothing = (None,) * len(names)
-        return {
-            place: {name: value for name, value in zip(names, values, strict=False) if value is not None}
-            for place, values in enumerate(map(get, pile.events))
-            if values[: len(names)] != nothing
-        }
+    """The attributes that only other definitions declare, for the events that have any."""
     found: dict[int, dict[str, Any]] = {}
-    for name in names:
-        column = pile.columns.get(name, ())
+    for name in pile.plan.undeclared:
+        column = list(map(attrgetter(name), pile.events)) if pile.columns is None else pile.columns.get(name, ())
         if column.count(None) != len(column):
             for place, value in enumerate(column):
                 if value is not None:
                     found.setdefault(place, {})[name] = value
     return found
+
+
+def metadata_getter(wire: Wire, path: tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:
+    """The value at a path of a record's metadata, found directly where it is spelled as we spell it."""
+    option = wire.option(path[0])
+    if option is None or len(path) > 2:
+        return lambda metadata: wire.lookup(metadata, path)
+    name = option.name
+    if len(path) == 1:
+
+        def value(metadata: dict[str, Any]) -> Any:
+            found = metadata.get(name)
+            return wire.lookup(metadata, path) if found is None else found
+
+        return value
+    inner = path[1]
+
+    def member(metadata: dict[str, Any]) -> Any:
+        container = metadata.get(name)
+        found = container.get(inner) if type(container) is dict else None
+        return wire.lookup(metadata, path) if found is None else found
+
+    return member

@@ -15,10 +15,9 @@ import msgspec
 from msgspec.structs import astuple
 
 from postroom.formats.batch_decode import DECODE_ERRORS, decode_all
-from postroom.messages.matching.columnar import EventGroup
-from postroom.messages.matching.match_plan import Plan
-from postroom.messages.matching.record_readers import RECORD, is_structured
-from postroom.messages.matching.single_event import Decoder, EventReader
+from postroom.messages.matching.columnar import EventGroup, Plan
+from postroom.messages.matching.payload_decoders import Decoder
+from postroom.messages.matching.record_readers import RECORD, EventReader, is_structured
 from postroom.messages.matching.transport_metadata import Transport, transport_reader
 
 MetadataOf = Callable[[int], dict[str, Any]]

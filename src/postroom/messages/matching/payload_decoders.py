@@ -1,17 +1,18 @@
-"""Decoding: payloads of one definition in the shape of its columns, for the express lane.
+"""Payload decoders: many payloads of one definition in the shape of its columns, for the columnar judge.
 
-A body is bytes, text, or raw JSON that is part of an event.
+A body is bytes, a string, or raw JSON that is part of an event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, Protocol
 
-from postroom.formats.batch_decode import MemberColumns
+from postroom.deadlines import check_deadline
+from postroom.formats.batch_decode import MemberColumns, decode_all
 from postroom.formats.fill_columns import ColumnMismatch, Filler
-from postroom.formats.schema import FastOpenSchema, FastSchema, Violation
+from postroom.formats.schema import CheckingSchema, FastOpenSchema, FastSchema, Violation
 from postroom.formats.schema_versions import WriterVersion
 
 Judge = Callable[[bytes, str], tuple[Any, list[Violation]]]
@@ -20,6 +21,21 @@ Writers = dict[int, WriterVersion]
 """The versions that wrote payloads, by the places of those payloads; places without a header are not there."""
 Kept = dict[int, str] | None
 """What payloads have and their columns do not, by place; None where nobody keeps it."""
+_BETWEEN_LOOKS_AT_THE_CLOCK = 64
+
+
+class Decoder(Protocol):
+    """How the payloads of one definition become values of its columns."""
+
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any] | MemberColumns:
+        """The values of many payloads; the indexes of those in doubt are added to `bad`, those in it are passed over.
+
+        Who wrote payloads behind a header is added to `writers`, what payloads have and their columns do not to `kept`,
+        where that is given.
+        """
+        ...
 
 
 class ExactDecoder:
@@ -29,16 +45,6 @@ class ExactDecoder:
         self._judge = judge
         self._fill = fill
         self._undeclared = undeclared
-
-    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
-        """The value of a payload and True; None when it does not fit."""
-        value, violations = self._judge(bytes_of(body), contenttype)
-        if violations:
-            return None
-        try:
-            return self._fill(value), True
-        except ColumnMismatch:
-            return None
 
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
@@ -51,6 +57,8 @@ class ExactDecoder:
             values.append(None)
             if place in bad:
                 continue
+            if place % _BETWEEN_LOOKS_AT_THE_CLOCK == 0:
+                check_deadline()
             value, violations = judge(bytes_of(body), contenttype)
             if violations:
                 bad.add(place)
@@ -76,13 +84,6 @@ class QuickDecoder:
         self._fill_all_keeping = schema.fill_all_and_undeclared if isinstance(schema, FastOpenSchema) else None
         self._exact = exact
 
-    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
-        """The value of a payload and True; None when it is not surely valid."""
-        if not self._is_quick(contenttype):
-            return self._exact.one(body, contenttype)
-        found = self._fill(bytes_of(body))
-        return found if found[1] else None
-
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any] | MemberColumns:
@@ -102,13 +103,6 @@ class PlainDecoder:
     def __init__(self, *, text: bool) -> None:
         self._text = text
 
-    def one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
-        """The payload and True; None for text that is none."""
-        try:
-            return (_text(body) if self._text else bytes_of(body)), True
-        except UnicodeDecodeError:
-            return None
-
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any]:
@@ -118,9 +112,25 @@ class PlainDecoder:
         try:
             return list(map(str, bodies, repeat("utf-8"))) if self._text else list(map(bytes_of, bodies))
         except (UnicodeDecodeError, TypeError):  # no text, or text already
-            found = [self.one(body, "") for body in bodies]
-            bad.update(place for place, one in enumerate(found) if one is None)
-            return [None if one is None else one[0] for one in found]
+            return decode_all(_text if self._text else bytes_of, bodies, bad, (UnicodeDecodeError,))
+
+
+class CheckingDecoder:
+    """Checks payloads and gives no values, for those who only ask which definition messages fit."""
+
+    def __init__(self, schema: CheckingSchema) -> None:
+        self._accepts_all = schema.accepts_all
+
+    def all(
+        self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
+    ) -> list[Any]:
+        """None for every payload; the indexes of those that do not surely fit are added to `bad`."""
+        for contenttype in set(contenttypes):
+            places = [place for place, kind in enumerate(contenttypes) if kind == contenttype and place not in bad]
+            fallback: set[int] = set()
+            self._accepts_all([bytes_of(bodies[place]) for place in places], contenttype, fallback)
+            bad.update(places[number] for number in fallback)
+        return [None] * len(bodies)
 
 
 def bytes_of(body: Any) -> bytes:

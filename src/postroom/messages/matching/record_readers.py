@@ -1,6 +1,6 @@
-"""Readers: records as the express lane takes them off the line, and the events in their headers.
+"""Readers of events for the columnar judge: off lines of JSON, and off the headers of records.
 
-What they leave is read by `protocols`, which knows every form that there is.
+They read the usual forms; the others are left to `protocols.cloudevents`, which knows every form that there is.
 """
 
 from __future__ import annotations
@@ -8,25 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import repeat
 from operator import attrgetter, itemgetter
-from typing import Any, Protocol, Union
+from typing import Any, Union
 
 import msgspec
 from msgspec.structs import astuple
 
-from postroom.messages.matching.definition_index import Index
-from postroom.messages.matching.match_plan import TEXTS, metadata_getter
+from postroom.messages.definitions.definition import Definition
+from postroom.messages.matching.columnar import STRING_ATTRIBUTES, Plan, metadata_getter
+from postroom.messages.matching.definition_index import Filter, Index
+from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
 from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
 from postroom.protocols.header_values import decoded
 from postroom.protocols.protocol import Wire, attribute_name
-from postroom.protocols.protocol_table import PROTOCOLS, wire_named
+from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
 from postroom.protocols.records import JSON_EVENT
 
 MOST_NAMES = 512
 RECORD = b'{"protocol"'
 BODY_MEMBERS = ("data", "data_base64")
 
+DecoderOf = Callable[[Definition], Decoder | None]
+Planned = tuple[Plan, Decoder] | None
+
 _MOST_OTHERS = 32
+_MOST_PLANS = 100_000
 _LONGEST_NAME = 100
 _CONTENT_TYPE = "content-type"
 _ABSENT = msgspec.Raw(b"")
@@ -47,21 +53,19 @@ class Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 def event_attributes(index: Index) -> tuple[str, ...]:
     """The attributes of events: those that CloudEvents has, and those that definitions name."""
     declared = frozenset[str]().union(*{candidate.names for candidate in index.filters})
-    others = sorted(name for name in declared if name.isidentifier() and name not in (*TEXTS, *BODY_MEMBERS))
-    return (*TEXTS, *others[:MOST_NAMES])
+    others = sorted(
+        name for name in declared if name.isidentifier() and name not in (*STRING_ATTRIBUTES, *BODY_MEMBERS)
+    )
+    return (*STRING_ATTRIBUTES, *others[:MOST_NAMES])
 
 
 def event_type(attributes: tuple[str, ...]) -> Any:
     """The type of an event with these attributes."""
-    fields: list[tuple[str, Any, Any]] = [(name, str | None if name in TEXTS else Any, None) for name in attributes]
+    fields: list[tuple[str, Any, Any]] = [
+        (name, str | None if name in STRING_ATTRIBUTES else Any, None) for name in attributes
+    ]
     fields += [("data", msgspec.Raw, _ABSENT), ("data_base64", str | None, None)]
     return msgspec.defstruct("Event", fields, gc=False, forbid_unknown_fields=True)
-
-
-def attributes_of(event: Any, names: Iterable[str]) -> dict[str, Any]:
-    """The attributes of an event that are there, of those with these names."""
-    found = ((name, getattr(event, name)) for name in names)
-    return {name: value for name, value in found if value is not None}
 
 
 def is_structured(contenttype: str | None) -> bool | None:
@@ -70,19 +74,6 @@ def is_structured(contenttype: str | None) -> bool | None:
     if media == JSON_EVENT:
         return True
     return None if media.startswith(EVENT_MEDIA) else False
-
-
-class PlainMetadata(Protocol):
-    """The metadata of a plain line; `headers` are the attributes of an event, the content type among them."""
-
-    headers: Any
-
-
-class PlainLine(Protocol):
-    """A record whose headers are a map of texts that are all known: it is read in one step."""
-
-    metadata: PlainMetadata
-    payload: str
 
 
 class LineReader:
@@ -302,3 +293,100 @@ def _pairs(container: Any) -> Collection[tuple[str, Any]] | None:
         return [(item["name"], item.get("value")) for item in container]
     except (TypeError, KeyError, AttributeError):
         return None
+
+
+class EventReader:
+    """Reads events, and knows the one definition that events of a type can mean, if there is only one.
+
+    What reads lines is shared with the reader that it is `like`.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        decoder_of: DecoderOf,
+        like: EventReader | None = None,
+        *,
+        keep_transport: bool = False,
+        keep_undeclared: bool = False,
+    ) -> None:
+        self.index = index
+        self.keeps_transport = keep_transport
+        self.keeps_undeclared = keep_undeclared
+        self._decoder_of = decoder_of
+        attributes = event_attributes(index)
+        is_same = like is not None and like.names == attributes
+        self.event: Any = like.event if like is not None and is_same else event_type(attributes)
+        self.names: tuple[str, ...] = tuple(n for n in self.event.__struct_fields__ if n not in BODY_MEMBERS)
+        self.read_event = msgspec.json.Decoder(self.event).decode
+        self.lines: LineReader = like.lines if like is not None and is_same else LineReader(self.names)
+        self._plans: dict[tuple[str, str | None], Planned] = {}
+        self._readers: dict[str, HeaderReader] = {}
+        self._modes: dict[str | None, bool | None] = {}
+
+    def mode(self, contenttype: str | None) -> bool | None:
+        """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
+        if contenttype in self._modes:
+            return self._modes[contenttype]
+        found = is_structured(contenttype)
+        if len(self._modes) < MOST_NAMES and len(contenttype or "") <= _LONGEST_NAME:
+            self._modes[contenttype] = found
+        return found
+
+    def knows(self, attributes: Iterable[str]) -> bool:
+        """Whether an event can hold all of these attributes."""
+        return set(attributes) <= set(self.names)
+
+    def reader(self, protocol: str) -> HeaderReader:
+        """What reads the headers of a protocol."""
+        reader = self._readers.get(protocol)
+        if reader is None:
+            reader = HeaderReader(protocol)
+            if len(self._readers) < MOST_NAMES and len(protocol) <= _LONGEST_NAME:
+                self._readers[protocol] = reader
+        return reader
+
+    def opened(self, record: Line) -> tuple[Any, bool, bool] | None:
+        """The event that a record carries, whether it is a structured one, and whether it is all that headers carry."""
+        reader = self.reader(record.protocol)
+        try:
+            headers = reader.read(record.metadata)
+        except TypeError:  # a name that is no text
+            return None
+        if headers is None:
+            return None
+        attributes, stated, is_whole = headers
+        mode = self.mode(stated)
+        if mode:
+            return self.read_event(record.payload), True, False
+        if mode is None or not reader.marks_event(attributes.get("specversion")):
+            return None
+        if reader.can_be_plain:
+            self.lines.learn(record)
+        if stated and not (reader.has_content_type and "datacontenttype" in attributes):
+            attributes["datacontenttype"] = stated
+        if "data" in attributes or "data_base64" in attributes:
+            return None  # headers with the names of what is no attribute
+        try:
+            return self.event(**attributes), False, is_whole
+        except TypeError:  # an attribute that no definition names
+            return None
+
+    def planned(self, protocol: str, kind: str | None) -> Planned:
+        """How events of a type on a protocol land, worked out once; None when the exact engine has to decide."""
+        known = self._plans.get((protocol, kind))
+        if known is not None or (protocol, kind) in self._plans:
+            return known
+        if kind is None or not self.index.has_type(kind) or len(protocol) > _LONGEST_NAME:
+            return None  # nothing is remembered about types that anybody may invent
+        candidates = self.index.contenders(canonical_protocol(protocol), kind)
+        found = None
+        if len(candidates) == 1 and self._can_plan(candidates[0]):
+            decoder = self._decoder_of(candidates[0].definition)
+            found = None if decoder is None else (Plan(candidates[0], self.names), decoder)
+        if len(self._plans) < _MOST_PLANS:
+            self._plans[protocol, kind] = found
+        return found
+
+    def _can_plan(self, candidate: Filter) -> bool:
+        return bool(candidate.definition.envelope) and self.knows(check.path[0] for check in candidate.envelope)

@@ -1,4 +1,4 @@
-"""Decoding payloads of several versions of a schema, for the express lane."""
+"""Payload decoders for schemas with several versions, any of which may have written a payload."""
 
 from __future__ import annotations
 
@@ -37,11 +37,6 @@ class VersionDecoder:
         self._reader = reader
         self._bare = bare
         self._fill = fill
-        self.one = self._one if versions.headers_first else bare.one
-        """The value of a payload and True; None when it is not surely valid, or when a header may stand before it."""
-
-    def _one(self, body: Any, contenttype: str) -> tuple[Any, bool] | None:
-        return None if _begins(body) else self._bare.one(body, contenttype)
 
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None

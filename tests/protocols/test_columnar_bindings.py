@@ -1,4 +1,4 @@
-"""The express lane reads the bindings as the exact engine does."""
+"""The columnar judge reads the bindings as the exact one does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.protocols.records import Record, line_of, render_record
+from tests.messages.matching.test_columnar import bundled, comparable, keeping
 from tests.protocols.test_bindings import ARRIVALS, BODY, named, pairs
 
 NAMES = ("subject", "trace", "count", "urgent", "partitionkey", "sub")
@@ -50,8 +51,7 @@ ODD: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("protocol", "metadata"), [*((protocol, metadata) for protocol, metadata, _ in ARRIVALS.values()), *ODD]
 )
-def test_both_lanes_agree(protocol: str, metadata: dict[str, Any]) -> None:
+def test_both_judges_read_the_same_event(protocol: str, metadata: dict[str, Any]) -> None:
     line = line_of(render_record(Record(protocol, metadata, BODY)))
-    for express, exact in zip(CATALOG.engine.sort_line(line), CATALOG.engine.sort_exactly(line), strict=True):
-        assert express.match == exact.match
-        assert (express.attributes, express.data) == (exact.attributes, exact.data)
+    for result in bundled(CATALOG, [line, line]).values():
+        assert [comparable(result)] == [comparable(exact) for exact in keeping(CATALOG).sort_exactly(line)]
