@@ -17,9 +17,9 @@ from postroom.formats.column_types import (
     MapOf,
     StructOf,
 )
+from postroom.formats.jsonschema.merged_schema import Node, Shape, Shapes
 from postroom.formats.jsonschema.referenced_documents import Documents
 from postroom.formats.jsonschema.schema_addresses import Located
-from postroom.formats.jsonschema.value_shapes import Node, Shape, Shapes
 from postroom.formats.naming import column_names
 
 _SCALARS = {"string": STRING, "number": DOUBLE, "boolean": BOOLEAN}

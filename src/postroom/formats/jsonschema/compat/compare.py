@@ -18,10 +18,9 @@ from postroom.errors import SchemaRefused
 from postroom.formats.format_table import parse_schema
 from postroom.formats.jsonschema.compat.compare_context import OutOfWork, World
 from postroom.formats.jsonschema.compat.containment import Prover
-from postroom.formats.jsonschema.compat.counterexamples import Inventor
+from postroom.formats.jsonschema.compat.counterexamples import Inventor, mixtures, simpler
 from postroom.formats.jsonschema.compat.differences import all_nodes, entanglement, places
 from postroom.formats.jsonschema.compat.equivalence import Likeness
-from postroom.formats.jsonschema.compat.mutations import mixtures, simpler
 from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, TooLarge
 from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.violations import TOO_COSTLY

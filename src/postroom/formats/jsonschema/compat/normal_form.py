@@ -11,7 +11,7 @@ import math
 from collections import deque
 from typing import Any
 
-from postroom.formats.jsonschema.located import Spot, Spots
+from postroom.formats.jsonschema.compat.subschemas import Spot, Spots
 from postroom.formats.schema import SchemaDocument
 
 Node = dict[str, Any]

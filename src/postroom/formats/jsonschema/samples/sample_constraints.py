@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
+from postroom.formats.jsonschema.merged_schema import Node, is_number
 from postroom.formats.jsonschema.referenced_documents import Documents
 from postroom.formats.jsonschema.schema_addresses import Located
-from postroom.formats.jsonschema.value_shapes import Node, is_number
 
 _MOST_SCHEMAS = 500
 _MOST_WORK = 150_000

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from postroom.errors import SchemaRefused
+from postroom.formats.jsonschema.merged_schema import Node
 from postroom.formats.jsonschema.referenced_documents import Documents
 from postroom.formats.jsonschema.samples.sample_constraints import Gatherer, TooMuch, Wishes
 from postroom.formats.jsonschema.samples.sample_strings import TextMaker
 from postroom.formats.jsonschema.schema_addresses import Located
-from postroom.formats.jsonschema.value_shapes import Node
 
 _TRIES = 40
 _DEEPEST = 8
