@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
-from postroom.formats.jsonschema.compile_validator import Compiler
-from postroom.formats.jsonschema.drafts import draft_of
+from postroom.formats.jsonschema.compile_validator import ValidatorCompiler
+from postroom.formats.jsonschema.drafts import draft_of_document
 from postroom.formats.jsonschema.evaluate import Evaluator, OutOfSteps, can_evaluate
 from postroom.formats.jsonschema.format import parse
-from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.work_bounds import work_of
 from postroom.formats.schema import EmptyLibrary, Library, SchemaDocument, Violation
 from tests.formats.jsonschema.test_suite import DRAFTS, SuiteLibrary, as_payload, files
@@ -22,10 +22,10 @@ from tests.formats.jsonschema.test_suite import DRAFTS, SuiteLibrary, as_payload
 
 def evaluated(document: Any, value: Any, version: str = "", library: Library | None = None) -> list[Violation] | None:
     """What the evaluator finds; None where it leaves the schema to the validator."""
-    documents = Documents(document, draft_of(document, version), library or EmptyLibrary())
+    documents = DocumentSet(document, draft_of_document(document, version), library or EmptyLibrary())
     work_of(documents, documents.start())
-    compiler = Compiler(documents, assert_formats=False)
-    compiler.whole()
+    compiler = ValidatorCompiler(documents, assert_formats=False)
+    compiler.compile_document()
     if not can_evaluate(documents):
         return None
     try:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.column_types import BOOLEAN, INT64, Field, StructOf
 from postroom.formats.format_table import parse_schema
-from postroom.formats.jsonschema.drafts import draft_named
+from postroom.formats.jsonschema.drafts import draft_by_name
 from postroom.formats.jsonschema.format import parse
 from postroom.formats.schema import PayloadSchema, SchemaDocument
 
@@ -130,14 +130,14 @@ def test_violations_say_what_was_expected(document: Any, value: Any, expected: s
 )
 @pytest.mark.feature("SCH-012", "SCH-017")
 def test_versions_have_many_spellings(version: str, draft: str) -> None:
-    found = draft_named(version)
+    found = draft_by_name(version)
     assert found is not None
     assert found.name == draft
 
 
 @pytest.mark.parametrize("version", ["draft-08", "draft/2099-01", "latest", "draft-"])
 def test_a_version_we_do_not_know_yet_is_read_as_the_newest(version: str) -> None:
-    assert draft_named(version) == draft_named("draft/2020-12")
+    assert draft_by_name(version) == draft_by_name("draft/2020-12")
 
 
 @pytest.mark.parametrize("version", ["draft-03", "draft-05"])

@@ -1,4 +1,4 @@
-"""Compiling schemas with jsonschema-rs: bounded patterns, no network, errors that name their place."""
+"""Compilation of validators with jsonschema-rs: bounded patterns, no network, errors with a JSON pointer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import jsonschema_rs
 
 from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.jsonschema.panics import panics_as
-from postroom.formats.jsonschema.referenced_documents import Documents
-from postroom.formats.jsonschema.schema_addresses import CATALOG, HOME, shown
+from postroom.formats.jsonschema.referenced_documents import DocumentSet
+from postroom.formats.jsonschema.schema_addresses import CATALOG, HOME, display_uri
 from postroom.formats.jsonschema.violations import first_line
 from postroom.formats.regex_cost import BACKTRACKS
 from postroom.model.json_pointers import pointer
@@ -22,10 +22,10 @@ _LINEAR = jsonschema_rs.RegexOptions()
 _BACKTRACKING = jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_BACKTRACKS)
 
 
-class Compiler:
-    """Makes validators for a document and its parts."""
+class ValidatorCompiler:
+    """Compiles validators for a document and its parts."""
 
-    def __init__(self, documents: Documents, *, assert_formats: bool) -> None:
+    def __init__(self, documents: DocumentSet, *, assert_formats: bool) -> None:
         self._documents = documents
         self._backtracks = False
         draft = documents.draft
@@ -35,19 +35,19 @@ class Compiler:
             "offline": True,
             "base_uri": HOME,
         }
-        if not documents.alone:
+        if not documents.is_alone:
             self._options["registry"] = documents.registry()
 
-    def whole(self) -> Any:
+    def compile_document(self) -> Any:
         """The validator of the root document."""
         return self._compiled(self._documents.root)
 
-    def part(self, reference: str) -> Any:
+    def compile_reference(self, reference: str) -> Any:
         """The validator of what a reference in the root document leads to, with all rules of its surroundings."""
         self._options |= {"registry": self._documents.registry(), "base_uri": CATALOG + "/part"}
         return self._compiled({"$ref": self._documents.address + reference})
 
-    def alone(self, schema: dict[str, Any]) -> Any:
+    def compile_assertions(self, schema: dict[str, Any]) -> Any:
         """The validator of a few plain keywords without references."""
         options = {"validate_formats": self._options["validate_formats"], "offline": True}
         patterns = _BACKTRACKING if self._backtracks else _LINEAR
@@ -78,7 +78,7 @@ class Compiler:
         if not isinstance(error, jsonschema_rs.ValidationError):
             if "ecursion" in str(error):
                 raise SchemaRefused("the schema is nested too deeply.") from None
-            raise SchemaRefused(f"this is not a usable JSON Schema: {shown(first_line(error))}") from None
+            raise SchemaRefused(f"this is not a usable JSON Schema: {display_uri(first_line(error))}") from None
         if error.kind.name != "$ref":
             raise SchemaRefused(
                 f"this is not a JSON Schema: {first_line(error.message)}.", place=pointer(error.instance_path)
@@ -91,4 +91,4 @@ class Compiler:
         named = f"the reference {reference!r} leads nowhere" if reference else "a reference leads nowhere"
         # Inside of its own document it is a mistake of the document; into another one it may yet lead somewhere.
         kind = SchemaRefused if not reference or reference.startswith("#") else ReferenceMissing
-        raise kind(f"{named}: {shown(first_line(error.message))}.", place=place) from None
+        raise kind(f"{named}: {display_uri(first_line(error.message))}.", place=place) from None

@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema: every spelling of their names, and which one a document follows."""
+"""The drafts of JSON Schema: the spellings of their names, and which one a document follows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from postroom.errors import FormatUnknown, SchemaRefused
 
 
-class Draft(msgspec.Struct, frozen=True):
+class JsonSchemaDraft(msgspec.Struct, frozen=True):
     """One draft: our name for it, the address of its meta-schema, and what jsonschema-rs calls it."""
 
     name: str
@@ -31,11 +31,15 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 DRAFTS = (
-    Draft("draft-04", "http://json-schema.org/draft-04/schema#", 4, jsonschema_rs.Draft4Validator),
-    Draft("draft-06", "http://json-schema.org/draft-06/schema#", 6, jsonschema_rs.Draft6Validator),
-    Draft("draft-07", "http://json-schema.org/draft-07/schema#", 7, jsonschema_rs.Draft7Validator),
-    Draft("draft/2019-09", "https://json-schema.org/draft/2019-09/schema", 19, jsonschema_rs.Draft201909Validator),
-    Draft("draft/2020-12", "https://json-schema.org/draft/2020-12/schema", 20, jsonschema_rs.Draft202012Validator),
+    JsonSchemaDraft("draft-04", "http://json-schema.org/draft-04/schema#", 4, jsonschema_rs.Draft4Validator),
+    JsonSchemaDraft("draft-06", "http://json-schema.org/draft-06/schema#", 6, jsonschema_rs.Draft6Validator),
+    JsonSchemaDraft("draft-07", "http://json-schema.org/draft-07/schema#", 7, jsonschema_rs.Draft7Validator),
+    JsonSchemaDraft(
+        "draft/2019-09", "https://json-schema.org/draft/2019-09/schema", 19, jsonschema_rs.Draft201909Validator
+    ),
+    JsonSchemaDraft(
+        "draft/2020-12", "https://json-schema.org/draft/2020-12/schema", 20, jsonschema_rs.Draft202012Validator
+    ),
 )
 _NEWEST = DRAFTS[-1]
 _BY_NUMBER = {draft.name.removeprefix("draft")[1:].lstrip("0"): draft for draft in DRAFTS}
@@ -51,7 +55,7 @@ def _bare(uri: str) -> str:
 _BY_URI = {_bare(draft.uri): draft for draft in DRAFTS}
 
 
-def draft_named(version: str) -> Draft | None:
+def draft_by_name(version: str) -> JsonSchemaDraft | None:
     """The draft that a version means, however it is spelled (`draft-07`, `Draft7`, `07`, `draft-2020-12`); the newest
     for none at all and for one that we do not know yet; None for one that is too old."""
     found = _SPELLING.fullmatch(version.strip().lower())
@@ -60,20 +64,20 @@ def draft_named(version: str) -> Draft | None:
     return None if found[1] in _OLD_NUMBERS else _BY_NUMBER.get(found[1], _NEWEST)
 
 
-def dialect(uri: Any) -> Draft | None:
+def draft_by_uri(uri: Any) -> JsonSchemaDraft | None:
     """The draft whose meta-schema has this address."""
     return _BY_URI.get(_bare(uri)) if isinstance(uri, str) else None
 
 
-def draft_of(document: Any, version: str) -> Draft:
+def draft_of_document(document: Any, version: str) -> JsonSchemaDraft:
     """The draft a document follows: what its `$schema` says, else the version of the format's name."""
     stated = document.get("$schema") if isinstance(document, dict) else None
-    known = dialect(stated)
+    known = draft_by_uri(stated)
     if known is not None:
         return known
     if isinstance(stated, str) and _TOO_OLD.search(stated):
         raise SchemaRefused(f"{stated!r} is a draft we do not read.", place="/$schema", remedy=_readable())
-    named = draft_named(version)
+    named = draft_by_name(version)
     if named is None:
         raise FormatUnknown(f"the JSON Schema version {version!r} is not one we read.", remedy=_readable())
     return named

@@ -1,4 +1,4 @@
-"""Which keywords of JSON Schema hold schemas, and whether those judge the same value or a part of it."""
+"""The keywords of JSON Schema that hold schemas, and whether those apply to the same value or to parts of it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
-# Of those that judge the same value: the ones whose verdict decides what they have evaluated, and the others.
+# Those that apply to the same value: the ones whose result decides what they have evaluated, and the others.
 CHOICES = ("allOf", "anyOf", "oneOf", "if")
 FOLLOWERS = ("not", "then", "else", "dependentSchemas", "dependencies")
-# Of those that judge members and items: the ones of which one judges a member, and those that may all judge the same.
+# Those that apply to members and items: the ones of which one applies to a member, and those that may all apply.
 SINGLE = ("items", "additionalItems", "prefixItems", "additionalProperties", "propertyNames", "properties")
 EVERY = ("patternProperties", "contains", *UNEVALUATED)
 APPLICATORS = frozenset((*CHOICES, *FOLLOWERS, *SINGLE, *EVERY))

@@ -1,4 +1,4 @@
-"""The keywords of a subschema that hold no other schemas, judged by jsonschema-rs one subschema at a time."""
+"""Local assertions: the keywords of a subschema that hold no other schemas, validated one subschema at a time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from postroom.formats.jsonschema.compile_validator import Compiler
-from postroom.formats.jsonschema.validation_cost import division
+from postroom.formats.jsonschema.compile_validator import ValidatorCompiler
+from postroom.formats.jsonschema.validation_cost import division_cost
 from postroom.formats.jsonschema.violations import gave_up
 from postroom.formats.regex_cost import backtracks, states
 
@@ -29,8 +29,8 @@ _MOST_ERRORS = 100_000
 Spend = Callable[[int], None]
 
 
-class GaveUp(Exception):
-    """A pattern could not be tried on a text to its end: the payload counts as invalid, wherever that was."""
+class PatternGaveUp(Exception):
+    """A pattern hit its backtracking limit: the payload counts as invalid, wherever that was."""
 
     def __init__(self, kind: Any, text: str) -> None:
         super().__init__()
@@ -38,16 +38,16 @@ class GaveUp(Exception):
         self.text = text
 
 
-class Assertions:
-    """Judges values by the plain keywords of subschemas; what that costs is told to `spend`. Threads may share it."""
+class LocalAssertions:
+    """Validates values by the local keywords of subschemas; the cost is passed to `spend`. Threads may share it."""
 
-    def __init__(self, compiler: Compiler) -> None:
+    def __init__(self, compiler: ValidatorCompiler) -> None:
         self._compiler = compiler
         self._known: dict[int, tuple[dict[str, Any], Any]] = {}
         self._patterns: dict[str, Any] = {}
 
     def errors(self, schema: dict[str, Any], value: Any, spend: Spend) -> list[Any]:
-        """What is wrong with a value, in the validator's own words."""
+        """The validator's errors of a value."""
         plain, validator = self._known.get(id(schema)) or self._compiled(schema, spend)
         if validator is None:
             return []
@@ -59,7 +59,7 @@ class Assertions:
     def matches(self, pattern: str, name: str, spend: Spend) -> bool:
         """Whether a name fits a pattern."""
         if pattern not in self._patterns:
-            self._patterns[pattern] = self._compiler.alone({"pattern": pattern})
+            self._patterns[pattern] = self._compiler.compile_assertions({"pattern": pattern})
         validator = self._patterns[pattern]
         spend(1 + _pattern_steps(pattern, name))
         if not backtracks(pattern):
@@ -72,12 +72,12 @@ class Assertions:
     def _compiled(self, schema: dict[str, Any], spend: Spend) -> tuple[dict[str, Any], Any]:
         spend(_COMPILING)
         plain = dict(_plain(schema))
-        found = self._known[id(schema)] = plain, self._compiler.alone(plain) if plain else None
+        found = self._known[id(schema)] = plain, self._compiler.compile_assertions(plain) if plain else None
         return found
 
 
 def _timed(validator: Any, text: str, spend: Spend) -> bool:
-    """Match a pattern whose work nobody can foresee, and pay for the time it took."""
+    """Match a pattern of unpredictable cost, and spend the time it took."""
     began = time.thread_time_ns()
     found = bool(validator.is_valid(text))
     spend((time.thread_time_ns() - began) // _NANOSECONDS_OF_A_STEP)
@@ -103,7 +103,7 @@ def _errors(validator: Any, plain: dict[str, Any], value: Any) -> list[Any]:
     found = list(errors) if length * wanted <= _MOST_ERRORS else [next(iter(errors))]
     for error in found:
         if gave_up(error.kind):
-            raise GaveUp(error.kind, value)
+            raise PatternGaveUp(error.kind, value)
     return found
 
 
@@ -121,7 +121,7 @@ def _steps(plain: dict[str, Any], value: Any) -> int:
         return len(value) // 100 + large * large // 4
     if isinstance(value, int | float):
         digits = (value.bit_length() // 500) ** 2 if isinstance(value, int) else 0
-        return digits + division(plain.get("multipleOf")) // 40
+        return digits + division_cost(plain.get("multipleOf")) // 40
     return len(plain["required"]) // 50 if isinstance(value, dict) and "required" in plain else 0
 
 

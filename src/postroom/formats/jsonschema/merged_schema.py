@@ -1,4 +1,4 @@
-"""What a JSON Schema says about the shape of values: references followed, conjunctions merged."""
+"""Merged schemas: what a JSON Schema says about the type of values, references followed and conjunctions merged."""
 
 from __future__ import annotations
 
@@ -7,64 +7,64 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.schema_addresses import Located
 
 _MOST_LAYERS = 500
 
-# Subschemas that all hold for the same value.
-Node = tuple[Located, ...]
+# Subschemas that all apply to the same value.
+Conjunction = tuple[Located, ...]
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """The merged view of a node.
+class MergedSchema(msgspec.Struct, frozen=True):
+    """The merged view of a conjunction.
 
-    `kinds` are the types values may have, `null` apart; `members` the properties that are named, `extra` all schemas
-    that members without a name follow (None: anything goes); `items` the schema of list items, if there is one;
-    `choices` the alternatives of a node that says nothing else; `marks` the targets of references on the way.
+    `types` are the types values may have, `null` apart; `members` the named properties; `extra` all schemas of unnamed
+    members (None: any); `items` the schema of list items, if there is one; `choices` the alternatives, if nothing else
+    is stated; `reference_targets` the identities of the targets of references.
     """
 
-    kinds: tuple[str, ...]
-    members: dict[str, Node]
-    extra: tuple[Node, ...] | None
-    items: Node | None
-    choices: tuple[Node, ...]
+    types: tuple[str, ...]
+    members: dict[str, Conjunction]
+    extra: tuple[Conjunction, ...] | None
+    items: Conjunction | None
+    choices: tuple[Conjunction, ...]
     bounds: tuple[float | None, float | None]
-    marks: tuple[int, ...]
+    reference_targets: tuple[int, ...]
 
 
-class Shapes:
-    """Makes shapes from the schemas of some documents."""
+class SchemaMerger:
+    """Merges conjunctions of the schemas of some documents."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: DocumentSet) -> None:
         self.documents = documents
 
-    def shape(self, node: Node) -> Shape | None:
-        """The shape of a node; None where it depends on the way that led there, or has too many parts."""
+    def merge(self, node: Conjunction) -> MergedSchema | None:
+        """Merge a conjunction; None where it has dynamic references or too many parts."""
         found = self._layers(node)
         if found is None:
             return None
-        layers, marks = found
+        layers, reference_targets = found
         members = _members(layers)
-        kinds, limits = _kinds(layers)
-        return Shape(
-            kinds or (("object",) if members else ()),
+        types, limits = _types(layers)
+        return MergedSchema(
+            types or (("object",) if members else ()),
             members,
             _extra(layers),
             self._items(layers),
-            () if members or (kinds and kinds != ("object",)) else _choices(layers),
+            () if members or (types and types != ("object",)) else _choices(layers),
             limits,
-            marks,
+            reference_targets,
         )
 
-    def _layers(self, node: Node) -> tuple[list[Located], tuple[int, ...]] | None:
-        """All schemas that hold for a value of the node, in the order they are written."""
+    def _layers(self, node: Conjunction) -> tuple[list[Located], tuple[int, ...]] | None:
+        """All schemas that apply to a value of the conjunction, in the order they are written."""
         layers: list[Located] = []
-        marks: list[int] = []
+        reference_targets: list[int] = []
         seen: set[int] = set()
         stack = list(reversed(node))
         while stack:
-            schema, base = self.documents.enter(*stack.pop())
+            schema, base = self.documents.with_base(*stack.pop())
             if not isinstance(schema, dict) or id(schema) in seen:
                 continue
             seen.add(id(schema))
@@ -72,26 +72,26 @@ class Shapes:
                 return None
             inner: list[Located] = []
             if "$ref" in schema:
-                target = self.documents.follow(schema["$ref"], base)
+                target = self.documents.resolve(schema["$ref"], base)
                 if target is None:
                     return None
-                marks.append(id(target[0]))
+                reference_targets.append(id(target[0]))
                 inner.append(target)
             if "$ref" not in schema or not self.documents.draft.ignores_siblings:
                 layers.append((schema, base))
                 inner.extend((part, base) for part in _list(schema.get("allOf")))
             stack.extend(reversed(inner))
-        return layers, tuple(marks)
+        return layers, tuple(reference_targets)
 
-    def _items(self, layers: list[Located]) -> Node | None:
+    def _items(self, layers: list[Located]) -> Conjunction | None:
         if self.documents.draft.number == 20 and any("prefixItems" in schema for schema, _ in layers):
             return None
         stated = [(schema["items"], base) for schema, base in layers if "items" in schema]
         return tuple(stated) if stated and all(isinstance(schema, dict) for schema, _ in stated) else None
 
 
-def _members(layers: list[Located]) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+def _members(layers: list[Located]) -> dict[str, Conjunction]:
+    found: dict[str, Conjunction] = {}
     for schema, base in layers:
         properties = schema.get("properties")
         for name, member in properties.items() if isinstance(properties, dict) else ():
@@ -101,8 +101,8 @@ def _members(layers: list[Located]) -> dict[str, Node]:
     return found
 
 
-def _extra(layers: list[Located]) -> tuple[Node, ...] | None:
-    found: list[Node] = []
+def _extra(layers: list[Located]) -> tuple[Conjunction, ...] | None:
+    found: list[Conjunction] = []
     closed = False
     for schema, base in layers:
         patterns = schema.get("patternProperties")
@@ -114,7 +114,7 @@ def _extra(layers: list[Located]) -> tuple[Node, ...] | None:
     return tuple(found) if closed and found else None
 
 
-def _choices(layers: list[Located]) -> tuple[Node, ...]:
+def _choices(layers: list[Located]) -> tuple[Conjunction, ...]:
     found = [
         (schema[name], base)
         for schema, base in layers
@@ -127,34 +127,34 @@ def _choices(layers: list[Located]) -> tuple[Node, ...]:
     return tuple(((choice, base),) for choice in choices)
 
 
-def _kinds(layers: list[Located]) -> tuple[tuple[str, ...], tuple[float | None, float | None]]:
+def _types(layers: list[Located]) -> tuple[tuple[str, ...], tuple[float | None, float | None]]:
     """The types that all layers allow, and the limits of numbers."""
-    kinds: set[str] | None = None
+    types: set[str] | None = None
     lows: list[float] = []
     highs: list[float] = []
     for schema, _ in layers:
         stated = _stated(schema)
         if stated is not None:
-            kinds = stated if kinds is None else _both(kinds, stated)
+            types = stated if types is None else _both(types, stated)
         lows += [schema[name] for name in ("minimum", "exclusiveMinimum") if is_number(schema.get(name))]
         highs += [schema[name] for name in ("maximum", "exclusiveMaximum") if is_number(schema.get(name))]
-    if kinds is None or len(kinds - {"null"}) > 1:
+    if types is None or len(types - {"null"}) > 1:
         values = next((found for found in map(_values, layers) if found), [])
-        listed = {_kind(value) for value in values} - {"null"}
+        listed = {_type_name(value) for value in values} - {"null"}
         listed = {"number"} if listed == {"integer", "number"} else listed
-        if len(listed) == 1 and (kinds is None or listed <= kinds):
-            kinds = listed
+        if len(listed) == 1 and (types is None or listed <= types):
+            types = listed
         if listed == {"integer"}:
             numbers = [value for value in values if is_number(value)]
             lows, highs = [*lows, min(numbers)], [*highs, max(numbers)]
-    return tuple(sorted((kinds or set()) - {"null"})), (max(lows, default=None), min(highs, default=None))
+    return tuple(sorted((types or set()) - {"null"})), (max(lows, default=None), min(highs, default=None))
 
 
 def _stated(schema: dict[str, Any]) -> set[str] | None:
     stated = schema.get("type")
     if isinstance(stated, str):
         return {stated}
-    return {kind for kind in stated if isinstance(kind, str)} if isinstance(stated, list) else None
+    return {type_name for type_name in stated if isinstance(type_name, str)} if isinstance(stated, list) else None
 
 
 def _both(first: set[str], second: set[str]) -> set[str]:
@@ -175,11 +175,11 @@ def _values(located: Located) -> list[Any]:
     return _list(schema.get("enum"))
 
 
-def _kind(value: Any) -> str:
+def _type_name(value: Any) -> str:
     if value is None:
         return "null"
-    kinds: Iterable[tuple[type, str]] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "free")
+    types: Iterable[tuple[type, str]] = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"))
+    return next((name for python_type, name in types if isinstance(value, python_type)), "free")
 
 
 def _list(value: Any) -> list[Any]:

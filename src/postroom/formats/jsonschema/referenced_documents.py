@@ -8,9 +8,17 @@ from typing import Any
 import jsonschema_rs
 
 from postroom.errors import ReferenceMissing, SchemaRefused
-from postroom.formats.jsonschema.drafts import Draft, dialect
+from postroom.formats.jsonschema.drafts import JsonSchemaDraft, draft_by_uri
 from postroom.formats.jsonschema.panics import panics_as
-from postroom.formats.jsonschema.schema_addresses import CATALOG, HOME, REFERENCES, Addresses, Located, joined, shown
+from postroom.formats.jsonschema.schema_addresses import (
+    CATALOG,
+    HOME,
+    REFERENCES,
+    Located,
+    SchemaAddresses,
+    display_uri,
+    join_reference,
+)
 from postroom.formats.schema import Library, LibraryDocument
 from postroom.formats.schema_text import load_json
 from postroom.model.json_pointers import pointer
@@ -19,26 +27,26 @@ _MOST_DOCUMENTS = 200
 _MOST_MISSES = 1_000
 
 
-class Documents:
+class DocumentSet:
     """A root document and all others it refers to, directly or not, read from a library beforehand."""
 
-    def __init__(self, root: Any, draft: Draft, library: Library) -> None:
+    def __init__(self, root: Any, draft: JsonSchemaDraft, library: Library) -> None:
         self.draft = draft
         self._library = library
-        self._addresses = Addresses(draft)
+        self._addresses = SchemaAddresses(draft)
         self._by_id: dict[str, LibraryDocument] | None = None
         self._missing: list[tuple[str, str]] = []
-        self.enter = self._addresses.enter
-        self.follow = self._addresses.follow
-        self.follow_plainly = self._addresses.follow_plainly
-        self.in_scope = self._addresses.in_scope
-        self.recursive_in_scope = self._addresses.recursive_in_scope
+        self.with_base = self._addresses.with_base
+        self.resolve = self._addresses.resolve
+        self.resolve_plain_pointer = self._addresses.resolve_plain_pointer
+        self.dynamic_anchor_in_scope = self._addresses.dynamic_anchor_in_scope
+        self.recursive_anchor_in_scope = self._addresses.recursive_anchor_in_scope
         self.root = self._in_our_draft(root)
-        _, self.address = self.enter(self.root, HOME)
+        _, self.address = self.with_base(self.root, HOME)
         self._gather()
 
     @property
-    def alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether the root document refers to no other."""
         return len(self._addresses.roots) == 1
 
@@ -61,7 +69,7 @@ class Documents:
 
     def targets(self, schema: dict[str, Any], base: str) -> list[Located]:
         """Where the references of a subschema may lead: of dynamic ones, everywhere that the dynamic scope could."""
-        plain = (self.follow(schema[name], base) for name in REFERENCES if name in schema)
+        plain = (self.resolve(schema[name], base) for name in REFERENCES if name in schema)
         found = [target for target in plain if target is not None]
         if "$dynamicRef" in schema or "$recursiveRef" in schema:
             found += (other for other in self._addresses.dynamic(schema) if all(other[0] is not t for t, _ in found))
@@ -76,16 +84,16 @@ class Documents:
             raise self._dangling_outside(error) from None
 
     def dangling(self) -> tuple[str, str] | None:
-        """The place and text of a reference in the root document that leads nowhere, if there is one."""
+        """The pointer and text of a reference in the root document that leads nowhere, if there is one."""
         stack: list[tuple[Any, str, str]] = [(self.root, self.address, "")]
         while stack:
             node, base, at = stack.pop()
             if isinstance(node, list):
                 stack.extend((item, base, f"{at}/{index}") for index, item in reversed(list(enumerate(node))))
             elif isinstance(node, dict):
-                _, base = self.enter(node, base)
+                _, base = self.with_base(node, base)
                 for name in REFERENCES:
-                    if isinstance(node.get(name), str) and self.follow(node[name], base) is None:
+                    if isinstance(node.get(name), str) and self.resolve(node[name], base) is None:
                         return f"{at}/{name}", node[name]
                 stack.extend((item, base, at + pointer([key])) for key, item in reversed(node.items()))
         return None
@@ -95,7 +103,7 @@ class Documents:
             if target in str(error):
                 place = next(iter(self.dangling() or ("",)))
                 return ReferenceMissing(f"the reference {reference!r} leads to nothing in the catalog.", place=place)
-        text = shown(str(error).splitlines()[0].rstrip(".")) if str(error) else "no reason given"
+        text = display_uri(str(error).splitlines()[0].rstrip(".")) if str(error) else "no reason given"
         return SchemaRefused(f"a reference leads nowhere: {text}.")
 
     def _gather(self) -> None:
@@ -104,7 +112,7 @@ class Documents:
         asked: set[str] = set()
         for document, base, place in queue:
             for reference, address in self._addresses.add(document, base):
-                target = joined(address, reference).partition("#")[0]
+                target = join_reference(address, reference).partition("#")[0]
                 if self._addresses.knows(target) or _is_meta_schema(target) or target in asked:
                     continue
                 asked.add(target)
@@ -122,7 +130,7 @@ class Documents:
         if not isinstance(document, dict):
             return document
         stated = document.get("$schema", "")
-        if not isinstance(stated, str) or dialect(stated) is not None or self._looked_up(stated, "") is not None:
+        if not isinstance(stated, str) or draft_by_uri(stated) is not None or self._looked_up(stated, "") is not None:
             return document
         return {**document, "$schema": self.draft.uri}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from postroom.formats.jsonschema.drafts import Draft, dialect
+from postroom.formats.jsonschema.drafts import JsonSchemaDraft, draft_by_uri
 from postroom.formats.jsonschema.keywords import APPLICATORS, MAPS
 from postroom.urls import join_url
 
@@ -18,10 +18,10 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 Located = tuple[Any, str]
 
 
-class Addresses:
+class SchemaAddresses:
     """Which subschema has which address, over several documents."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: JsonSchemaDraft) -> None:
         self.draft = draft
         self.roots: dict[str, Any] = {}
         self._named: dict[str, Any] = {}
@@ -44,10 +44,10 @@ class Addresses:
                 stack.extend((item, address, is_schema) for item in node)
             elif isinstance(node, dict):
                 if is_schema:
-                    _, address = self.enter(node, address)
+                    _, address = self.with_base(node, address)
                     self._name(node, address)
                 found.extend((node[name], address) for name in REFERENCES if isinstance(node.get(name), str))
-                if isinstance(node.get("$schema"), str) and dialect(node["$schema"]) is None:
+                if isinstance(node.get("$schema"), str) and draft_by_uri(node["$schema"]) is None:
                     found.append((node["$schema"], address))
                 # What looks like an address in a value, or under a keyword that nobody knows, is none.
                 for name, item in node.items():
@@ -61,13 +61,13 @@ class Addresses:
         """Whether a document or subschema has this address."""
         return address in self.roots or address in self._named
 
-    def enter(self, schema: Any, base: str) -> Located:
-        """A subschema with the address that its own `$id` sets; entering again changes nothing."""
+    def with_base(self, schema: Any, base: str) -> Located:
+        """A subschema with the base address that its own `$id` sets; idempotent."""
         stated = self._stated(schema)
         if stated is None or stated.startswith("#"):
             return schema, base
         if id(schema) not in self._entered:
-            self._entered[id(schema)] = joined(base, stated).partition("#")[0]
+            self._entered[id(schema)] = join_reference(base, stated).partition("#")[0]
         return schema, self._entered[id(schema)]
 
     def dynamic(self, schema: dict[str, Any]) -> list[Located]:
@@ -78,33 +78,33 @@ class Addresses:
             *((node, at) for at, node in self._recursive.items() if "$recursiveRef" in schema),
         ]
 
-    def in_scope(self, name: str, scope: tuple[str, ...]) -> Located | None:
+    def dynamic_anchor_in_scope(self, name: str, scope: tuple[str, ...]) -> Located | None:
         """The subschema with a dynamic anchor in the outermost resource of a scope that has one."""
         return next(((self._dynamic[at][name], at) for at in scope if name in self._dynamic.get(at, ())), None)
 
-    def recursive_in_scope(self, scope: tuple[str, ...]) -> Located | None:
+    def recursive_anchor_in_scope(self, scope: tuple[str, ...]) -> Located | None:
         """The outermost resource of a scope that says `"$recursiveAnchor": true`."""
         return next(((self._recursive[at], at) for at in scope if at in self._recursive), None)
 
-    def follow(self, reference: Any, base: str) -> Located | None:
+    def resolve(self, reference: Any, base: str) -> Located | None:
         """Where a reference leads, seen from an address; None when it leads nowhere."""
         if not isinstance(reference, str):
             return None
         if (base, reference) not in self._followed:
-            self._followed[base, reference] = self._led(reference, base)
+            self._followed[base, reference] = self._resolve(reference, base)
         return self._followed[base, reference]
 
-    def follow_plainly(self, reference: Any, base: str) -> Located | None:
-        """The same for references by nothing but a JSON pointer into a whole document, which nobody can read in
-        another way; None for all others."""
-        found = self.follow(reference, base)
-        address, _, fragment = joined(base, str(reference)).partition("#")
+    def resolve_plain_pointer(self, reference: Any, base: str) -> Located | None:
+        """Resolve a reference that is nothing but a JSON pointer into a whole document, which is unambiguous; None for
+        all others."""
+        found = self.resolve(reference, base)
+        address, _, fragment = join_reference(base, str(reference)).partition("#")
         plain = address in self.roots and (not fragment or fragment.startswith("/"))
         inside = len(self._named) <= sum(self._stated(root) is not None for root in self.roots.values())
         return found if plain and inside else None
 
-    def _led(self, reference: str, base: str) -> Located | None:
-        address, _, fragment = joined(base, reference).partition("#")
+    def _resolve(self, reference: str, base: str) -> Located | None:
+        address, _, fragment = join_reference(base, reference).partition("#")
         root = self.roots.get(address, self._named.get(address))
         if root is None:
             return None
@@ -113,7 +113,7 @@ class Addresses:
             return None if named is None else (named, address)
         found, at = root, address
         for step in fragment[1:].split("/") if fragment else ():
-            found, at = self.enter(_child(found, unquote(step).replace("~1", "/").replace("~0", "~")), at)
+            found, at = self.with_base(_child(found, unquote(step).replace("~1", "/").replace("~0", "~")), at)
             if found is None:
                 return None
         return found, at
@@ -138,16 +138,16 @@ class Addresses:
         return stated if isinstance(stated, str) and not hidden else None
 
 
-def joined(base: str, reference: str) -> str:
-    """A reference seen from a base address."""
+def join_reference(base: str, reference: str) -> str:
+    """Resolve a reference against a base address."""
     if base.startswith("urn:") and reference.startswith("#"):  # a URN has no slashes to be taken apart at
         return base + reference
-    joined = join_url(base, reference)
-    return reference if joined is None else joined
+    join_reference = join_url(base, reference)
+    return reference if join_reference is None else join_reference
 
 
-def shown(uri: str) -> str:
-    """An address as its author knows it, without our stand-in for the catalog."""
+def display_uri(uri: str) -> str:
+    """An address as its author wrote it, without our stand-in for the catalog."""
     return uri.replace(CATALOG + "/schemagroups/-/schemas/", "").replace(CATALOG, "")
 
 

@@ -1,4 +1,4 @@
-"""Payloads that are not JSON, or more than we take, with the reason."""
+"""Payloads that are not JSON, or too deep, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from postroom.formats.jsonschema.violations import first_line
 from postroom.formats.schema import Violation
 
-# Whoever reads a value later does so by recursion, from a deeper place than ours.
+# Later readers of a value recurse, from a deeper stack than ours.
 DEEPEST = 400
 # So short that it cannot be deep; asked before every payload is looked through.
 SHALLOW = 2 * DEEPEST
@@ -32,7 +32,7 @@ def unreadable(payload: bytes, error: Exception) -> Violation:
 
 
 def is_text(payload: bytes) -> bool:
-    """Whether a payload is UTF-8, also where decoders pass over what nobody asks for."""
+    """Whether a payload is UTF-8, also where decoders skip parts of it."""
     if payload.isascii():
         return True
     try:
@@ -43,12 +43,12 @@ def is_text(payload: bytes) -> bool:
 
 
 def may_be_deep(payload: bytes) -> bool:
-    """Whether there are enough brackets at all, which few payloads have and is quickly seen."""
+    """Whether a payload has enough brackets to be too deep: a quick look before `deeper`."""
     return payload.count(b"{") + payload.count(b"[") > DEEPEST
 
 
 def deeper(value: Any) -> bool:
-    """Whether a value is nested deeper than we take."""
+    """Whether a value is nested deeper than we accept."""
     level = [value]
     for _ in range(DEEPEST):
         level = inside(level)

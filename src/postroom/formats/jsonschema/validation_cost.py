@@ -1,4 +1,4 @@
-"""What judging a payload costs, estimated before it is done.
+"""The cost of validating a payload, estimated beforehand.
 
 The validator holds the interpreter while it works, so that nothing else in the process goes on: how long that may last
 is bounded here. A unit is about what one plain keyword takes, some 50 nanoseconds.
@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.schema_addresses import Located
 from postroom.formats.jsonschema.unreadable_payloads import inside
-from postroom.formats.jsonschema.work_bounds import Work, work_of
+from postroom.formats.jsonschema.work_bounds import SchemaWork, work_of
 from postroom.formats.regex_cost import backtracks, repeats_groups, states
 
 # What the validator may do in one go: about a second.
@@ -31,21 +31,22 @@ _REPEATING = 130_000
 _LARGE_INTEGERS = re.compile(rb"\d{19,}")
 
 
-class Costs(msgspec.Struct, frozen=True):
-    """What one value costs with a schema, and what comes on top: pairs of items, entries at every level."""
+class ValidationCost(msgspec.Struct, frozen=True):
+    """The units that one value costs, how often the schema enters itself at every level, and whether items are compared
+    in pairs."""
 
     units: int
     entries: int
     unique: bool
 
     @property
-    def short(self) -> int:
-        """How long payloads may be that cannot cost much, whatever is in them."""
+    def cheap_length(self) -> int:
+        """The length up to which payloads cannot cost much, whatever is in them."""
         return min(_FEW_UNITS // self.units, _FEW_PAIRS if self.unique else _FEW_UNITS) if self.entries <= 1 else 0
 
     def affordable(self, payload: bytes, value: Any) -> bool:
-        """Whether the validator may judge a payload in one go."""
-        if len(payload) <= self.short:
+        """Whether the validator may validate a payload in one go."""
+        if len(payload) <= self.cheap_length:
             return True
         units = self.units * self._size(payload)
         return units <= MOST_UNITS and (self.entries <= 1 or self._shallow(units, value))
@@ -59,7 +60,7 @@ class Costs(msgspec.Struct, frozen=True):
         return values + len(payload) // _BYTES_OF_A_UNIT + digits + pairs
 
     def _shallow(self, units: int, value: Any) -> bool:
-        """Whether all ways through a schema that enters itself several times over are few enough."""
+        """Whether all paths through a schema that enters itself several times are few enough."""
         level = [value]
         while units <= MOST_UNITS:
             level = inside(level)
@@ -69,15 +70,15 @@ class Costs(msgspec.Struct, frozen=True):
         return False
 
 
-def costs_of(documents: Documents, start: Located, work: Work) -> Costs:
-    """What values cost with a schema whose work is known."""
-    weights = [weight(node) for node in documents.nodes()]
-    units = work.judgements if max(weights, default=1) == 1 else work_of(documents, start, weight).judgements
-    return Costs(units, work.entries, any(node.get("uniqueItems") is True for node in documents.nodes()))
+def estimate_cost(documents: DocumentSet, start: Located, work: SchemaWork) -> ValidationCost:
+    """Estimate the cost of values with a schema whose work is known."""
+    weights = [keyword_cost(node) for node in documents.nodes()]
+    units = work.judgements if max(weights, default=1) == 1 else work_of(documents, start, keyword_cost).judgements
+    return ValidationCost(units, work.entries, any(node.get("uniqueItems") is True for node in documents.nodes()))
 
 
-def weight(schema: dict[str, Any]) -> int:
-    """What the keywords of one subschema cost for each value, its subschemas apart."""
+def keyword_cost(schema: dict[str, Any]) -> int:
+    """The units that the keywords of one subschema cost for each value, without its subschemas."""
     listed = sum(
         len(schema[name]) // 8
         for name in ("required", "enum", "properties", "dependentRequired")
@@ -91,7 +92,7 @@ def weight(schema: dict[str, Any]) -> int:
         + listed
         + len(names)
         + sum(_BYTES_OF_A_UNIT * states(text) + _backtracking(text) for text in (*names, *texts))
-        + division(schema.get("multipleOf"))
+        + division_cost(schema.get("multipleOf"))
     )
 
 
@@ -101,8 +102,8 @@ def _backtracking(pattern: str) -> int:
     return _REPEATING if repeats_groups(pattern) else _BACKTRACKING
 
 
-def division(multiple: Any) -> int:
-    """What it costs to divide by a number: fractions are divided exactly."""
+def division_cost(multiple: Any) -> int:
+    """The units that dividing by a number costs: fractions are divided exactly."""
     if not isinstance(multiple, float) or multiple.is_integer():
         return 0
     return 40 if multiple > 1e-9 else 2_000

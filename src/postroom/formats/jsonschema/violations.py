@@ -1,4 +1,4 @@
-"""What jsonschema-rs finds wrong with a payload, in our words."""
+"""Violations from the errors of jsonschema-rs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MOST_OPTIONS = 20
 TOO_COSTLY = "payload_too_costly"
 
 
-def violation(error: Any) -> Violation:
-    """One error of the validator as a violation."""
-    return of_kind(pointer(error.instance_path), error.kind, error.instance)
+def violation_of_error(error: Any) -> Violation:
+    """The violation of a validator's error."""
+    return violation_of_kind(pointer(error.instance_path), error.kind, error.instance)
 
 
-def of_kind(at: str, kind: Any, value: Any) -> Violation:
-    """What the validator calls an error of some kind, about a value at a place."""
+def violation_of_kind(at: str, kind: Any, value: Any) -> Violation:
+    """The violation of an error kind of the validator, for a value at a JSON pointer."""
     keyword: str = kind.name
     is_null = keyword == "type" and value is None
     code = "null_not_allowed" if is_null else "payload_" + _snake(keyword)
@@ -29,22 +29,22 @@ def of_kind(at: str, kind: Any, value: Any) -> Violation:
 
 
 def gave_up(kind: Any) -> bool:
-    """Whether a pattern was not tried to its end, which is a kind of its own under the same keyword."""
+    """Whether the regex engine gave up, which is an error kind of its own under the same keyword."""
     return type(kind).__name__ in ("BacktrackLimitExceeded", "RegexEngineFailure")
 
 
-def of_keyword(at: str, keyword: str, expected: str, value: Any) -> Violation:
-    """The same, where we know ourselves what was expected."""
+def violation_of_keyword(at: str, keyword: str, expected: str, value: Any) -> Violation:
+    """The violation of a keyword, where we know ourselves what was expected."""
     return Violation(at, "payload_" + _snake(keyword), expected, show_value(value))
 
 
 def too_costly(length: int) -> Violation:
-    """A payload that takes too long to judge at all."""
+    """The violation of a payload that takes too long to validate at all."""
     return Violation("", TOO_COSTLY, "a payload that can be checked in bounded time", f"{length} bytes that cannot")
 
 
 def unexplained(length: int) -> Violation:
-    """A payload that does not fit, where finding out why takes too long."""
+    """The violation of a payload that does not fit, where finding out why takes too long."""
     return Violation("", "payload_invalid", "valid under its schema", f"{length} bytes that are not")
 
 

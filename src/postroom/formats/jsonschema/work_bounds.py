@@ -1,6 +1,6 @@
-"""How much work a schema may cause: the number of subschemas that judge along one path of a payload.
+"""Bounds on the work a schema may cause: the number of subschemas evaluated along one path of a payload.
 
-Schemas that judge the same value many times over (`allOf` of references to `allOf` of references …) grow
+Schemas that evaluate the same value many times over (`allOf` of references to `allOf` of references …) grow
 exponentially; they are refused before the validator compiles them and before a payload meets them.
 """
 
@@ -13,7 +13,7 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonschema.keywords import CHOICES, EVERY, FOLLOWERS, SINGLE, UNEVALUATED, subschemas
-from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.schema_addresses import Located
 
 MOST_JUDGEMENTS = 1_000_000
@@ -26,9 +26,9 @@ _BRANCHES = ("anyOf", "oneOf", "propertyNames", "contains", *UNEVALUATED)
 Cost = Callable[[dict[str, Any]], int]
 
 
-class Work(msgspec.Struct, frozen=True):
-    """What one value costs along one path: `judgements` of subschemas, `marks` more where `unevaluated…` asks them
-    again, `tree` nodes for that, and how often a recursive schema enters itself."""
+class SchemaWork(msgspec.Struct, frozen=True):
+    """The work for one value along one path: `judgements` of subschemas, `marks` more where `unevaluated…` evaluates
+    them again, `tree` nodes for that, and `entries`, how often a recursive schema enters itself."""
 
     judgements: int
     entries: int = 0
@@ -37,8 +37,8 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class _Parts(msgspec.Struct, frozen=True):
-    """The subschemas of a schema, by what they judge: the same value (`choices` are asked again when members are
-    marked), or members (of `single` ones one at a time, of `every` all at once)."""
+    """The subschemas of a schema, by what they apply to: the same value (`choices` are evaluated again for
+    `unevaluated…`), or members (of `single` one each, of `every` all)."""
 
     own: int
     choices: list[Located]
@@ -51,13 +51,13 @@ class _Parts(msgspec.Struct, frozen=True):
         return (*self.choices, *self.followers, *self.single, *self.every)
 
 
-_LEAF = Work(1)
-_AGAIN = Work(1, 1)
+_LEAF = SchemaWork(1)
+_AGAIN = SchemaWork(1, 1)
 
 
-def work_of(documents: Documents, start: Located, cost: Cost | None = None) -> Work:
-    """The work of a schema; SchemaRefused when it is too much. With a `cost` of each subschema, what that comes to."""
-    if cost is None and same_value_circles(documents, start) > _MOST_DETOURS:
+def work_of(documents: DocumentSet, start: Located, cost: Cost | None = None) -> SchemaWork:
+    """The work of a schema; SchemaRefused when it is too much. With a `cost` of each subschema, the sum of those."""
+    if cost is None and excess_cycles(documents, start) > _MOST_DETOURS:
         raise SchemaRefused(
             "its references lead one value around in too many circles.",
             remedy="Take out references that lead back to where they started without going into a member.",
@@ -70,7 +70,7 @@ def work_of(documents: Documents, start: Located, cost: Cost | None = None) -> W
     return meter.known(start[0])
 
 
-def extent(documents: Documents) -> tuple[int, bool]:
+def document_extent(documents: DocumentSet) -> tuple[int, bool]:
     """How many values the documents hold, and whether there are alternatives in them."""
     size, branches = 0, False
     stack = list(documents.roots())
@@ -86,16 +86,16 @@ def extent(documents: Documents) -> tuple[int, bool]:
 
 
 class _Meter:
-    def __init__(self, documents: Documents, cost: Cost | None) -> None:
+    def __init__(self, documents: DocumentSet, cost: Cost | None) -> None:
         self.documents = documents
         self.cost = cost
-        self.works: dict[int, Work] = {}
+        self.works: dict[int, SchemaWork] = {}
         self.opened: dict[int, _Parts] = {}
         self.marks = 0
         # Keeps what was looked up alive, so that an id() stays the name of one object.
         self.kept: list[Any] = []
 
-    def known(self, schema: Any) -> Work:
+    def known(self, schema: Any) -> SchemaWork:
         return self.works.get(id(schema), _AGAIN) if isinstance(schema, dict) else _LEAF
 
     def step(self, pending: list[Located]) -> list[Located]:
@@ -109,7 +109,7 @@ class _Meter:
             self.works[id(schema)] = self._closed(self.opened[id(schema)])
             return []
         self.kept.append(schema)
-        parts = self.opened[id(schema)] = self._parts(*self.documents.enter(schema, base))
+        parts = self.opened[id(schema)] = self._parts(*self.documents.with_base(schema, base))
         return [part for part in parts.all() if id(part[0]) not in self.opened]
 
     def _parts(self, schema: dict[str, Any], base: str) -> _Parts:
@@ -125,7 +125,7 @@ class _Meter:
             unevaluated=not schema.keys().isdisjoint(UNEVALUATED),
         )
 
-    def _closed(self, parts: _Parts) -> Work:
+    def _closed(self, parts: _Parts) -> SchemaWork:
         choices, followers, single, every = (
             [self.known(schema) for schema, _ in group]
             for group in (parts.choices, parts.followers, parts.single, parts.every)
@@ -135,7 +135,7 @@ class _Meter:
         # Which members others have judged is found out by judging again with every choice, at every level.
         again = sum(work.judgements + work.marks for work in choices) + sum(work.marks for work in followers)
         marks = parts.own + again + (sum(work.judgements for work in every) if parts.unevaluated else 0)
-        found = Work(
+        found = SchemaWork(
             parts.own + same + inside + (marks if parts.unevaluated else 0),
             sum(work.entries for work in (*choices, *followers, *every))
             + max((work.entries for work in single), default=0),
@@ -146,7 +146,7 @@ class _Meter:
             self._bound(found, parts.unevaluated)
         return found
 
-    def _bound(self, found: Work, unevaluated: bool) -> None:
+    def _bound(self, found: SchemaWork, unevaluated: bool) -> None:
         if found.judgements > MOST_JUDGEMENTS:
             raise SchemaRefused(f"one payload could cause more than {MOST_JUDGEMENTS:,} judgements with this schema.")
         self.marks += found.tree if unevaluated else 0
@@ -157,8 +157,11 @@ class _Meter:
             )
 
 
-def same_value_circles(documents: Documents, start: Located) -> int:
-    """By how many references the worst group of subschemas has more than it needs to be one circle."""
+def excess_cycles(documents: DocumentSet, start: Located) -> int:
+    """How many more references than one cycle needs the worst group of mutually recursive subschemas has.
+
+    The validator stops when it meets a subschema again that it is busy with, but tries every path there.
+    """
     graph = _Graph(documents, start)
     worst = 0
     for group in graph.groups():
@@ -168,9 +171,9 @@ def same_value_circles(documents: Documents, start: Located) -> int:
 
 
 class _Graph:
-    """All subschemas that can be reached, and which of them judge the same value next."""
+    """All reachable subschemas, and which of them apply to the same value next."""
 
-    def __init__(self, documents: Documents, start: Located) -> None:
+    def __init__(self, documents: DocumentSet, start: Located) -> None:
         self.followers: dict[int, list[int]] = {}
         self._kept: list[Any] = []
         pending = [start]
@@ -179,7 +182,7 @@ class _Graph:
             if not isinstance(schema, dict) or id(schema) in self.followers:
                 continue
             self._kept.append(schema)
-            _, base = documents.enter(schema, base)
+            _, base = documents.with_base(schema, base)
             same = [(part, base) for part in subschemas(schema, CHOICES + FOLLOWERS)]
             same += documents.targets(schema, base)
             self.followers[id(schema)] = [id(part) for part, _ in same if isinstance(part, dict)]

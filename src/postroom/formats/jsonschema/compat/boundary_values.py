@@ -1,4 +1,4 @@
-"""Numbers, texts and names on which two JSON Schemas are likely to disagree: those at the limits they state."""
+"""Boundary values: numbers, strings and names at the limits that JSON Schemas state."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def _written(number: Fraction) -> Iterator[float]:
 
 
 def lengths(nodes: Nodes, what: str, longest: int) -> list[int]:
-    """The counts at and around all limits on the length of texts, lists or objects."""
+    """The counts at and around all limits on the length of strings, lists or objects."""
     stated = {math.floor(node[key]) for node in nodes for key in (f"min{what}", f"max{what}") if key in node}
     return sorted({count for limit in stated for count in (limit - 1, limit, limit + 1) if 0 <= count <= longest})
 
 
-def texts(nodes: Nodes) -> Iterator[str]:
-    """Texts of all lengths, patterns and formats that the subschemas state."""
+def strings(nodes: Nodes) -> Iterator[str]:
+    """Strings of all lengths, patterns and formats that the subschemas state."""
     counts = lengths(nodes, "Length", _LONGEST)
     for pattern in sorted({node["pattern"] for node in nodes if "pattern" in node}):
         yield from _matching(pattern, counts)

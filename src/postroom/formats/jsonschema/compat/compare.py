@@ -16,12 +16,12 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.format_table import parse_schema
-from postroom.formats.jsonschema.compat.compare_context import OutOfWork, World
+from postroom.formats.jsonschema.compat.compare_context import CompareContext, OutOfWork
 from postroom.formats.jsonschema.compat.containment import Prover
-from postroom.formats.jsonschema.compat.counterexamples import Inventor, mixtures, simpler
-from postroom.formats.jsonschema.compat.differences import all_nodes, entanglement, places
-from postroom.formats.jsonschema.compat.equivalence import Likeness
-from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, TooLarge
+from postroom.formats.jsonschema.compat.counterexamples import CounterexampleSearch, combine_values, simplify
+from postroom.formats.jsonschema.compat.differences import all_nodes, conflicting_pointers, measure_expansion
+from postroom.formats.jsonschema.compat.equivalence import EquivalenceClasses
+from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, SchemaTooLarge
 from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.violations import TOO_COSTLY
 from postroom.formats.schema import PayloadSchema, SchemaDocument, Verdict, Violation
@@ -68,19 +68,19 @@ class _Comparison:
         for side, prefix, source in (("writer's", "w", writer), ("reader's", "r", reader)):
             try:
                 form = NormalForm(source, prefix, defs)
-                self.cases = max(self.cases, entanglement(form).cases)
-            except TooLarge as error:
+                self.cases = max(self.cases, measure_expansion(form).cases)
+            except SchemaTooLarge as error:
                 self.obstacle = f"The {side} schema is beyond what is compared: {error}."
                 return
             if prefix == "w":
                 self.written = form
             else:
                 self.read = form
-        self.quick = World(defs, _MOST_LOOKS)
-        self.like = Likeness((self.written.root, self.read.root), defs)
+        self.quick = CompareContext(defs, _MOST_LOOKS)
+        self.equivalence = EquivalenceClasses((self.written.root, self.read.root), defs)
 
     def verdict(self) -> Verdict:
-        """Look for a proof and for a payload that contradicts it."""
+        """Search for a proof, and for a payload that contradicts it."""
         proven, failed = self._proof()
         for value in self._candidates():
             if self._contradiction(value):
@@ -118,7 +118,7 @@ class _Comparison:
 
     def _simplest(self, value: Any) -> Any:
         for _ in range(_SIMPLER):
-            tries = islice(simpler(value), _SIMPLER)
+            tries = islice(simplify(value), _SIMPLER)
             found = next(([less] for less in tries if self.bytes > 0 and self._contradiction(less)), None)
             if found is None:
                 break
@@ -128,7 +128,7 @@ class _Comparison:
     def _no(self, value: Any) -> Verdict:
         payload = self.sides[0].encode(value)
         try:
-            writer_at, reader_at = places(self.written, self.read, value)
+            writer_at, reader_at = conflicting_pointers(self.written, self.read, value)
         except _GIVEN_UP:
             writer_at = reader_at = ""
         return Verdict(
@@ -141,10 +141,10 @@ class _Comparison:
         )
 
     def _proof(self) -> tuple[bool, tuple[str, str]]:
-        world = World(self.written.defs, _PROOF_WORK)
+        context = CompareContext(self.written.defs, _PROOF_WORK)
         prover = Prover(
-            world,
-            self.like,
+            context,
+            self.equivalence,
             opaque=bool(self.written.opaque or self.read.opaque),
             exact_integers=self.written.exact_integers or self.read.exact_integers,
         )
@@ -157,8 +157,8 @@ class _Comparison:
         if prover.failed is None:
             return False, ("", "")
         given, goal, keyword = prover.failed
-        near = next((place for node in given if (place := self.written.place(world.original(node), keyword))), "")
-        return False, (near, self.read.place(goal, keyword))
+        near = next((at for node in given if (at := self.written.pointer_of(context.original(node), keyword))), "")
+        return False, (near, self.read.pointer_of(goal, keyword))
 
     def _covers(self) -> bool:
         """What jsonschema-rs says, where our own keywords do not matter. It is asked last: nothing can stop it."""
@@ -176,15 +176,17 @@ class _Comparison:
 
     def _candidates(self) -> Iterator[Any]:
         rng = random.Random(20)  # noqa: S311 - payloads, not secrets
-        world = World(self.written.defs, _SEARCH_WORK)
+        context = CompareContext(self.written.defs, _SEARCH_WORK)
         found: list[Any] = []
         try:
-            for value in Inventor(world, self.like).values((self.written.root,), (self.read.root,)):
+            for value in CounterexampleSearch(context, self.equivalence).values(
+                (self.written.root,), (self.read.root,)
+            ):
                 found.append(value)
                 yield value
         except _GIVEN_UP:
             pass
-        # Where our own inventions fail, the inventor of sample data may know better.
+        # Where the search finds nothing, the generator of sample data may.
         for _ in range(_SAMPLES if not found else 0):
             try:
                 value = self.sides[0].sample(rng)
@@ -192,7 +194,7 @@ class _Comparison:
                 break
             found.append(value)
             yield value
-        yield from mixtures([value for value in found if isinstance(value, dict | list)], rng, _MIXTURES)
+        yield from combine_values([value for value in found if isinstance(value, dict | list)], rng, _MIXTURES)
 
 
 def _sentence(violation: Violation) -> str:
@@ -221,7 +223,7 @@ def _is_same(writer: SchemaDocument, reader: SchemaDocument) -> bool:
 
 def _is_large(form: NormalForm) -> bool:
     """Whether jsonschema-rs would take long: it tries members that are required in each other's company."""
-    if len(form.spots) > _MOST_CANONICAL_NODES:
+    if len(form.subschemas) > _MOST_CANONICAL_NODES:
         return True
     return any(len(node.get("required", ())) > _MOST_CANONICAL_REQUIRED for node in all_nodes(form))
 

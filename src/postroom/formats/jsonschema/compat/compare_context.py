@@ -1,4 +1,4 @@
-"""The subschemas of a comparison: their definitions, their validators, parts made on the way, and the work spent."""
+"""The context of a comparison: definitions, validators, derived subschemas, and the work spent."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class OutOfWork(Exception):
     """The work allowed for a proof or a search is spent."""
 
 
-class World:
-    """Subschemas are told apart by identity, so parts that are made are kept and made once."""
+class CompareContext:
+    """What a proof and a search share. Subschemas are compared by identity, so derived ones are kept and made once."""
 
     def __init__(self, defs: dict[str, Node], work: int) -> None:
         self.defs = defs
@@ -46,7 +46,7 @@ class World:
         return self.defs[node["$ref"][len(_DEFS) :]]
 
     def made(self, key: Any, node: Node) -> Node:
-        """A part that stands in no document; the same for the same key."""
+        """A derived subschema, made once for each key."""
         return self._made.setdefault(key, node)
 
     def without(self, node: Node, *keywords: str) -> Node:
@@ -66,11 +66,11 @@ class World:
         return node
 
     def negated(self, node: Node) -> Node:
-        """What a subschema refuses."""
+        """The negation of a subschema."""
         return self.made(("not", id(node)), {"not": node})
 
     def flat(self, nodes: Iterable[Node]) -> Nodes:
-        """All subschemas that hold together with these: through references, `allOf` and dependencies that apply.
+        """All subschemas that apply together with these: through references, `allOf` and dependencies that apply.
 
         Those keywords themselves are left out, so that a part can be replaced without coming back.
         """
@@ -129,7 +129,7 @@ class World:
         return [node for node in more if id(node) not in known]
 
     def others(self, nodes: Nodes, patterns: Iterable[str], wanted: str = "") -> Nodes:
-        """What holds for members that are named nowhere and match none of some patterns, or match a wanted one."""
+        """The subschemas that apply to unnamed members that match none of some patterns, or match a wanted one."""
         left_out = set(patterns)
         found = []
         for node in nodes:
@@ -145,7 +145,7 @@ class World:
         return tuple(found)
 
     def accepts(self, nodes: Nodes, value: Any) -> bool:
-        """Whether a value fits all subschemas; judged by the validator."""
+        """Whether a value fits all subschemas, by the validator."""
         self.spend()
         if not nodes:
             return True
@@ -160,7 +160,7 @@ class World:
             return self._validators[key].is_valid(value)
 
     def errors(self, node: Node, value: Any) -> list[Any]:
-        """In which ways a value does not fit a subschema."""
+        """The validator's errors of a value for a subschema."""
         with panics_as(ValueError("the validator gave up")):
             return list(_validator({"allOf": [node], "$defs": self.defs}).iter_errors(value))
 

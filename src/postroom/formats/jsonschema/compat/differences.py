@@ -1,4 +1,4 @@
-"""Where in two JSON Schemas a payload meets the disagreement, and which schemas are too entangled to compare."""
+"""Differences of two JSON Schemas: the pointers that a payload sets against each other, and how far schemas expand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.jsonschema.compat.compare_context import World
+from postroom.formats.jsonschema.compat.compare_context import CompareContext
 from postroom.formats.jsonschema.compat.merged_assertions import Nodes, elements, members
-from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, TooLarge
+from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, SchemaTooLarge
 from postroom.formats.jsonschema.keywords import UNEVALUATED
 from postroom.formats.jsonschema.unreadable_payloads import inside
 from postroom.formats.regex_cost import states
@@ -24,21 +24,21 @@ _MOST_WAYS = 100_000
 _MOST_STATES = 1_000
 
 
-def places(written: NormalForm, read: NormalForm, value: Any) -> tuple[str, str]:
+def conflicting_pointers(written: NormalForm, read: NormalForm, value: Any) -> tuple[str, str]:
     """The pointers in the writer's and the reader's document that a payload sets against each other."""
-    world = World(read.defs, _PLAIN_WORK)
+    context = CompareContext(read.defs, _PLAIN_WORK)
     # The validator's errors of alternatives hold all errors of each, and those of their alternatives.
     if _widest(read) ** _depth(value) > _MOST_WAYS:
         return "", ""
-    errors = world.errors(read.root, value)
+    errors = context.errors(read.root, value)
     if not errors:
         return "", ""
     error = errors[0]
     node, keyword = _failing(read, error.schema_path)
-    near, is_exact = _governing(world, (written.root,), error.instance_path)
-    spoken = [written.place(world.original(part), keyword) for part in near if is_exact and keyword in part]
-    around = [written.place(world.original(part)) for part in near]
-    return next(filter(None, (*spoken, *around)), ""), read.place(node, keyword)
+    near, is_exact = _governing(context, (written.root,), error.instance_path)
+    spoken = [written.pointer_of(context.original(part), keyword) for part in near if is_exact and keyword in part]
+    around = [written.pointer_of(context.original(part)) for part in near]
+    return next(filter(None, (*spoken, *around)), ""), read.pointer_of(node, keyword)
 
 
 def _widest(form: NormalForm) -> int:
@@ -60,45 +60,45 @@ def _failing(read: NormalForm, path: list[Any]) -> tuple[Node, str]:
     for step in path:
         keyword = keyword or str(step)
         here = here[step] if isinstance(here, list) or step in here else {}
-        if isinstance(here, dict) and id(here) in read.spots:
+        if isinstance(here, dict) and id(here) in read.subschemas:
             node, keyword = here, ""
     return node, keyword
 
 
-def _governing(world: World, nodes: Nodes, path: list[Any]) -> tuple[Nodes, bool]:
-    """The writer's subschemas that speak about a place of the payload (True), or about the nearest place above."""
-    nodes = world.flat(nodes)
+def _governing(context: CompareContext, nodes: Nodes, path: list[Any]) -> tuple[Nodes, bool]:
+    """The writer's subschemas that apply at a path of the payload (True), or at the nearest path above it (False)."""
+    nodes = context.flat(nodes)
     for step in path:
-        below = world.flat(members(nodes, step) if isinstance(step, str) else elements(nodes, step))
+        below = context.flat(members(nodes, step) if isinstance(step, str) else elements(nodes, step))
         if not below:
             return nodes, False
         nodes = below
     return nodes, True
 
 
-class Entanglement(msgspec.Struct):
+class Expansion(msgspec.Struct):
     """How far a schema unfolds for one value: its parts, and its alternatives multiplied."""
 
     parts: int = 1
     cases: int = 1
 
 
-def entanglement(form: NormalForm) -> Entanglement:
+def measure_expansion(form: NormalForm) -> Expansion:
     """The most of both anywhere in a schema; TooLarge where judging a value could take for ever."""
-    known: dict[int, Entanglement] = {}
+    known: dict[int, Expansion] = {}
     busy: set[int] = set()
-    most = Entanglement()
+    most = Expansion()
     pending: list[tuple[Node, bool]] = [(node, False) for node in all_nodes(form)]
     while pending:
         node, is_done = pending.pop()
         if is_done:
             busy.discard(id(node))
             known[id(node)] = found = _measured(form, node, known)
-            most = Entanglement(max(most.parts, found.parts), max(most.cases, found.cases))
+            most = Expansion(max(most.parts, found.parts), max(most.cases, found.cases))
             if found.parts > _MOST_UNFOLDED:
-                raise TooLarge("its references multiply")
+                raise SchemaTooLarge("its references multiply")
         elif id(node) in busy:
-            raise TooLarge("a reference leads back to itself")
+            raise SchemaTooLarge("a reference leads back to itself")
         elif id(node) not in known:
             busy.add(id(node))
             pending.append((node, True))
@@ -117,24 +117,24 @@ def all_nodes(form: NormalForm) -> list[Node]:
         elif isinstance(part, dict):
             found[id(part)] = part
             pending += [inner for keyword, inner in part.items() if keyword != "enum"]
-    return [node for node in found.values() if id(node) in form.spots]
+    return [node for node in found.values() if id(node) in form.subschemas]
 
 
-def _measured(form: NormalForm, node: Node, known: dict[int, Entanglement]) -> Entanglement:
+def _measured(form: NormalForm, node: Node, known: dict[int, Expansion]) -> Expansion:
     def cases(parts: Iterable[Node]) -> list[int]:
-        return [known.get(id(part), Entanglement()).cases for part in parts]
+        return [known.get(id(part), Expansion()).cases for part in parts]
 
     if any(states(pattern) > _MOST_STATES for pattern in _patterns(node)):
-        raise TooLarge("a pattern repeats too much, counted out")
-    inner = sum(known.get(id(part), Entanglement()).parts for part in _in_place(form, node))
+        raise SchemaTooLarge("a pattern repeats too much, counted out")
+    inner = sum(known.get(id(part), Expansion()).parts for part in _in_place(form, node))
     # What is unevaluated is found out by judging the neighbours again, and by what they found unevaluated.
-    found = Entanglement(1 + inner if node.keys().isdisjoint(UNEVALUATED) else 1 + 3 * inner)
+    found = Expansion(1 + inner if node.keys().isdisjoint(UNEVALUATED) else 1 + 3 * inner)
     found.cases = math.prod(cases([*_targets(form, node), *node.get("allOf", ())]))
     for keyword in ("anyOf", "oneOf"):
         found.cases *= sum(cases(node.get(keyword, ()))) or 1
     for keyword in _IN_PLACE:
         if keyword in node:
-            found.cases *= 1 + known.get(id(node[keyword]), Entanglement()).parts
+            found.cases *= 1 + known.get(id(node[keyword]), Expansion()).parts
     found.cases *= math.prod(1 + count for count in cases(node.get("dependentSchemas", {}).values()))
     found.cases = min(found.cases, _MANY)
     return found

@@ -1,8 +1,8 @@
-"""Which subschemas of two documents say the same, however they are spread over definitions.
+"""Equivalence of subschemas in two documents, however they are spread over definitions.
 
-Two subschemas are alike when they have the same keywords with alike parts, all the way down and around: the coarsest
-such partition is found by refining "all alike" until nothing changes. What did not change between two versions of a
-schema is then seen at a glance.
+Two subschemas are equivalent when they have the same keywords with equivalent parts, through all references: the
+coarsest such partition is found by refining a single class until nothing changes. What did not change between two
+versions of a schema then needs no proof.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _MOST_WORK = 300_000
 
 
-class Likeness:
-    """The classes of subschemas that are alike."""
+class EquivalenceClasses:
+    """The classes of equivalent subschemas."""
 
     def __init__(self, roots: Iterable[Node], defs: dict[str, Node]) -> None:
         self._defs = defs
@@ -83,7 +83,7 @@ class Likeness:
             if found == count:
                 return self._named(nodes, finer)
             classes, count, work = finer, found, work + len(nodes)
-        # Not finished: nothing is known to be alike.
+        # Not finished: nothing is known to be equivalent.
         return self._named(nodes, {id(node): index for index, node in enumerate(nodes)})
 
     def _finer(self, nodes: list[Node], classes: dict[int, int]) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""What several subschemas that hold at once say together about a value."""
+"""Merged assertions: what several subschemas that apply to one value demand together."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ Nodes = tuple[Node, ...]
 
 NUMBERS = frozenset({"integer", "fraction"})
 # The types of values; a number is an integer or a fraction, so that `number` without `integer` can be said.
-KINDS = NUMBERS | {"null", "boolean", "string", "array", "object"}
+TYPE_NAMES = NUMBERS | {"null", "boolean", "string", "array", "object"}
 
 ANYTHING: Node = {}
 
 
-class Facts(msgspec.Struct):
-    """The conditions of all subschemas, joined keyword by keyword; None where there is no limit."""
+class MergedAssertions(msgspec.Struct):
+    """The assertions of all subschemas, merged keyword by keyword; None where there is no limit."""
 
-    kinds: frozenset[str] = KINDS
+    types: frozenset[str] = TYPE_NAMES
     values: list[Any] | None = None
     low: tuple[Fraction, bool] | None = None
     high: tuple[Fraction, bool] | None = None
     steps: tuple[Fraction, ...] = ()
     least: dict[str, int] = {}
     most: dict[str, int] = {}
-    texts: frozenset[tuple[str, str]] = frozenset()
+    string_rules: frozenset[tuple[str, str]] = frozenset()
     required: frozenset[str] = frozenset()
     unique: bool = False
     exact_integers: bool = False
     opaque: frozenset[str] = frozenset()
 
 
-def facts_of(nodes: Nodes) -> Facts:
-    """Read the simple keywords; combinations and parts of objects and lists are left to the reader."""
-    found = Facts(least={"Length": 0, "Items": 0, "Properties": 0})
+def merge_assertions(nodes: Nodes) -> MergedAssertions:
+    """Merge the simple keywords; combinations, members and items are left to the caller."""
+    found = MergedAssertions(least={"Length": 0, "Items": 0, "Properties": 0})
     spend(sum(len(node.get("required", ())) for node in nodes) // 20)
     for node in nodes:
         _read(node, found)
@@ -52,15 +52,15 @@ def facts_of(nodes: Nodes) -> Facts:
     return found
 
 
-def kinds_of(node: Node) -> frozenset[str]:
+def types_of(node: Node) -> frozenset[str]:
     """The types that a subschema's own `type` allows."""
     stated = node.get("type")
     if stated is None:
-        return KINDS
-    return frozenset(kind for name in stated for kind in (NUMBERS if name == "number" else (name,)))
+        return TYPE_NAMES
+    return frozenset(type_name for name in stated for type_name in (NUMBERS if name == "number" else (name,)))
 
 
-def kind_of(value: Any) -> str:
+def type_of(value: Any) -> str:
     """The type of a value."""
     if value is None:
         return "null"
@@ -71,8 +71,8 @@ def kind_of(value: Any) -> str:
     return {int: "integer", str: "string", list: "array", dict: "object"}.get(type(value), "fraction")
 
 
-def is_nothing(node: Node) -> bool:
-    """Whether a subschema plainly refuses everything."""
+def accepts_nothing(node: Node) -> bool:
+    """Whether a subschema obviously accepts no value."""
     return node.get("not") == {} or node.get("enum") == []
 
 
@@ -95,7 +95,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def members(nodes: Iterable[Node], name: str) -> Nodes:
-    """What holds for the member of a name."""
+    """The subschemas that apply to the member of a name."""
     found: list[Node] = []
     for node in nodes:
         named = [node["properties"][name]] if name in node.get("properties", ()) else []
@@ -110,7 +110,7 @@ def named_members(nodes: Iterable[Node]) -> list[str]:
 
 
 def elements(nodes: Iterable[Node], index: int) -> Nodes:
-    """What holds for the list item at an index."""
+    """The subschemas that apply to the list item at an index."""
     found = []
     for node in nodes:
         first = node.get("prefixItems", ())
@@ -123,11 +123,11 @@ def longest_prefix(nodes: Iterable[Node]) -> int:
     return max((len(node.get("prefixItems", ())) for node in nodes), default=0)
 
 
-def _read(node: Node, found: Facts) -> None:
-    found.kinds &= kinds_of(node)
+def _read(node: Node, found: MergedAssertions) -> None:
+    found.types &= types_of(node)
     refused = node.get("not")
     if refused is not None and set(refused) == {"type"}:
-        found.kinds -= kinds_of(refused)
+        found.types -= types_of(refused)
     if "enum" in node:
         found.values = node["enum"] if found.values is None else _in_both(found.values, node["enum"])
     for keyword, strict in (("minimum", False), ("exclusiveMinimum", True)):
@@ -146,7 +146,7 @@ def _read(node: Node, found: Facts) -> None:
         if f"max{what}" in node:
             limit = math.floor(node[f"max{what}"])
             found.most[what] = min(found.most.get(what, limit), limit)
-    found.texts |= {(keyword, node[keyword]) for keyword in ("pattern", "format") if keyword in node}
+    found.string_rules |= {(keyword, node[keyword]) for keyword in ("pattern", "format") if keyword in node}
     found.unique = found.unique or "uniqueItems" in node
     found.exact_integers = found.exact_integers or "integerToken" in node
     found.opaque |= set(node.get("opaque", ()))
@@ -161,29 +161,35 @@ def _in_both(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _simple(value: Any) -> Any:
-    kind = kind_of(value)
-    return (kind, exact(value)) if kind in NUMBERS else None if kind in ("array", "object") else (kind, value)
+    type_name = type_of(value)
+    return (
+        (type_name, exact(value))
+        if type_name in NUMBERS
+        else None
+        if type_name in ("array", "object")
+        else (type_name, value)
+    )
 
 
-def _tighten(found: Facts, nodes: Nodes) -> None:
+def _tighten(found: MergedAssertions, nodes: Nodes) -> None:
     if found.values is not None:
-        found.kinds &= {kind_of(value) for value in found.values}
+        found.types &= {type_of(value) for value in found.values}
     if found.low and found.high and (found.low[0] > found.high[0] or _is_gap(found.low, found.high)):
-        found.kinds -= NUMBERS
-    if found.kinds & NUMBERS == {"integer"}:
+        found.types -= NUMBERS
+    if found.types & NUMBERS == {"integer"}:
         _round(found)
-    for what, kind in (("Length", "string"), ("Items", "array"), ("Properties", "object")):
+    for what, type_name in (("Length", "string"), ("Items", "array"), ("Properties", "object")):
         if what == "Items":
             _end_list(found, nodes)
         if found.most.get(what, math.inf) < found.least[what]:
-            found.kinds -= {kind}
+            found.types -= {type_name}
 
 
 def _is_gap(low: tuple[Fraction, bool], high: tuple[Fraction, bool]) -> bool:
     return low[0] == high[0] and (low[1] or high[1])
 
 
-def _round(found: Facts) -> None:
+def _round(found: MergedAssertions) -> None:
     if found.low:
         number, strict = found.low
         found.low = (Fraction(math.floor(number) + 1 if strict else math.ceil(number)), False)
@@ -191,11 +197,11 @@ def _round(found: Facts) -> None:
         number, strict = found.high
         found.high = (Fraction(math.ceil(number) - 1 if strict else math.floor(number)), False)
     if found.low and found.high and found.low[0] > found.high[0]:
-        found.kinds -= NUMBERS
+        found.types -= NUMBERS
 
 
-def _end_list(found: Facts, nodes: Nodes) -> None:
+def _end_list(found: MergedAssertions, nodes: Nodes) -> None:
     for index in range(longest_prefix(nodes) + 1):
-        if any(map(is_nothing, elements(nodes, index))):
+        if any(map(accepts_nothing, elements(nodes, index))):
             found.most["Items"] = min(found.most.get("Items", index), index)
             return

@@ -1,4 +1,4 @@
-"""What all schemas that hold for one value wish for, gathered from conjunctions and chosen alternatives."""
+"""Sample constraints: the keywords of all schemas that apply to one value, for one choice of alternatives."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from postroom.formats.jsonschema.merged_schema import Node, is_number
-from postroom.formats.jsonschema.referenced_documents import Documents
+from postroom.formats.jsonschema.merged_schema import Conjunction, is_number
+from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.schema_addresses import Located
 
 _MOST_SCHEMAS = 500
@@ -25,20 +25,20 @@ _HINTS = (
 
 
 @dataclass
-class Wishes:
-    """The merged keywords of a node, for one choice of its alternatives."""
+class SampleConstraints:
+    """The merged keywords of a conjunction, for one choice of its alternatives."""
 
-    kinds: set[str] | None = None
+    types: set[str] | None = None
     values: list[Any] | None = None
-    members: dict[str, Node] = field(default_factory=dict)
+    members: dict[str, Conjunction] = field(default_factory=dict)
     patterned: list[tuple[str, Located]] = field(default_factory=list)
-    others: Node = ()
-    names: Node = ()
+    others: Conjunction = ()
+    names: Conjunction = ()
     required: dict[str, None] = field(default_factory=dict)
-    needs: dict[str, list[str]] = field(default_factory=dict)
+    dependents: dict[str, list[str]] = field(default_factory=dict)
     closed: bool = False
-    first_items: list[Node] = field(default_factory=list)
-    items: Node = ()
+    first_items: list[Conjunction] = field(default_factory=list)
+    items: Conjunction = ()
     contains: list[tuple[Located, int]] = field(default_factory=list)
     unique: bool = False
     patterns: list[str] = field(default_factory=list)
@@ -51,14 +51,14 @@ class Wishes:
     impossible: bool = False
 
 
-class TooMuch(Exception):
-    """A value that gets too large or too deep, or a schema that takes too long to invent one for."""
+class SampleTooLarge(Exception):
+    """A sample value gets too large or too deep, or takes too long to generate."""
 
 
-class Gatherer:
-    """Gathers wishes, choosing among alternatives by chance; its work is bounded over all tries."""
+class ConstraintCollector:
+    """Collects constraints, choosing among alternatives at random; its work is bounded over all tries."""
 
-    def __init__(self, documents: Documents, rng: random.Random) -> None:
+    def __init__(self, documents: DocumentSet, rng: random.Random) -> None:
         self.documents = documents
         self.rng = rng
         self.work = 0
@@ -70,17 +70,17 @@ class Gatherer:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no more wishes are gathered."""
+        """Whether the work is used up."""
         return self.work >= _MOST_WORK
 
-    def wishes(self, node: Node, present: tuple[str, ...] = ()) -> Wishes:
-        """All wishes of a node; `present` are members whose dependent schemas hold too."""
-        found = Wishes()
+    def constraints(self, node: Conjunction, present: tuple[str, ...] = ()) -> SampleConstraints:
+        """All constraints of a conjunction; `present` are members whose dependent schemas apply too."""
+        found = SampleConstraints()
         self.work += 3  # what a value costs besides its schemas
         seen: set[int] = set()
         stack = list(reversed(node))
         while stack and len(seen) < _MOST_SCHEMAS:
-            schema, base = self.documents.enter(*stack.pop())
+            schema, base = self.documents.with_base(*stack.pop())
             if schema is False:
                 found.impossible = True
             if not isinstance(schema, dict) or id(schema) in seen:
@@ -88,13 +88,13 @@ class Gatherer:
             seen.add(id(schema))
             self.work += 1
             if self.work > self._stop:
-                raise TooMuch
+                raise SampleTooLarge
             alone = "$ref" in schema and self.documents.draft.ignores_siblings
             if not alone:
                 self._add(found, schema, base)
                 stack.extend((part, base) for part in self._alternatives(schema, present))
             for name in ("$ref", "$dynamicRef", "$recursiveRef"):
-                target = self.documents.follow(schema.get(name), base)
+                target = self.documents.resolve(schema.get(name), base)
                 if target is not None:
                     stack.append(target)
         return found
@@ -111,7 +111,7 @@ class Gatherer:
             parts += [part for key, part in _dict(schema.get(name)).items() if key in present]
         return [part for part in parts if isinstance(part, dict | bool)]
 
-    def _add(self, found: Wishes, schema: dict[str, Any], base: str) -> None:
+    def _add(self, found: SampleConstraints, schema: dict[str, Any], base: str) -> None:
         _add_types(found, schema)
         _add_members(found, schema, base)
         self._add_items(found, schema, base)
@@ -124,9 +124,9 @@ class Gatherer:
         for name in ("maxLength", "maxItems", "maxProperties"):
             if is_number(schema.get(name)):
                 found.sizes[name] = min(found.sizes.get(name, int(schema[name])), int(schema[name]))
-        found.hints += [kind for kind, names in _HINTS if any(name in schema for name in names)]
+        found.hints += [type_name for type_name, names in _HINTS if any(name in schema for name in names)]
 
-    def _add_items(self, found: Wishes, schema: dict[str, Any], base: str) -> None:
+    def _add_items(self, found: SampleConstraints, schema: dict[str, Any], base: str) -> None:
         items, rest = schema.get("items"), None
         if self.documents.draft.number == 20:
             first, rest = _list(schema.get("prefixItems")), items
@@ -144,18 +144,18 @@ class Gatherer:
         found.unique = found.unique or schema.get("uniqueItems") is True
 
 
-def _add_types(found: Wishes, schema: dict[str, Any]) -> None:
+def _add_types(found: SampleConstraints, schema: dict[str, Any]) -> None:
     stated = schema.get("type")
-    kinds = {stated} if isinstance(stated, str) else set(stated) if isinstance(stated, list) else None
-    if kinds is not None:
-        kinds |= {"integer"} if "number" in kinds else set()
-        found.kinds = kinds if found.kinds is None else found.kinds & kinds
+    types = {stated} if isinstance(stated, str) else set(stated) if isinstance(stated, list) else None
+    if types is not None:
+        types |= {"integer"} if "number" in types else set()
+        found.types = types if found.types is None else found.types & types
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list):
         found.values = values if found.values is None else [value for value in found.values if value in values]
 
 
-def _add_members(found: Wishes, schema: dict[str, Any], base: str) -> None:
+def _add_members(found: SampleConstraints, schema: dict[str, Any], base: str) -> None:
     for name, part in _dict(schema.get("properties")).items():
         found.members[name] = (*found.members.get(name, ()), (part, base))
     found.patterned += [(pattern, (part, base)) for pattern, part in _dict(schema.get("patternProperties")).items()]
@@ -170,18 +170,18 @@ def _add_members(found: Wishes, schema: dict[str, Any], base: str) -> None:
     for keyword in ("dependentRequired", "dependencies"):
         for name, needed in _dict(schema.get(keyword)).items():
             if isinstance(needed, list | str):
-                found.needs.setdefault(name, []).extend([needed] if isinstance(needed, str) else needed)
+                found.dependents.setdefault(name, []).extend([needed] if isinstance(needed, str) else needed)
 
 
-def _add_numbers(found: Wishes, schema: dict[str, Any]) -> None:
+def _add_numbers(found: SampleConstraints, schema: dict[str, Any]) -> None:
     for name, bounds in (("inimum", found.lows), ("aximum", found.highs)):
         plain = schema.get("m" + name)
-        beyond = schema.get("exclusiveM" + name)
+        exclusive = schema.get("exclusiveM" + name)
         if is_number(plain) and plain is not None:
             # Draft 4 writes a boolean beside the bound, later drafts a bound of its own.
-            bounds.append((plain, beyond is True))
-        if is_number(beyond) and beyond is not None:
-            bounds.append((beyond, True))
+            bounds.append((plain, exclusive is True))
+        if is_number(exclusive) and exclusive is not None:
+            bounds.append((exclusive, True))
     step = schema.get("multipleOf")
     if is_number(step) and step is not None and step > 0:
         found.steps.append(step)

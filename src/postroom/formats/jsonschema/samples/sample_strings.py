@@ -1,4 +1,4 @@
-"""Inventing texts: for patterns, for formats, of a wanted length."""
+"""Sample strings: for patterns, for formats, of a wanted length."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _BOUNDED = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 
 
-class TextMaker:
-    """Makes texts that fit several patterns, formats and lengths at once, as far as luck goes."""
+class StringGenerator:
+    """Generates strings that fit several patterns, formats and lengths at once, within a number of tries."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self._checks: dict[tuple[str, ...], Callable[[str], bool]] = {}
 
-    def text(self, patterns: list[str], formats: list[str], least: int, most: int | None) -> str:
-        """A text; where none is found, one that fits as well as could be."""
+    def string(self, patterns: list[str], formats: list[str], least: int, most: int | None) -> str:
+        """A string; where none is found that fits, the last one tried."""
         if least > _LONGEST:
             raise SchemaRefused(f"no text of {least} characters is invented.", remedy="Give your own with --data.")
         fits = self._fits(tuple(patterns))
@@ -41,7 +41,7 @@ class TextMaker:
         return made
 
     def matches(self, pattern: str, text: str) -> bool:
-        """Whether a text fits a pattern, in bounded time."""
+        """Whether a string fits a pattern, in bounded time."""
         return self._fits((pattern,))(text)
 
     def _tried(self, patterns: list[str], formats: list[str], least: int, most: int | None) -> str:
