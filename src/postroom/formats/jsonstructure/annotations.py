@@ -1,4 +1,4 @@
-"""Keywords that describe rather than constrain, and names: how each must be written."""
+"""Annotations and names: how each must be written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _is_text(value: Any) -> bool:
 
 # Not altnames, altenums, symbols and descriptions: real documents write lists and plain texts there, and the companion
 # says that they never bear on validation.
-_NOTES: dict[str, tuple[Callable[[Any], bool], str]] = {
+_ANNOTATIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "name": (_is_text, "text"),
     "description": (_is_text, "text"),
     "unit": (_is_text, "text"),
@@ -32,12 +32,12 @@ _NOTES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def check_notes(schema: dict[str, Any], at: str) -> None:
-    """Raise SchemaRefused for a describing keyword that is not written as it must be."""
-    for name in _NOTES.keys() & schema.keys():
-        allows, wants = _NOTES[name]
+def check_annotations(schema: dict[str, Any], at: str) -> None:
+    """Raise SchemaRefused for an annotation that is not written as it must be."""
+    for name in _ANNOTATIONS.keys() & schema.keys():
+        allows, expected = _ANNOTATIONS[name]
         if not allows(schema[name]):
-            raise SchemaRefused(f"{name} must be {wants}.", place=f"{at}/{name}")
+            raise SchemaRefused(f"{name} must be {expected}.", place=f"{at}/{name}")
     if at:
         for name in _AT_ROOT_ONLY:
             if name in schema:

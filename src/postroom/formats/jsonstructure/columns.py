@@ -1,16 +1,16 @@
-"""JSON Structure types to columns. Total: what has no single type becomes JSON text."""
+"""The columns of a JSON Structure type. Total: what has no single type becomes JSON text."""
 
 from __future__ import annotations
 
 from postroom.formats.column_types import JSON_TEXT, ColumnType, Field, ListOf, MapOf, StructOf
 from postroom.formats.jsonstructure.types import (
-    Conditional,
-    Listing,
-    Mapping,
-    Named,
-    Primitive,
-    Record,
-    Shape,
+    ArrayType,
+    ConditionalType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    StructureType,
+    TypeReference,
     unwrapped,
 )
 from postroom.formats.jsonstructure.validation import primitives
@@ -20,7 +20,7 @@ _DEEPEST = 32
 _MOST_FIELDS = 5000
 
 
-def columns(root: Shape) -> ColumnType:
+def columns(root: StructureType) -> ColumnType:
     """The column type of values that fit a type."""
     return _Planner().column(root, ())
 
@@ -29,29 +29,29 @@ class _Planner:
     def __init__(self) -> None:
         self._fields = 0
 
-    def column(self, shape: Shape, trail: tuple[int, ...]) -> ColumnType:
-        real, _ = unwrapped(shape)
-        if isinstance(real, Conditional) and real.base is not None:
+    def column(self, type_: StructureType, trail: tuple[int, ...]) -> ColumnType:
+        real, _ = unwrapped(type_)
+        if isinstance(real, ConditionalType) and real.base is not None:
             real, _ = unwrapped(real.base)
         # A type inside itself has no end as columns, and a graph of types may unfold beyond any table.
         if id(real) in trail or len(trail) > _DEEPEST or self._fields > _MOST_FIELDS:
             return JSON_TEXT
         inside = (*trail, id(real))
-        if isinstance(real, Primitive):
+        if isinstance(real, PrimitiveType):
             return primitives.column(real.name, real.rules)
-        if isinstance(real, Record):
+        if isinstance(real, ObjectType):
             return self._struct(real, inside)
-        if isinstance(real, Listing):
+        if isinstance(real, ArrayType):
             return ListOf(self.column(real.items, inside))
-        if isinstance(real, Mapping):
+        if isinstance(real, MapType):
             return MapOf(self.column(real.values, inside))
         return JSON_TEXT
 
-    def _struct(self, shape: Record, trail: tuple[int, ...]) -> ColumnType:
-        if not shape.members:
-            return MapOf(self.column(shape.extra, trail)) if isinstance(shape.extra, Shape) else JSON_TEXT
-        self._fields += len(shape.members)
-        named = zip(column_names(shape.members), shape.members.items(), strict=True)
+    def _struct(self, type_: ObjectType, trail: tuple[int, ...]) -> ColumnType:
+        if not type_.members:
+            return MapOf(self.column(type_.extra, trail)) if isinstance(type_.extra, StructureType) else JSON_TEXT
+        self._fields += len(type_.members)
+        named = zip(column_names(type_.members), type_.members.items(), strict=True)
         return StructOf(
             tuple(
                 Field(column, name, self.column(member, trail), _description(member))
@@ -60,7 +60,7 @@ class _Planner:
         )
 
 
-def _description(shape: Shape) -> str:
-    while not shape.description and isinstance(shape, Named) and shape.target is not None:
-        shape = shape.target
-    return shape.description
+def _description(type_: StructureType) -> str:
+    while not type_.description and isinstance(type_, TypeReference) and type_.target is not None:
+        type_ = type_.target
+    return type_.description

@@ -1,4 +1,4 @@
-"""The definitions of a document: what references mean, and which types are still to be built."""
+"""The definitions of a document: the types that references mean, built or still to be built."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonstructure.annotations import check_names, description
-from postroom.formats.jsonstructure.document import COMPOSITION, Document
+from postroom.formats.jsonstructure.document import COMPOSITION, StructureDocument
 from postroom.formats.jsonstructure.local_references import follow, steps
-from postroom.formats.jsonstructure.types import Named
+from postroom.formats.jsonstructure.types import TypeReference
 from postroom.model.json_pointers import pointer
 
 _DEEPEST = 120
@@ -27,15 +27,15 @@ def is_type(value: Any) -> bool:
 class Definitions:
     """The named types of one document; each once, however often it is referred to."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: StructureDocument) -> None:
         self._json = document.json
         self._composition = document.composition
-        self._named: dict[tuple[str, bytes], Named] = {}
-        self.pending: list[tuple[Named, dict[str, Any], str]] = []
-        """Types that have a name and no shape yet, with their schemas and places."""
+        self._named: dict[tuple[str, bytes], TypeReference] = {}
+        self.pending: list[tuple[TypeReference, dict[str, Any], str]] = []
+        """Types that are referred to but not built yet, with their schemas and JSON pointers."""
 
     @property
-    def types(self) -> list[Named]:
+    def types(self) -> list[TypeReference]:
         """All that were referred to so far."""
         return list(self._named.values())
 
@@ -43,12 +43,12 @@ class Definitions:
         """Name every type below definitions, although nothing may refer to it."""
         self._namespace(self._json.get("definitions", {}), ("definitions",))
 
-    def _namespace(self, namespace: dict[str, Any], way: tuple[str, ...]) -> None:
-        if len(way) > _DEEPEST:
-            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(way[:8]))
-        check_names(namespace, pointer(way), "a type")
+    def _namespace(self, namespace: dict[str, Any], path: tuple[str, ...]) -> None:
+        if len(path) > _DEEPEST:
+            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(path[:8]))
+        check_names(namespace, pointer(path), "a type")
         for name, value in namespace.items():
-            at = pointer((*way, name))
+            at = pointer((*path, name))
             if not isinstance(value, dict):
                 raise SchemaRefused("definitions hold types and namespaces, which are objects.", place=at)
             if is_type(value) or self.is_conditional(value):
@@ -59,29 +59,28 @@ class Definitions:
                     raise SchemaRefused("type is a name, a union or a reference.", place=f"{at}/type")
                 if "properties" in value and not is_type(value["properties"]):
                     raise SchemaRefused("a type with properties needs the keyword type.", place=at)
-                self._namespace(value, (*way, name))
+                self._namespace(value, (*path, name))
 
-    def reference(self, reference: Any, place: str, narrowing: dict[str, Any]) -> Named:
+    def reference(self, reference: Any, at: str, narrowing: dict[str, Any]) -> TypeReference:
         """The type that a reference means, narrowed by the keywords beside it."""
-        way = steps(reference, place)
-        target = follow(self._json, way, place)
-        at = pointer(way)
-        if way and way[0] != "definitions":
-            raise SchemaRefused(f"{reference} is not below definitions.", place=place)
+        path = steps(reference, at)
+        target = follow(self._json, path, at)
+        if path and path[0] != "definitions":
+            raise SchemaRefused(f"{reference} is not below definitions.", place=at)
         if not is_type(target) and not self.is_conditional(target):
-            raise SchemaRefused(f"{reference} is no type.", place=place)
-        for count in range(1, len(way)):
-            if is_type(follow(self._json, way[:count], place)):
-                raise SchemaRefused(f"{reference} leads into another type.", place=place)
+            raise SchemaRefused(f"{reference} is no type.", place=at)
+        for count in range(1, len(path)):
+            if is_type(follow(self._json, path[:count], at)):
+                raise SchemaRefused(f"{reference} leads into another type.", place=at)
         if target.get("abstract") is True:
-            raise SchemaRefused(f"{reference} is abstract; only $extends may refer to it.", place=place)
-        return self._name(target, at, narrowing)
+            raise SchemaRefused(f"{reference} is abstract; only $extends may refer to it.", place=at)
+        return self._name(target, pointer(path), narrowing)
 
-    def _name(self, target: dict[str, Any], at: str, narrowing: dict[str, Any]) -> Named:
+    def _name(self, target: dict[str, Any], at: str, narrowing: dict[str, Any]) -> TypeReference:
         key = (at, msgspec.json.encode(narrowing, order="deterministic"))
         named = self._named.get(key)
         if named is None:
-            named = self._named[key] = Named(at=at, description=description(target))
+            named = self._named[key] = TypeReference(at=at, description=description(target))
             self.pending.append((named, {**target, **narrowing}, at))
         return named
 

@@ -1,4 +1,4 @@
-"""A schema document as a whole: what its root must say, which companions it enables, where its root type is."""
+"""A JSON Structure document: the checks of its root, the companions it enables, its imports and add-ins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONTENTS = frozenset(("type", "$root", "definitions", *IMPORTS, *COMPOSITION))
 _ENABLING = frozenset(("JSONStructureConditionalComposition", "JSONSchemaConditionalComposition"))
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class StructureDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A schema document with its imports, and whether it may use conditional composition."""
 
     json: dict[str, Any]
@@ -29,7 +29,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     offers: dict[str, tuple[str, ...]]
 
 
-def read_document(source: SchemaDocument) -> Document:
+def load_document(source: SchemaDocument) -> StructureDocument:
     """The document of a source; SchemaRefused when its root is not that of a JSON Structure document."""
     if source.version and source.version not in DRAFTS:
         raise FormatUnknown(
@@ -42,8 +42,8 @@ def read_document(source: SchemaDocument) -> Document:
     meta = _META.fullmatch(document["$schema"])
     # A meta-schema of somebody's own may enable anything; only the plain one of Core says that nothing is.
     enabled = meta is None or meta[1] != "core"
-    uses = _texts(document.get("$uses", []), "/$uses")
-    return Document(
+    uses = _strings(document.get("$uses", []), "/$uses")
+    return StructureDocument(
         json=with_imports(document, source.library),
         composition=enabled or bool(_ENABLING & uses),
         offers=_offers(document.get("$offers", {})),
@@ -77,9 +77,9 @@ def _check_root(document: dict[str, Any]) -> None:
         raise SchemaRefused("definitions is a map of types and namespaces.", place="/definitions")
 
 
-def _texts(value: Any, place: str) -> frozenset[str]:
+def _strings(value: Any, at: str) -> frozenset[str]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise SchemaRefused("this is a list of names.", place=place)
+        raise SchemaRefused("this is a list of names.", place=at)
     return frozenset(value)
 
 

@@ -1,4 +1,4 @@
-"""`enum` and `const`: the values they list."""
+"""The values that `enum` and `const` list."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ from postroom.formats.jsonstructure.validation.primitives import REFUSED, reader
 
 def canonical(value: Any) -> Any:
     """A hashable stand-in that is equal for equal JSON values, where true is not 1 and 1.0 is."""
-    kind = type(value)
-    if kind is str:
+    value_type = type(value)
+    if value_type is str:
         return value
-    if kind is int or (kind is float and value.is_integer()):
+    if value_type is int or (value_type is float and value.is_integer()):
         return (0, int(value))
-    if kind is float or kind is bool or value is None:
-        return (1, kind, value)
-    return (2, _text(value))
+    if value_type is float or value_type is bool or value is None:
+        return (1, value_type, value)
+    return (2, _canonical_json(value))
 
 
-def _text(value: Any) -> bytes:
-    return msgspec.json.encode(_levelled(value), order="deterministic")
+def _canonical_json(value: Any) -> bytes:
+    return msgspec.json.encode(_with_integers(value), order="deterministic")
 
 
-def _levelled(value: Any) -> Any:
+def _with_integers(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
-        return [_levelled(item) for item in value]
+        return [_with_integers(item) for item in value]
     if isinstance(value, dict):
-        return {key: _levelled(item) for key, item in value.items()}
+        return {key: _with_integers(item) for key, item in value.items()}
     return value
 
 
 def check_values(
-    schema: dict[str, Any], kind: str | None, rules: dict[str, Any], at: str, *, fitting: bool = False
+    schema: dict[str, Any], type_name: str | None, rules: dict[str, Any], at: str, *, fitting: bool = False
 ) -> list[Any] | None:
     """The values a schema lists, None when it lists none; SchemaRefused when they are not of its type.
 
-    In a union each type takes the values that fit it; a type that none fits stays as it is.
+    With `fitting`, as in a union, only the values that are of its type; None when no value is.
     """
     values = _listed(schema, at)
-    if values is None or kind is None:
+    if values is None or type_name is None:
         return values
     # Digits behind the point do not make an enumerated value another type.
-    read = reader(kind, rules)[0]
+    read = reader(type_name, rules)[0]
     kept = [value for value in values if read(value) is not REFUSED]
     if fitting:
         return kept or None
     for number, value in enumerate(values):
         if read(value) is REFUSED:
-            place = f"{at}/enum/{number}" if "enum" in schema else f"{at}/const"
-            raise SchemaRefused(f"{str(value)[:80]!r} is no value of the type {kind}.", place=place)
+            value_at = f"{at}/enum/{number}" if "enum" in schema else f"{at}/const"
+            raise SchemaRefused(f"{str(value)[:80]!r} is no value of the type {type_name}.", place=value_at)
     return kept
 
 

@@ -1,6 +1,6 @@
-"""The quick way on to columns: what is left to do with a decoded payload so that it has the shape of its columns.
+"""Fills columns from payloads of the typed decoder.
 
-Most values have it already: texts, booleans, numbers, and objects made of them.
+Most decoded values have the form of their columns already: strings, booleans, numbers, and objects made of them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from postroom.formats.column_types import (
     Scalar,
     StructOf,
 )
-from postroom.formats.jsonstructure.typed_decoder import is_plain_list, is_plain_map, is_plain_record
-from postroom.formats.jsonstructure.types import Listing, Mapping, Primitive, Record, Shape, unwrapped
+from postroom.formats.jsonstructure.typed_decoder import is_plain_list, is_plain_map, is_plain_object
+from postroom.formats.jsonstructure.types import ArrayType, MapType, ObjectType, PrimitiveType, StructureType, unwrapped
 from postroom.formats.jsonstructure.validation.primitives import INTEGERS
-from postroom.formats.jsonstructure.validation.string_types import TEXT_FORMS
+from postroom.formats.jsonstructure.validation.string_types import STRING_TYPES
 
 # Changes a decoded value in place where it can.
 Finish = Callable[[Any], Any]
 
 _AS_DECODED: dict[Scalar, frozenset[str]] = {
-    STRING: frozenset(TEXT_FORMS) - {"date"} | {"string"},
+    STRING: frozenset(STRING_TYPES) - {"date"} | {"string"},
     INT64: frozenset(INTEGERS) | {"int64"},
     DOUBLE: frozenset(("float", "float8", "double")),
     BOOLEAN: frozenset({"boolean"}),
@@ -38,33 +38,35 @@ _AS_DECODED: dict[Scalar, frozenset[str]] = {
 }
 
 
-def finishing(shape: Shape, column: ColumnType) -> Finish | None:
-    """The function that is left to call on values of a type, as the quick decoder makes them; None for nothing."""
-    real, _ = unwrapped(shape)
-    if isinstance(column, StructOf) and isinstance(real, Record) and is_plain_record(real):
+def column_filler(type_: StructureType, column: ColumnType) -> Finish | None:
+    """The function that turns decoded values of a type into those of its column; None where they are the same."""
+    real, _ = unwrapped(type_)
+    if isinstance(column, StructOf) and isinstance(real, ObjectType) and is_plain_object(real):
         return _members(real, column)
-    if isinstance(column, ListOf) and isinstance(real, Listing) and is_plain_list(real):
-        inner = finishing(real.items, column.item)
+    if isinstance(column, ListOf) and isinstance(real, ArrayType) and is_plain_list(real):
+        inner = column_filler(real.items, column.item)
         return None if inner is None else _items(inner)
-    if isinstance(column, MapOf) and isinstance(real, Mapping) and is_plain_map(real):
-        inner = finishing(real.values, column.value)
+    if isinstance(column, MapOf) and isinstance(real, MapType) and is_plain_map(real):
+        inner = column_filler(real.values, column.value)
         return None if inner is None else _values(inner)
-    return None if isinstance(real, Primitive) and _is_as_decoded(real, column) else fill_columns.filler(column)
+    return None if isinstance(real, PrimitiveType) and _is_as_decoded(real, column) else fill_columns.filler(column)
 
 
-def _is_as_decoded(shape: Primitive, column: ColumnType) -> bool:
-    if not isinstance(column, Scalar) or shape.name not in _AS_DECODED.get(column, ()):
+def _is_as_decoded(type_: PrimitiveType, column: ColumnType) -> bool:
+    if not isinstance(column, Scalar) or type_.name not in _AS_DECODED.get(column, ()):
         return False
     # A float with rules of its own may have been read as an integer.
-    return column != DOUBLE or (not shape.rules and shape.values is None)
+    return column != DOUBLE or (not type_.rules and type_.values is None)
 
 
-def _members(shape: Record, column: StructOf) -> Finish | None:
-    fields = [(field.source, field.name, finishing(shape.members[field.source], field.type)) for field in column.fields]
+def _members(type_: ObjectType, column: StructOf) -> Finish | None:
+    fields = [
+        (field.source, field.name, column_filler(type_.members[field.source], field.type)) for field in column.fields
+    ]
     if any(source != name for source, name, _ in fields):
         return _renamed(fields)
     steps = [(source, complete) for source, _, complete in fields if complete is not None]
-    others = tuple(shape.reserved - shape.members.keys())
+    others = tuple(type_.reserved - type_.members.keys())
     if not steps and not others:
         return None
 

@@ -16,21 +16,33 @@ from postroom.formats.fill_columns import ColumnMismatch
 from postroom.formats.jsonstructure import columns
 from postroom.formats.jsonstructure.build_types import Builder
 from postroom.formats.jsonstructure.compat import compare
-from postroom.formats.jsonstructure.document import Document, read_document
+from postroom.formats.jsonstructure.document import StructureDocument, load_document
 from postroom.formats.jsonstructure.encode import json_value
-from postroom.formats.jsonstructure.fill_columns import finishing
+from postroom.formats.jsonstructure.fill_columns import column_filler
 from postroom.formats.jsonstructure.samples import sample_values
-from postroom.formats.jsonstructure.typed_decoder import NotQuick, quick_decoder
-from postroom.formats.jsonstructure.types import Conditional, Listing, Mapping, Record, Shape, unwrapped
+from postroom.formats.jsonstructure.typed_decoder import NeedsValidation, build_decoder
+from postroom.formats.jsonstructure.types import (
+    ArrayType,
+    ConditionalType,
+    MapType,
+    ObjectType,
+    StructureType,
+    unwrapped,
+)
 from postroom.formats.jsonstructure.validation.validate import Checks
-from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, ATTEMPTS_PER_BYTE, Findings, TooMuchWork
+from postroom.formats.jsonstructure.validation.violations import (
+    ATTEMPTS,
+    ATTEMPTS_PER_BYTE,
+    TooMuchWork,
+    ViolationCollector,
+)
 from postroom.formats.schema import SchemaDocument, Verdict, Violation
 from postroom.formats.schema_id_framing import JsonFraming
 from postroom.formats.show_value import show_value
 from postroom.formats.undeclared_members import Undeclared
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_NOT_QUICK = (NotQuick, TooMuchWork, *_NOT_JSON)
+_NOT_QUICK = (NeedsValidation, TooMuchWork, *_NOT_JSON)
 _NOT_FILLED = (ColumnMismatch, *_NOT_QUICK)
 _MOST_VARIANTS = 16
 _TOO_DEEP = Violation("", "payload_too_deep", "less nested", "more than we follow")
@@ -40,7 +52,7 @@ _TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", 
 class JsonStructure(JsonFraming):
     """One parsed JSON Structure type."""
 
-    def __init__(self, document: Document, root: Shape, fragment: str = "") -> None:
+    def __init__(self, document: StructureDocument, root: StructureType, fragment: str = "") -> None:
         self.document = document
         self.root = root
         self._fragment = fragment
@@ -50,7 +62,7 @@ class JsonStructure(JsonFraming):
     @functools.cached_property
     def _quick(self) -> Callable[[bytes], Any] | None:
         # A payload may ask for add-ins, and only the exact checks look for that.
-        return None if self.document.offers else quick_decoder(self.root, self._checks)
+        return None if self.document.offers else build_decoder(self.root, self._checks)
 
     def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
@@ -64,16 +76,16 @@ class JsonStructure(JsonFraming):
             value = msgspec.json.decode(payload)
         except _NOT_JSON as error:
             return None, [Violation("", "payload_not_json", "JSON", str(error).splitlines()[0])]
-        return self.judge_value(value, len(payload))
+        return self.validate_value(value, len(payload))
 
     def has_fast_path(self, contenttype: str) -> bool:
         """Whether `fill` is for payloads of this content type: all are JSON."""
         return True
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
-        """A valid payload in the shape of its columns, and True; (None, False) when `validate` has to decide.
+        """Decode a valid payload into the form of its columns, and True; (None, False) when it needs `validate`.
 
-        The value is what `filling.filler(columns())` makes of the judged one, without members that are absent.
+        The value is what `fill_columns.filler(columns())` makes of the validated one, without absent members.
         """
         fill = self._filled
         if fill is None:
@@ -93,7 +105,7 @@ class JsonStructure(JsonFraming):
     def fill_all_and_undeclared(
         self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
     ) -> list[Any]:
-        """`fill_all` that also puts what columns do not hold into `undeclared`, by place."""
+        """`fill_all` that also collects the undeclared members of payloads, by index."""
         found = self.fill_all(payloads, fallback)
         self._undeclared.find_all(payloads, fallback, undeclared)
         return found
@@ -105,20 +117,20 @@ class JsonStructure(JsonFraming):
     def read_member(self, path: tuple[str, ...], value: Any) -> Any:
         """What a member of a payload means, found by the names on the way to it ("" for items and values of maps);
         ColumnMismatch where it does not fit its type."""
-        shape: Shape = self.root
+        type_: StructureType = self.root
         for step in path:
-            real, _ = unwrapped(shape)
-            if isinstance(real, Conditional) and real.base is not None:
+            real, _ = unwrapped(type_)
+            if isinstance(real, ConditionalType) and real.base is not None:
                 real, _ = unwrapped(real.base)
-            if isinstance(real, Record):
-                shape = real.members[step]
-            elif isinstance(real, Listing | Mapping):
-                shape = real.items if isinstance(real, Listing) else real.values
-        found = Findings(ATTEMPTS)
-        meaning = self._checks.of(shape)(value, None, found)
+            if isinstance(real, ObjectType):
+                type_ = real.members[step]
+            elif isinstance(real, ArrayType | MapType):
+                type_ = real.items if isinstance(real, ArrayType) else real.values
+        found = ViolationCollector(ATTEMPTS)
+        decoded = self._checks.of(type_)(value, None, found)
         if found.violations:
             raise ColumnMismatch(found.violations[0].expected, found.violations[0].found)
-        return meaning
+        return decoded
 
     @functools.cached_property
     def _undeclared(self) -> Undeclared:
@@ -126,7 +138,7 @@ class JsonStructure(JsonFraming):
 
     @functools.cached_property
     def _filled(self) -> Callable[[bytes], Any] | None:
-        quick, finish = self._quick, finishing(self.root, self.columns())
+        quick, finish = self._quick, column_filler(self.root, self.columns())
         if quick is None or finish is None:
             return quick
         decode, complete = quick, finish
@@ -137,20 +149,20 @@ class JsonStructure(JsonFraming):
 
         return fill
 
-    def judge_value(self, value: Any, size: int = 0) -> tuple[Any, list[Violation]]:
+    def validate_value(self, value: Any, size: int = 0) -> tuple[Any, list[Violation]]:
         """Validate a parsed JSON value by the exact checks; large payloads may try more alternatives."""
         if self.document.offers and isinstance(value, dict) and "$uses" in value:
-            return self._judge_with_addins(value, size)
-        found = Findings(ATTEMPTS + size * ATTEMPTS_PER_BYTE)
+            return self._validate_with_addins(value, size)
+        found = ViolationCollector(ATTEMPTS + size * ATTEMPTS_PER_BYTE)
         try:
-            meaning = self._checks.of(self.root)(value, None, found)
+            decoded = self._checks.of(self.root)(value, None, found)
         except RecursionError:
             return None, [_TOO_DEEP]
         except TooMuchWork:
             return None, [_TOO_MUCH]
-        return (None, found.violations) if found.violations else (meaning, [])
+        return (None, found.violations) if found.violations else (decoded, [])
 
-    def _judge_with_addins(self, value: dict[str, Any], size: int) -> tuple[Any, list[Violation]]:
+    def _validate_with_addins(self, value: dict[str, Any], size: int) -> tuple[Any, list[Violation]]:
         used, offers = value["$uses"], self.document.offers
         if not isinstance(used, list) or not all(isinstance(name, str) and name in offers for name in used):
             return None, [Violation("/$uses", "payload_add_in", f"a list of {', '.join(offers)}", show_value(used))]
@@ -161,7 +173,7 @@ class JsonStructure(JsonFraming):
             if len(self._variants) >= _MOST_VARIANTS:
                 self._variants.clear()
             self._variants[names] = JsonStructure(plain, Builder(plain, addins).root(self._fragment))
-        return self._variants[names].judge_value(value, size)
+        return self._variants[names].validate_value(value, size)
 
     def encode(self, value: Any, contenttype: str = "") -> bytes:
         """The value as compact JSON, in the spelling its types ask for."""
@@ -177,13 +189,13 @@ class JsonStructure(JsonFraming):
 
     def sample(self, rng: random.Random) -> Any:
         """A value that fits; SchemaRefused when none could be invented."""
-        return sample_values.sample(self.root, rng, self.judge_value)
+        return sample_values.sample(self.root, rng, self.validate_value)
 
 
 def parse(source: SchemaDocument) -> JsonStructure:
     """The schema, ready for payloads."""
     try:
-        document = read_document(source)
+        document = load_document(source)
         return JsonStructure(document, Builder(document).root(source.fragment), source.fragment)
     except RecursionError:
         raise SchemaRefused("the document is nested too deeply.") from None
@@ -192,7 +204,7 @@ def parse(source: SchemaDocument) -> JsonStructure:
 def check(source: SchemaDocument) -> None:
     """Raise SchemaRefused unless every type of the document is one that JSON Structure allows."""
     try:
-        document = read_document(source)
+        document = load_document(source)
         Builder(document).everything()
         for name, addins in document.offers.items():
             _check_addin(document, name, addins)
@@ -200,7 +212,7 @@ def check(source: SchemaDocument) -> None:
         raise SchemaRefused("the document is nested too deeply.") from None
 
 
-def _check_addin(document: Document, name: str, addins: tuple[str, ...]) -> None:
+def _check_addin(document: StructureDocument, name: str, addins: tuple[str, ...]) -> None:
     try:
         Builder(document, addins).everything()
     except SchemaRefused as error:

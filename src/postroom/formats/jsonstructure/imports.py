@@ -1,4 +1,4 @@
-"""`$import` and `$importdefs`: definitions of other documents, copied in from the library."""
+"""Imports: definitions of other documents, copied in for `$import` and `$importdefs`."""
 
 from __future__ import annotations
 
@@ -25,49 +25,49 @@ class _Importer:
         self._library = library
         self._count = 0
 
-    def complete(self, document: dict[str, Any], place: str, trail: tuple[str, ...]) -> dict[str, Any]:
+    def complete(self, document: dict[str, Any], base: str, trail: tuple[str, ...]) -> dict[str, Any]:
         definitions = document.get("definitions", {})
         if not isinstance(definitions, dict):
             raise SchemaRefused("definitions is a map of types and namespaces.", place="/definitions")
-        way = ("definitions",)
+        path = ("definitions",)
         # At the root as in the root namespace: both mean the same.
-        merged = self._imports(document, way, "", place, trail) | self._namespace(definitions, way, place, trail)
+        merged = self._imports(document, path, "", base, trail) | self._namespace(definitions, path, base, trail)
         rest = {name: value for name, value in document.items() if name not in IMPORTS}
         return {**rest, "definitions": merged} if merged or "definitions" in document else rest
 
     def _namespace(
-        self, namespace: dict[str, Any], way: tuple[str, ...], place: str, trail: tuple[str, ...]
+        self, namespace: dict[str, Any], path: tuple[str, ...], base: str, trail: tuple[str, ...]
     ) -> dict[str, Any]:
-        if len(way) > _DEEPEST:
-            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(way[:8]))
-        merged = self._imports(namespace, way, pointer(way), place, trail)
+        if len(path) > _DEEPEST:
+            raise SchemaRefused("the namespaces are nested too deeply.", place=pointer(path[:8]))
+        merged = self._imports(namespace, path, pointer(path), base, trail)
         for name, value in namespace.items():
             if name in IMPORTS:
                 continue
             is_namespace = isinstance(value, dict) and "type" not in value
-            merged[name] = self._namespace(value, (*way, name), place, trail) if is_namespace else value
+            merged[name] = self._namespace(value, (*path, name), base, trail) if is_namespace else value
         return merged
 
     def _imports(
-        self, stating: dict[str, Any], way: tuple[str, ...], at: str, place: str, trail: tuple[str, ...]
+        self, stating: dict[str, Any], path: tuple[str, ...], at: str, base: str, trail: tuple[str, ...]
     ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for keyword in IMPORTS:
             if keyword in stating:
                 found |= _moved_types(
-                    self._imported(stating[keyword], keyword, f"{at}/{keyword}", place, trail),
-                    way,
+                    self._imported(stating[keyword], keyword, f"{at}/{keyword}", base, trail),
+                    path,
                     with_root=keyword == "$import",
                 )
         return found
 
-    def _imported(self, reference: Any, keyword: str, at: str, place: str, trail: tuple[str, ...]) -> dict[str, Any]:
+    def _imported(self, reference: Any, keyword: str, at: str, base: str, trail: tuple[str, ...]) -> dict[str, Any]:
         if not isinstance(reference, str):
             raise SchemaRefused(f"{keyword} is the URI of a schema document.", place=at)
         self._count += 1
         if self._count > _MOST_IMPORTS:
             raise SchemaRefused(f"more than {_MOST_IMPORTS} documents are imported.", place=at)
-        found = self._find(reference, place)
+        found = self._find(reference, base)
         if found is None:
             raise ReferenceMissing(f"the imported document {reference[:200]!r} is not in the catalog.", place=at)
         if found.location in trail:
@@ -77,8 +77,8 @@ class _Importer:
             raise SchemaRefused(f"the imported document {reference[:200]!r} is no JSON Structure document.", place=at)
         return self.complete(document, found.location, (*trail, found.location))
 
-    def _find(self, reference: str, place: str) -> LibraryDocument | None:
-        found = self._library.find(reference, place)
+    def _find(self, reference: str, base: str) -> LibraryDocument | None:
+        found = self._library.find(reference, base)
         if found is not None:
             return found
         # An import names a document by its $id, wherever the document lies.
@@ -91,36 +91,36 @@ class _Importer:
         return None
 
 
-def _moved_types(document: dict[str, Any], way: tuple[str, ...], *, with_root: bool) -> dict[str, Any]:
+def _moved_types(document: dict[str, Any], path: tuple[str, ...], *, with_root: bool) -> dict[str, Any]:
     name = document.get("name")
-    root = (*way, name) if isinstance(name, str) else None
-    moved = {key: _moved(value, way, root, 0) for key, value in document.get("definitions", {}).items()}
+    root = (*path, name) if isinstance(name, str) else None
+    moved = {key: _moved(value, path, root, 0) for key, value in document.get("definitions", {}).items()}
     if with_root and root is not None and "type" in document:
         kept = {key: value for key, value in document.items() if not key.startswith("$") or key == "$extends"}
         kept.pop("definitions", None)
-        moved.setdefault(root[-1], _moved(kept, way, root, 0))
+        moved.setdefault(root[-1], _moved(kept, path, root, 0))
     return moved
 
 
-def _moved(value: Any, way: tuple[str, ...], root: tuple[str, ...] | None, depth: int) -> Any:
+def _moved(value: Any, path: tuple[str, ...], root: tuple[str, ...] | None, depth: int) -> Any:
     """A copy of an imported type whose references lead to where its namespace lies now."""
     if depth > _DEEPEST * 4:
         raise SchemaRefused("an imported document is nested too deeply.")
     if isinstance(value, list):
-        return [_moved(item, way, root, depth + 1) for item in value]
+        return [_moved(item, path, root, depth + 1) for item in value]
     if not isinstance(value, dict):
         return value
-    copied = {key: _moved(item, way, root, depth + 1) for key, item in value.items()}
+    copied = {key: _moved(item, path, root, depth + 1) for key, item in value.items()}
     for key in ("$ref", "$extends"):
         if isinstance(copied.get(key), str):
-            copied[key] = _moved_reference(copied[key], way, root)
+            copied[key] = _moved_reference(copied[key], path, root)
         elif key == "$extends" and isinstance(copied.get(key), list):
-            copied[key] = [_moved_reference(one, way, root) if isinstance(one, str) else one for one in copied[key]]
+            copied[key] = [_moved_reference(one, path, root) if isinstance(one, str) else one for one in copied[key]]
     return copied
 
 
-def _moved_reference(reference: str, way: tuple[str, ...], root: tuple[str, ...] | None) -> str:
+def _moved_reference(reference: str, path: tuple[str, ...], root: tuple[str, ...] | None) -> str:
     if reference in ("#", "#/") and root is not None:
         return "#" + pointer(root)
     inside = reference.removeprefix("#/definitions/")
-    return reference if inside == reference else f"#{pointer(way)}/{inside}"
+    return reference if inside == reference else f"#{pointer(path)}/{inside}"

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from postroom.errors import SchemaRefused
+from postroom.formats.jsonstructure.validation.patterns import full_matcher, matcher
 from postroom.formats.jsonstructure.validation.primitives import NUMERIC
 from postroom.formats.jsonstructure.validation.string_types import ENCODINGS
-from postroom.formats.jsonstructure.validation.text_patterns import matcher, whole
 
 _STRING = frozenset(("string",))
 _DECIMALS = frozenset(("decimal", "number", "double", "float"))
@@ -28,7 +28,7 @@ _COMPRESSIONS = ("gzip", "deflate", "zlib", "brotli")
 class Keyword(msgspec.Struct, frozen=True):
     """A constraint keyword: the types it may constrain, whether a value of it is allowed, and what would be."""
 
-    kinds: frozenset[str]
+    type_names: frozenset[str]
     allows: Callable[[Any], bool]
     wants: str
 
@@ -130,14 +130,14 @@ _ORDERED = (
 )
 
 
-def check_rules(schema: dict[str, Any], kind: str | None, at: str) -> None:
+def check_rules(schema: dict[str, Any], type_name: str | None, at: str) -> None:
     """Raise SchemaRefused for a keyword on a type it cannot constrain, or with a value it cannot have; beside a union,
     where None stands for the type, for the latter only."""
     for name in KEYWORDS.keys() & schema.keys():
         keyword = KEYWORDS[name]
-        if kind is not None and kind not in keyword.kinds:
+        if type_name is not None and type_name not in keyword.type_names:
             raise SchemaRefused(
-                f"{name} constrains {_listed(keyword.kinds)}, not the type {kind}.", place=f"{at}/{name}"
+                f"{name} constrains {_listed(keyword.type_names)}, not the type {type_name}.", place=f"{at}/{name}"
             )
         if not keyword.allows(schema[name]):
             raise SchemaRefused(f"{name} must be {keyword.wants}.", place=f"{at}/{name}")
@@ -145,19 +145,19 @@ def check_rules(schema: dict[str, Any], kind: str | None, at: str) -> None:
         if low in schema and high in schema and _exceeds(schema[low], schema[high]):
             raise SchemaRefused(f"{low} is greater than {high}, so nothing fits.", place=f"{at}/{low}")
     if "pattern" in schema:
-        whole(schema["pattern"], f"{at}/pattern")
+        full_matcher(schema["pattern"], f"{at}/pattern")
     for name in ("patternProperties", "patternKeys"):
         for pattern in schema.get(name, ()):
             matcher(pattern, f"{at}/{name}")
 
 
-def rules_of(schema: dict[str, Any], kind: str) -> dict[str, Any]:
+def rules_of(schema: dict[str, Any], type_name: str) -> dict[str, Any]:
     """The keywords that constrain a type. Those of the validation companion count wherever they are written: real
     documents use them with the meta-schema of Core as well."""
     return {
         name: value
         for name, value in schema.items()
-        if (keyword := KEYWORDS.get(name)) is not None and kind in keyword.kinds
+        if (keyword := KEYWORDS.get(name)) is not None and type_name in keyword.type_names
     }
 
 
@@ -166,5 +166,5 @@ def _exceeds(low: Any, high: Any) -> bool:
     return least is not None and most is not None and least > most
 
 
-def _listed(kinds: frozenset[str]) -> str:
-    return "numbers" if kinds == NUMERIC else " and ".join(sorted(kinds)) or "this"
+def _listed(type_names: frozenset[str]) -> str:
+    return "numbers" if type_names == NUMERIC else " and ".join(sorted(type_names)) or "this"

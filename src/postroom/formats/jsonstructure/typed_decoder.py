@@ -1,7 +1,7 @@
-"""The quick way: most of a schema as a typed decoder, so that a payload that fits costs little more than parsing it.
+"""The typed decoder of a schema, with which a payload that fits costs little more than parsing it.
 
-The decoder only ever accepts. What it cannot express is decoded freely and finished by the exact checks; whatever does
-not go through is judged again by them, from the start.
+The decoder only ever accepts. What it cannot express is decoded freely and finished by the exact checks; whatever it
+refuses is validated by them, from the start.
 """
 
 from __future__ import annotations
@@ -13,17 +13,25 @@ import msgspec
 
 from postroom.formats.jsonstructure.enum_values import canonical
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import Anything, Listing, Mapping, Primitive, Record, Shape, unwrapped
+from postroom.formats.jsonstructure.types import (
+    AnyType,
+    ArrayType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    StructureType,
+    unwrapped,
+)
 from postroom.formats.jsonstructure.validation import constraints
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, REFUSED, reader
-from postroom.formats.jsonstructure.validation.string_types import TEXT_FORMS
+from postroom.formats.jsonstructure.validation.string_types import STRING_TYPES
 from postroom.formats.jsonstructure.validation.validate import Checks
-from postroom.formats.jsonstructure.validation.violations import Findings
+from postroom.formats.jsonstructure.validation.violations import ViolationCollector
 
-# Turns a decoded part into what it means, in place where it can; NotQuick when it does not fit.
+# Finishes a decoded part, in place where it can; NeedsValidation when it does not fit.
 Finish = Callable[[Any], Any]
-# A type for the decoder and what is left to do; None when nothing is.
-Quick = tuple[Any, Finish | None]
+# A type for the decoder, and the function that finishes its values, if one is needed.
+DecoderType = tuple[Any, Finish | None]
 
 _MOST_PARTS = 2000
 _DEEPEST = 60
@@ -31,33 +39,33 @@ _MOST_LITERALS = 200
 _BOUNDS = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
 
 
-class NotQuick(Exception):
+class NeedsValidation(Exception):
     """The payload needs the exact checks."""
 
 
-def quick_decoder(root: Shape, checks: Checks) -> Callable[[bytes], Any]:
-    """A function that decodes payloads that fit; any exception means that the exact checks must look."""
-    kind, finish = _Planner(checks).plan(root, ())
-    decode = msgspec.json.Decoder(kind).decode
+def build_decoder(root: StructureType, checks: Checks) -> Callable[[bytes], Any]:
+    """A function that decodes payloads that fit; any exception means that the payload needs the exact checks."""
+    type_hint, finish = _Planner(checks).plan(root, ())
+    decode = msgspec.json.Decoder(type_hint).decode
     if finish is None:
         return decode
     complete = finish
     return lambda payload: complete(decode(payload))
 
 
-def is_plain_record(shape: Record) -> bool:
+def is_plain_object(type_: ObjectType) -> bool:
     """Whether the decoder can express an object."""
-    return shape.extra is None and not shape.rules and not shape.alternatives
+    return type_.extra is None and not type_.rules and not type_.alternatives
 
 
-def is_plain_list(shape: Listing) -> bool:
+def is_plain_list(type_: ArrayType) -> bool:
     """Whether the decoder can express an array."""
-    return not shape.unique and shape.contains is None
+    return not type_.unique and type_.contains is None
 
 
-def is_plain_map(shape: Mapping) -> bool:
+def is_plain_map(type_: MapType) -> bool:
     """Whether the decoder can express a map."""
-    return not shape.rules
+    return not type_.rules
 
 
 class _Planner:
@@ -65,92 +73,93 @@ class _Planner:
         self._checks = checks
         self._parts = 0
 
-    def plan(self, shape: Shape, trail: tuple[int, ...]) -> Quick:
-        real, nullable = unwrapped(shape)
+    def plan(self, type_: StructureType, trail: tuple[int, ...]) -> DecoderType:
+        real, nullable = unwrapped(type_)
         self._parts += 1
-        # A type inside itself has no end as a decoder, and a long way to one is better walked when it is needed.
+        # A recursive type has no finite decoder, and a deep one is better checked when it is needed.
         if id(real) in trail or len(trail) > _DEEPEST or self._parts > _MOST_PARTS:
-            return self._exactly(shape)
-        kind, finish = self._real(real, (*trail, id(real)))
+            return self._exactly(type_)
+        type_hint, finish = self._real(real, (*trail, id(real)))
         if not nullable:
-            return kind, finish
-        return (kind if kind is Any else kind | None), _optional(finish)
+            return type_hint, finish
+        return (type_hint if type_hint is Any else type_hint | None), _optional(finish)
 
-    def _exactly(self, shape: Shape) -> Quick:
-        check = self._checks.of(shape)
+    def _exactly(self, type_: StructureType) -> DecoderType:
+        check = self._checks.of(type_)
 
         def finish(value: Any) -> Any:
-            found = Findings()
-            meaning = check(value, None, found)
+            found = ViolationCollector()
+            decoded = check(value, None, found)
             if found.violations:
-                raise NotQuick
-            return meaning
+                raise NeedsValidation
+            return decoded
 
         return Any, finish
 
-    def _real(self, shape: Shape, trail: tuple[int, ...]) -> Quick:
-        if isinstance(shape, Anything) and shape.values is None:
+    def _real(self, type_: StructureType, trail: tuple[int, ...]) -> DecoderType:
+        if isinstance(type_, AnyType) and type_.values is None:
             return Any, None
-        if isinstance(shape, Primitive):
-            return _primitive(shape) or (Any, _read(shape))
-        if isinstance(shape, Record) and is_plain_record(shape):
-            return self._record(shape, trail)
-        if isinstance(shape, Listing) and is_plain_list(shape):
-            return self._listing(shape, trail)
-        if isinstance(shape, Mapping) and is_plain_map(shape):
-            kind, finish = self.plan(shape.values, trail)
-            return dict[str, kind], None if finish is None else _each_value(finish)  # type: ignore[valid-type]  # made at run time
-        return self._exactly(shape)
+        if isinstance(type_, PrimitiveType):
+            return _primitive(type_) or (Any, _read(type_))
+        if isinstance(type_, ObjectType) and is_plain_object(type_):
+            return self._object(type_, trail)
+        if isinstance(type_, ArrayType) and is_plain_list(type_):
+            return self._listing(type_, trail)
+        if isinstance(type_, MapType) and is_plain_map(type_):
+            type_hint, finish = self.plan(type_.values, trail)
+            return dict[str, type_hint], None if finish is None else _each_value(finish)  # type: ignore[valid-type]  # made at run time
+        return self._exactly(type_)
 
-    def _record(self, shape: Record, trail: tuple[int, ...]) -> Quick:
-        members = {name: self.plan(member, trail) for name, member in shape.members.items()}
+    def _object(self, type_: ObjectType, trail: tuple[int, ...]) -> DecoderType:
+        members = {name: self.plan(member, trail) for name, member in type_.members.items()}
         # Members that every payload may have are part of the value, as in the exact checks.
-        members.update({name: (Any, None) for name in shape.reserved if name not in members})
+        members.update({name: (Any, None) for name in type_.reserved if name not in members})
         annotations = {
-            name: kind if name in shape.required else NotRequired[kind] for name, (kind, _) in members.items()
+            name: type_hint if name in type_.required else NotRequired[type_hint]
+            for name, (type_hint, _) in members.items()
         }
-        kind = TypedDict("Members", annotations)  # type: ignore[misc]  # made at run time
+        type_hint = TypedDict("Members", annotations)  # type: ignore[misc]  # made at run time
         finishing = [(name, finish) for name, (_, finish) in members.items() if finish is not None]
-        return kind, _each_member(finishing) if finishing else None
+        return type_hint, _each_member(finishing) if finishing else None
 
-    def _listing(self, shape: Listing, trail: tuple[int, ...]) -> Quick:
-        kind, finish = self.plan(shape.items, trail)
+    def _listing(self, type_: ArrayType, trail: tuple[int, ...]) -> DecoderType:
+        type_hint, finish = self.plan(type_.items, trail)
         limits = {
-            limit: shape.rules[name]
+            limit: type_.rules[name]
             for name, limit in (("minItems", "min_length"), ("maxItems", "max_length"))
-            if name in shape.rules
+            if name in type_.rules
         }
-        listed: Any = list[kind]  # type: ignore[valid-type]  # made at run time
+        listed: Any = list[type_hint]  # type: ignore[valid-type]  # made at run time
         if limits:
             listed = Annotated[listed, msgspec.Meta(**limits)]
         return listed, None if finish is None else _each_item(finish)
 
 
-def _primitive(shape: Primitive) -> Quick | None:
-    if shape.name in TEXT_FORMS and shape.values is None:
-        return str, _TextForm(TEXT_FORMS[shape.name][0])
-    if shape.name == "string":
-        return _string(shape)
-    if shape.values is not None:
+def _primitive(type_: PrimitiveType) -> DecoderType | None:
+    if type_.name in STRING_TYPES and type_.values is None:
+        return str, _StringCheck(STRING_TYPES[type_.name][0])
+    if type_.name == "string":
+        return _string(type_)
+    if type_.values is not None:
         return None
-    if shape.name == "boolean":
+    if type_.name == "boolean":
         return bool, None
-    if shape.name == "null":
+    if type_.name == "null":
         return None.__class__, None
-    if shape.name in INTEGERS:
-        return _number(int, shape.rules, dict(zip(("minimum", "maximum"), INTEGERS[shape.name], strict=True)))
-    if shape.name in ("double", "float8"):
-        return _number(float, shape.rules, {})
-    if shape.name == "float":
-        return _number(float, shape.rules, {"minimum": -FLOATS["float"], "maximum": FLOATS["float"]})
+    if type_.name in INTEGERS:
+        return _number(int, type_.rules, dict(zip(("minimum", "maximum"), INTEGERS[type_.name], strict=True)))
+    if type_.name in ("double", "float8"):
+        return _number(float, type_.rules, {})
+    if type_.name == "float":
+        return _number(float, type_.rules, {"minimum": -FLOATS["float"], "maximum": FLOATS["float"]})
     return None
 
 
-def _string(shape: Primitive) -> Quick | None:
-    rules = shape.rules
-    if shape.values is not None:
+def _string(type_: PrimitiveType) -> DecoderType | None:
+    rules = type_.rules
+    if type_.values is not None:
         # A literal holds no other rule, and very long ones are slow to compare.
-        return (Literal[tuple(shape.values)], None) if not rules and len(shape.values) <= _MOST_LITERALS else None
+        return (Literal[tuple(type_.values)], None) if not rules and len(type_.values) <= _MOST_LITERALS else None
     if not rules:
         return str, None
     if rules.keys() <= {"maxLength", "minLength"}:
@@ -161,13 +170,13 @@ def _string(shape: Primitive) -> Quick | None:
     return None
 
 
-def _number(kind: Any, rules: dict[str, Any], own: dict[str, Any]) -> Quick | None:
+def _number(type_hint: Any, rules: dict[str, Any], own: dict[str, Any]) -> DecoderType | None:
     if not rules.keys() <= _BOUNDS.keys() | {"precision", "scale"}:
         return None
     limits = dict(own)
     for name in _BOUNDS.keys() & rules.keys():
         bound = number_of(rules[name])
-        if (isinstance(bound, float) and kind is int) or not isinstance(bound, int | float):
+        if (isinstance(bound, float) and type_hint is int) or not isinstance(bound, int | float):
             return None
         if name in own and bound is not None:
             bound = max(bound, own[name]) if name == "minimum" else min(bound, own[name])
@@ -177,57 +186,57 @@ def _number(kind: Any, rules: dict[str, Any], own: dict[str, Any]) -> Quick | No
     if any(isinstance(bound, int) and abs(bound) >= 2**63 for bound in limits.values()):
         return None
     return (
-        (Annotated[kind, msgspec.Meta(**{_BOUNDS[name]: bound for name, bound in limits.items()})], None)
+        (Annotated[type_hint, msgspec.Meta(**{_BOUNDS[name]: bound for name, bound in limits.items()})], None)
         if limits
-        else (kind, None)
+        else (type_hint, None)
     )
 
 
 def _optional(finish: Finish | None) -> Finish | None:
-    if finish is None or isinstance(finish, _TextForm):
+    if finish is None or isinstance(finish, _StringCheck):
         return finish
     return lambda value: None if value is None else finish(value)
 
 
-class _TextForm:
-    """A text that is only looked at, so that its container need not store it again."""
+class _StringCheck:
+    """A check of a string that leaves it as it is, so that its container need not store it again."""
 
     def __init__(self, is_one: Callable[[str], bool]) -> None:
         self.is_one = is_one
 
     def __call__(self, value: str | None) -> str | None:
         if value is not None and not self.is_one(value):
-            raise NotQuick
+            raise NeedsValidation
         return value
 
 
-def _read(shape: Primitive) -> Finish:
-    """The exact check of a primitive type, without a word about what is wrong."""
-    read = reader(shape.name, shape.rules)[0]
-    rules = [holds for holds, _, _ in constraints.of_primitive(shape.rules, shape.at)]
-    listed = None if shape.values is None else frozenset(map(canonical, shape.values))
+def _read(type_: PrimitiveType) -> Finish:
+    """The exact check of a primitive type, without violations."""
+    read = reader(type_.name, type_.rules)[0]
+    rules = [holds for holds, _, _ in constraints.of_primitive(type_.rules, type_.at)]
+    listed = None if type_.values is None else frozenset(map(canonical, type_.values))
 
     def finish(value: Any) -> Any:
-        meaning = read(value)
-        if meaning is REFUSED or (listed is not None and canonical(value) not in listed):
-            raise NotQuick
+        decoded = read(value)
+        if decoded is REFUSED or (listed is not None and canonical(value) not in listed):
+            raise NeedsValidation
         for holds in rules:
-            if not holds(value, meaning):
-                raise NotQuick
-        return meaning
+            if not holds(value, decoded):
+                raise NeedsValidation
+        return decoded
 
     return finish
 
 
 def _each_member(finishing: list[tuple[str, Finish]]) -> Finish:
-    texts = [(name, complete.is_one) for name, complete in finishing if isinstance(complete, _TextForm)]
-    others = [(name, complete) for name, complete in finishing if not isinstance(complete, _TextForm)]
+    texts = [(name, complete.is_one) for name, complete in finishing if isinstance(complete, _StringCheck)]
+    others = [(name, complete) for name, complete in finishing if not isinstance(complete, _StringCheck)]
 
     def finish(value: dict[str, Any]) -> dict[str, Any]:
         for name, is_one in texts:
             text = value.get(name)
             if text is not None and not is_one(text):
-                raise NotQuick
+                raise NeedsValidation
         for name, complete in others:
             if name in value:
                 value[name] = complete(value[name])

@@ -1,5 +1,4 @@
-"""What a JSON Structure schema says, taken apart: the graph of types that validating, columns, samples and comparing
-walk over."""
+"""The types of a JSON Structure schema: the graph that validating, columns, samples and comparing walk over."""
 
 from __future__ import annotations
 
@@ -8,9 +7,9 @@ from typing import Any
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Shape:
-    """A type of the document: where it stands, what it is for, and its constraint keywords, ready for use and as they
-    are written."""
+class StructureType:
+    """A type of the document: its JSON pointer, its description, and its constraint keywords, compiled (`rules`) and as
+    `written`."""
 
     at: str
     description: str = ""
@@ -19,14 +18,14 @@ class Shape:
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Anything(Shape):
+class AnyType(StructureType):
     """Any JSON value; `values` are the only ones when given."""
 
     values: list[Any] | None = None
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Primitive(Shape):
+class PrimitiveType(StructureType):
     """A primitive type by its name; `values` are what `enum` or `const` leave of it."""
 
     name: str
@@ -34,99 +33,99 @@ class Primitive(Shape):
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Record(Shape):
+class ObjectType(StructureType):
     """An object with its own and inherited members.
 
     `extra` says what other members may be: None where the schema is silent, a boolean, or a type. `alternatives` are
     groups of sets of required members, of which exactly one set of each group is there.
     """
 
-    members: dict[str, Shape]
+    members: dict[str, StructureType]
     required: frozenset[str] = frozenset()
     alternatives: tuple[tuple[frozenset[str], ...], ...] = ()
-    extra: Shape | bool | None = None
+    extra: StructureType | bool | None = None
     reserved: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Listing(Shape):
+class ArrayType(StructureType):
     """An array, or a set when its items are unique."""
 
-    items: Shape
+    items: StructureType
     unique: bool = False
-    contains: Shape | None = None
+    contains: StructureType | None = None
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Mapping(Shape):
+class MapType(StructureType):
     """A map from text to values of one type."""
 
-    values: Shape
+    values: StructureType
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Tuple(Shape):
+class TupleType(StructureType):
     """Named members in a fixed order, written as an array."""
 
-    members: tuple[tuple[str, Shape], ...]
+    members: tuple[tuple[str, StructureType], ...]
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Choice(Shape):
+class ChoiceType(StructureType):
     """A discriminated union: tagged, or inline when there is a selector."""
 
-    choices: dict[str, Shape]
+    choices: dict[str, StructureType]
     selector: str | None = None
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Union(Shape):
+class UnionType(StructureType):
     """One of several types; the first that fits counts."""
 
-    alternatives: tuple[Shape, ...]
+    alternatives: tuple[StructureType, ...]
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Conditional(Shape):
+class ConditionalType(StructureType):
     """A type (or none) with conditional composition on top; `source` is its JSON, for comparing."""
 
-    base: Shape | None
-    all_of: tuple[Shape, ...] = ()
-    any_of: tuple[Shape, ...] = ()
-    one_of: tuple[Shape, ...] = ()
-    forbidden: Shape | None = None
-    test: Shape | None = None
-    then: Shape | None = None
-    otherwise: Shape | None = None
+    base: StructureType | None
+    all_of: tuple[StructureType, ...] = ()
+    any_of: tuple[StructureType, ...] = ()
+    one_of: tuple[StructureType, ...] = ()
+    forbidden: StructureType | None = None
+    test: StructureType | None = None
+    then: StructureType | None = None
+    otherwise: StructureType | None = None
     source: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class Named(Shape):
+class TypeReference(StructureType):
     """A reference to a type of the document, which may still be under construction when it is made."""
 
-    target: Shape | None = None
+    target: StructureType | None = None
 
 
-def resolved(shape: Shape) -> Shape:
+def resolved(type_: StructureType) -> StructureType:
     """The type itself, where a reference stands for it."""
-    while isinstance(shape, Named):
-        if shape.target is None:  # pragma: no cover - every reference is bound when a document is built
-            raise TypeError(f"the reference at {shape.at} is not bound")
-        shape = shape.target
-    return shape
+    while isinstance(type_, TypeReference):
+        if type_.target is None:  # pragma: no cover - every reference is bound when a document is built
+            raise TypeError(f"the reference at {type_.at} is not bound")
+        type_ = type_.target
+    return type_
 
 
-def is_null(shape: Shape) -> bool:
+def is_null(type_: StructureType) -> bool:
     """Whether a type is null and nothing else."""
-    found = resolved(shape)
-    return isinstance(found, Primitive) and found.name == "null"
+    found = resolved(type_)
+    return isinstance(found, PrimitiveType) and found.name == "null"
 
 
-def unwrapped(shape: Shape) -> tuple[Shape, bool]:
+def unwrapped(type_: StructureType) -> tuple[StructureType, bool]:
     """A type without null, and whether null was one of its alternatives."""
-    found, nullable = resolved(shape), False
-    while isinstance(found, Union):
+    found, nullable = resolved(type_), False
+    while isinstance(found, UnionType):
         real = [one for one in found.alternatives if not is_null(one)]
         nullable = nullable or len(real) < len(found.alternatives)
         if len(real) != 1:

@@ -1,4 +1,4 @@
-"""Whether one schema reads what another writes: rules for yes, a payload for no, else a reason for doubt."""
+"""Whether one schema reads what another writes: rules for yes, a payload for no, else undecided with a reason."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.compatibility import COMPATIBLE
-from postroom.formats.jsonstructure.compat.containment import Comparison, TooLarge
-from postroom.formats.jsonstructure.compat.differences import Gap
-from postroom.formats.jsonstructure.document import Document
-from postroom.formats.jsonstructure.samples.sample_values import Inventor
-from postroom.formats.jsonstructure.types import Anything, Shape
+from postroom.formats.jsonstructure.compat.containment import ComparisonTooLarge, TypeComparison
+from postroom.formats.jsonstructure.compat.differences import TypeDifference
+from postroom.formats.jsonstructure.document import StructureDocument
+from postroom.formats.jsonstructure.samples.sample_values import SampleGenerator
+from postroom.formats.jsonstructure.types import AnyType, StructureType
 from postroom.formats.jsonstructure.validation.validate import Checks
-from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, Findings, TooMuchWork
+from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, TooMuchWork, ViolationCollector
 from postroom.formats.schema import Verdict, Violation
 from postroom.formats.show_value import show_value
 from postroom.formats.work_budget import spend
@@ -26,50 +26,55 @@ _SAMPLES = 40
 _MOST_TRIED = 400
 
 
-class Schema(Protocol):
+class ComparableSchema(Protocol):
     """What comparing needs of a parsed schema."""
 
-    document: Document
-    root: Shape
+    document: StructureDocument
+    root: StructureType
 
     def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
         ...
 
 
-def compare(writer: Schema, reader: Schema) -> Verdict:
+def compare(writer: ComparableSchema, reader: ComparableSchema) -> Verdict:
     """The verdict on two schemas. A no is always a payload that both validators have seen."""
     if writer.document == reader.document and writer.root.at == reader.root.at:
         return COMPATIBLE
     # Always the same payloads: the same question gets the same answer.
-    inventor = Inventor(writer.root, random.Random(_SEED))  # noqa: S311 - nothing secret
+    generator = SampleGenerator(writer.root, random.Random(_SEED))  # noqa: S311 - nothing secret
     try:
-        gaps = Comparison(_inventing(inventor), _accepting()).gaps(writer.root, reader.root)
-    except (TooLarge, RecursionError):
-        gaps = [Gap("the schemas are too large to be compared type by type", writer.root.at, reader.root.at)]
+        differences = TypeComparison(_generating(generator), _accepting()).differences(writer.root, reader.root)
+    except (ComparisonTooLarge, RecursionError):
+        differences = [
+            TypeDifference("the schemas are too large to be compared type by type", writer.root.at, reader.root.at)
+        ]
     if writer.document.offers != reader.document.offers:
-        gaps.append(Gap("the schemas offer different add-ins", "/$offers", "/$offers"))
-    for found in [*gaps, Gap("a payload shows it", writer.root.at, reader.root.at, tuple(_samples(inventor, writer)))]:
-        for value in found.witnesses[:_MOST_TRIED]:
+        differences.append(TypeDifference("the schemas offer different add-ins", "/$offers", "/$offers"))
+    for found in [
+        *differences,
+        TypeDifference("a payload shows it", writer.root.at, reader.root.at, tuple(_samples(generator, writer))),
+    ]:
+        for value in found.counterexamples[:_MOST_TRIED]:
             payload = _payload(value)
             spend(1 + len(payload or b"") // 20)
             if payload is not None and _refuted(writer, reader, payload):
                 return _incompatible(found, reader, payload)
-    if not gaps:
+    if not differences:
         return COMPATIBLE
     return Verdict(
         answer="undecided",
-        reason=f"{gaps[0].reason}, and no payload was found that shows a difference.",
-        writer_at=gaps[0].writer_at,
-        reader_at=gaps[0].reader_at,
+        reason=f"{differences[0].reason}, and no payload was found that shows a difference.",
+        writer_at=differences[0].writer_at,
+        reader_at=differences[0].reader_at,
     )
 
 
-def _refuted(writer: Schema, reader: Schema, payload: bytes) -> bool:
+def _refuted(writer: ComparableSchema, reader: ComparableSchema, payload: bytes) -> bool:
     return not writer.validate(payload)[1] and bool(reader.validate(payload)[1])
 
 
-def _incompatible(found: Gap, reader: Schema, payload: bytes) -> Verdict:
+def _incompatible(found: TypeDifference, reader: ComparableSchema, payload: bytes) -> Verdict:
     violation = reader.validate(payload)[1][0]
     where = f" at {violation.at}" if violation.at else ""
     return Verdict(
@@ -89,39 +94,39 @@ def _payload(value: Any) -> bytes | None:
         return None
 
 
-def _samples(inventor: Inventor, writer: Schema) -> list[Any]:
+def _samples(generator: SampleGenerator, writer: ComparableSchema) -> list[Any]:
     found: list[Any] = []
     for number in range(_SAMPLES):
-        made = _invented(inventor, writer.root, 0.8 if number % 2 else 0.2)
+        made = _generated(generator, writer.root, 0.8 if number % 2 else 0.2)
         if not made:
-            break  # too large to be invented, or nothing to invent
+            break  # too large, or nothing to generate
         found += made
     return found
 
 
-def _invented(inventor: Inventor, shape: Shape, likely: float) -> list[Any]:
+def _generated(generator: SampleGenerator, type_: StructureType, likely: float) -> list[Any]:
     try:
-        return [inventor.invent(shape, likely)]
+        return [generator.generate(type_, likely)]
     except (SchemaRefused, RecursionError):
         return []
 
 
-def _inventing(inventor: Inventor) -> Callable[[Shape], list[Any]]:
-    def invent(shape: Shape) -> list[Any]:
-        if isinstance(shape, Anything) and shape.values is None:
+def _generating(generator: SampleGenerator) -> Callable[[StructureType], list[Any]]:
+    def generate(type_: StructureType) -> list[Any]:
+        if isinstance(type_, AnyType) and type_.values is None:
             return [None, True, 7, 0.5, "?! ~", [], {}]
-        return [value for likely in (0.0, 1.0, 0.5) for value in _invented(inventor, shape, likely)]
+        return [value for likely in (0.0, 1.0, 0.5) for value in _generated(generator, type_, likely)]
 
-    return invent
+    return generate
 
 
-def _accepting() -> Callable[[Shape, Any], bool]:
+def _accepting() -> Callable[[StructureType, Any], bool]:
     checks = Checks()
 
-    def accepts(shape: Shape, value: Any) -> bool:
-        found = Findings()
+    def accepts(type_: StructureType, value: Any) -> bool:
+        found = ViolationCollector()
         try:
-            checks.of(shape)(value, None, found)
+            checks.of(type_)(value, None, found)
         except (RecursionError, TooMuchWork):
             return False
         finally:

@@ -1,7 +1,7 @@
-"""Comparing types: the rules by which every payload of one type can be read with another.
+"""Comparison of types: the rules by which every payload of one type can be read with another.
 
-An empty list of gaps is a proof. Types that refer to themselves are compared under the assumption that they fit; a
-reason that they do not is found somewhere along the way or not at all.
+An empty list of differences is a proof. Recursive types are compared under the assumption that they fit; a reason that
+they do not is found in one of their parts or not at all.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from itertools import islice
 from typing import Any
 
 from postroom.formats.jsonstructure.compat import ranges
-from postroom.formats.jsonstructure.compat.differences import Gap, gap
-from postroom.formats.jsonstructure.compat.objects_and_maps import compare_records, same_rules
+from postroom.formats.jsonstructure.compat.differences import TypeDifference, difference
+from postroom.formats.jsonstructure.compat.objects_and_maps import compare_objects, same_rules
 from postroom.formats.jsonstructure.types import (
-    Anything,
-    Choice,
-    Conditional,
-    Listing,
-    Mapping,
-    Primitive,
-    Record,
-    Shape,
-    Tuple,
-    Union,
+    AnyType,
+    ArrayType,
+    ChoiceType,
+    ConditionalType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    StructureType,
+    TupleType,
+    UnionType,
     resolved,
 )
 from postroom.formats.work_budget import spend
@@ -36,94 +36,98 @@ _CONTAINS = ("contains", "minContains", "maxContains")
 Pairs = frozenset[tuple[int, int]]
 
 
-class TooLarge(Exception):
+class ComparisonTooLarge(Exception):
     """The schemas unfold to more pairs of types than we compare."""
 
 
-class Comparison:
-    """Compares the types of two documents; `invent` makes JSON values of the writer, `accepts` asks the reader."""
+class TypeComparison:
+    """Compares the types of two documents; `generate` makes JSON values of the writer, `accepts` asks the reader."""
 
-    def __init__(self, invent: Callable[[Shape], list[Any]], accepts: Callable[[Shape, Any], bool]) -> None:
-        self.invent = invent
+    def __init__(
+        self, generate: Callable[[StructureType], list[Any]], accepts: Callable[[StructureType, Any], bool]
+    ) -> None:
+        self.generate = generate
         self._accepts = accepts
         self._steps = 0
         self._assumptions = 0
         # The types are kept with their identities, which are only theirs as long as they live.
-        self._proven: dict[tuple[int, int], tuple[Shape, Shape]] = {}
+        self._proven: dict[tuple[int, int], tuple[StructureType, StructureType]] = {}
 
-    def gaps(self, writer: Shape, reader: Shape, assumed: Pairs = frozenset()) -> list[Gap]:
-        """What keeps a type of the writer from being readable with one of the reader."""
+    def differences(
+        self, writer: StructureType, reader: StructureType, assumed: Pairs = frozenset()
+    ) -> list[TypeDifference]:
+        """The differences that keep a type of the writer from being readable with one of the reader."""
         writer, reader = resolved(writer), resolved(reader)
         pair = (id(writer), id(reader))
         spend()
         self._steps += 1
         if self._steps > _MOST_STEPS:
-            raise TooLarge
-        if pair in self._proven or (isinstance(reader, Anything) and reader.values is None):
+            raise ComparisonTooLarge
+        if pair in self._proven or (isinstance(reader, AnyType) and reader.values is None):
             return []
         if pair in assumed:
             self._assumptions += 1
             return []
         before = self._assumptions
-        found = self._gaps(writer, reader, assumed | {pair})
+        found = self._differences(writer, reader, assumed | {pair})
         if not found and self._assumptions == before:
             # Proved without any assumption, so it holds wherever the pair comes up again.
             self._proven[pair] = (writer, reader)
         return found
 
-    def _gaps(self, writer: Shape, reader: Shape, assumed: Pairs) -> list[Gap]:
-        if isinstance(writer, Union):
-            return [one for part in writer.alternatives for one in self.gaps(part, reader, assumed)]
-        if isinstance(writer, Conditional) or isinstance(reader, Conditional):
+    def _differences(self, writer: StructureType, reader: StructureType, assumed: Pairs) -> list[TypeDifference]:
+        if isinstance(writer, UnionType):
+            return [one for part in writer.alternatives for one in self.differences(part, reader, assumed)]
+        if isinstance(writer, ConditionalType) or isinstance(reader, ConditionalType):
             return self._conditional(writer, reader, assumed)
-        if isinstance(reader, Union):
+        if isinstance(reader, UnionType):
             return self._into_union(writer, reader, assumed)
-        if isinstance(writer, Primitive) and isinstance(reader, Primitive):
+        if isinstance(writer, PrimitiveType) and isinstance(reader, PrimitiveType):
             return ranges.compare(writer, reader, lambda value: self._accepts(reader, value))
-        if isinstance(writer, Record | Mapping) and isinstance(reader, Record | Mapping):
-            return compare_records(self, writer, reader, assumed)
-        if isinstance(writer, Listing) and isinstance(reader, Listing):
+        if isinstance(writer, ObjectType | MapType) and isinstance(reader, ObjectType | MapType):
+            return compare_objects(self, writer, reader, assumed)
+        if isinstance(writer, ArrayType) and isinstance(reader, ArrayType):
             return self._listing(writer, reader, assumed)
-        if isinstance(writer, Tuple) and isinstance(reader, Tuple | Listing):
+        if isinstance(writer, TupleType) and isinstance(reader, TupleType | ArrayType):
             return self._tuple(writer, reader, assumed)
-        if isinstance(writer, Choice) and isinstance(reader, Choice):
+        if isinstance(writer, ChoiceType) and isinstance(reader, ChoiceType):
             return self._choice(writer, reader, assumed)
         return self.different("the types are of different kinds", writer, reader)
 
-    def different(self, reason: str, writer: Shape, reader: Shape) -> list[Gap]:
-        """A gap that any value of the writer may show."""
-        edges = ranges.edges(writer) if isinstance(writer, Primitive) else []
-        return gap(reason, writer, reader, [*edges, *self.invent(writer)])
+    def different(self, reason: str, writer: StructureType, reader: StructureType) -> list[TypeDifference]:
+        """A difference that any value of the writer may show."""
+        edges = ranges.edges(writer) if isinstance(writer, PrimitiveType) else []
+        return difference(reason, writer, reader, [*edges, *self.generate(writer)])
 
-    def _into_union(self, writer: Shape, reader: Union, assumed: Pairs) -> list[Gap]:
-        found: list[Gap] = []
+    def _into_union(self, writer: StructureType, reader: UnionType, assumed: Pairs) -> list[TypeDifference]:
+        found: list[TypeDifference] = []
         for alternative in reader.alternatives:
-            gaps = self.gaps(writer, alternative, assumed)
-            if not gaps:
+            differences = self.differences(writer, alternative, assumed)
+            if not differences:
                 return []
-            found += gaps
-        witnesses = islice((value for one in found for value in one.witnesses), _MOST_TRIED)
-        values = [value for value in witnesses if not self._accepts(reader, value)]
-        return gap("no alternative of the reader takes all that the writer allows", writer, reader, values)
+            found += differences
+        counterexamples = islice((value for one in found for value in one.counterexamples), _MOST_TRIED)
+        values = [value for value in counterexamples if not self._accepts(reader, value)]
+        return difference("no alternative of the reader takes all that the writer allows", writer, reader, values)
 
-    def _conditional(self, writer: Shape, reader: Shape, assumed: Pairs) -> list[Gap]:
-        if isinstance(reader, Conditional):
+    def _conditional(self, writer: StructureType, reader: StructureType, assumed: Pairs) -> list[TypeDifference]:
+        if isinstance(reader, ConditionalType):
             if not _same_conditions(writer, reader):
                 return self.different("the reader has conditions of its own", writer, reader)
             if reader.base is None:
                 return []
             reader = reader.base
-        if isinstance(writer, Conditional):
+        if isinstance(writer, ConditionalType):
             # Conditions only take away from a type, so its base is enough of a proof.
             if writer.base is None:
                 parts = writer.any_of or writer.one_of
                 if not parts:
                     return self.different("the writer's type is not known without its conditions", writer, reader)
-                return [one for part in parts for one in self.gaps(part, reader, assumed)]
+                return [one for part in parts for one in self.differences(part, reader, assumed)]
             writer = writer.base
-        return self.gaps(writer, reader, assumed)
+        return self.differences(writer, reader, assumed)
 
-    def _listing(self, writer: Listing, reader: Listing, assumed: Pairs) -> list[Gap]:
+    def _listing(self, writer: ArrayType, reader: ArrayType, assumed: Pairs) -> list[TypeDifference]:
         least = writer.rules.get("minItems", 0)
 
         def around(value: Any) -> Any:
@@ -131,35 +135,35 @@ class Comparison:
                 return [value]
             return [value] * least
 
-        found = [one.around(around) for one in self.gaps(writer.items, reader.items, assumed)]
+        found = [one.around(around) for one in self.differences(writer.items, reader.items, assumed)]
         if writer.rules.get("maxItems") == 0:
             found = []
         if reader.unique and not writer.unique and writer.rules.get("maxItems", 2) > 1:
-            twice = [[value] * min(max(least, 2), _MOST_ITEMS) for value in self.invent(writer.items)]
-            found += gap("the writer allows equal items", writer, reader, twice)
+            twice = [[value] * min(max(least, 2), _MOST_ITEMS) for value in self.generate(writer.items)]
+            found += difference("the writer allows equal items", writer, reader, twice)
         found += self._counts(writer, reader, "minItems", "maxItems")
         if reader.contains is not None and not same_rules(writer, reader, _CONTAINS):
             found += self.different("the reader asks for certain items", writer, reader)
         return found
 
-    def _counts(self, writer: Listing, reader: Listing, low: str, high: str) -> list[Gap]:
+    def _counts(self, writer: ArrayType, reader: ArrayType, low: str, high: str) -> list[TypeDifference]:
         least, most = writer.rules.get(low, 0), writer.rules.get(high)
         fewest, limit = reader.rules.get(low, 0), reader.rules.get(high)
-        found: list[Gap] = []
-        items = self.invent(writer.items) or [None]
+        found: list[TypeDifference] = []
+        items = self.generate(writer.items) or [None]
         if least < fewest and least <= _MOST_ITEMS:
-            found += gap("the writer allows fewer items", writer, reader, [_distinct(items, least)])
+            found += difference("the writer allows fewer items", writer, reader, [_distinct(items, least)])
         elif least < fewest:
-            found += gap("the writer allows fewer items", writer, reader)
+            found += difference("the writer allows fewer items", writer, reader)
         if limit is not None and (most is None or most > limit) and limit < _MOST_ITEMS:
             values = [[items[0]] * (limit + 1), _distinct(items, limit + 1)]
-            found += gap("the writer allows more items", writer, reader, values)
+            found += difference("the writer allows more items", writer, reader, values)
         elif limit is not None and (most is None or most > limit):
-            found += gap("the writer allows more items", writer, reader)
+            found += difference("the writer allows more items", writer, reader)
         return found
 
-    def _tuple(self, writer: Tuple, reader: Tuple | Listing, assumed: Pairs) -> list[Gap]:
-        if isinstance(reader, Listing):
+    def _tuple(self, writer: TupleType, reader: TupleType | ArrayType, assumed: Pairs) -> list[TypeDifference]:
+        if isinstance(reader, ArrayType):
             count = len(writer.members)
             within = reader.rules.get("minItems", 0) <= count <= reader.rules.get("maxItems", count)
             if not within or reader.unique or reader.contains is not None:
@@ -167,19 +171,19 @@ class Comparison:
             readers = [reader.items] * count
         else:
             if len(writer.members) != len(reader.members):
-                return gap("the tuples have different lengths", writer, reader, self.invent(writer))
+                return difference("the tuples have different lengths", writer, reader, self.generate(writer))
             readers = [member for _, member in reader.members]
-        found: list[Gap] = []
+        found: list[TypeDifference] = []
         for number, ((_, member), other) in enumerate(zip(writer.members, readers, strict=True)):
-            inside = self.gaps(member, other, assumed)
-            samples = self.invent(writer) if inside else []
+            inside = self.differences(member, other, assumed)
+            samples = self.generate(writer) if inside else []
             found += [one.around(partial(_with_item, samples, number)) for one in inside]
         return found
 
-    def _choice(self, writer: Choice, reader: Choice, assumed: Pairs) -> list[Gap]:
+    def _choice(self, writer: ChoiceType, reader: ChoiceType, assumed: Pairs) -> list[TypeDifference]:
         if writer.selector != reader.selector:
             return self.different("the choices are told apart in different ways", writer, reader)
-        found: list[Gap] = []
+        found: list[TypeDifference] = []
         for name, choice in writer.choices.items():
 
             def around(value: Any, name: str = name) -> Any:
@@ -191,22 +195,22 @@ class Comparison:
                 reader.choices[name], reader
             ):
                 # Only a variant that declares the selector checks its value.
-                found += gap("the selector is declared in one schema only", writer, reader)
+                found += difference("the selector is declared in one schema only", writer, reader)
             elif name in reader.choices:
-                found += [one.around(around) for one in self.gaps(choice, reader.choices[name], assumed)]
+                found += [one.around(around) for one in self.differences(choice, reader.choices[name], assumed)]
             else:
-                values = [around(value) for value in self.invent(choice)]
-                found += gap(f"the reader does not know the choice {name}", writer, reader, values)
+                values = [around(value) for value in self.generate(choice)]
+                found += difference(f"the reader does not know the choice {name}", writer, reader, values)
         return found
 
-    def _declares(self, variant: Shape, choice: Choice) -> bool:
+    def _declares(self, variant: StructureType, choice: ChoiceType) -> bool:
         real = resolved(variant)
-        return isinstance(real, Record) and choice.selector in real.members
+        return isinstance(real, ObjectType) and choice.selector in real.members
 
 
-def _same_conditions(writer: Shape, reader: Conditional) -> bool:
+def _same_conditions(writer: StructureType, reader: ConditionalType) -> bool:
     # References may mean other things in the other document.
-    return isinstance(writer, Conditional) and writer.source == reader.source and "$ref" not in repr(writer.source)
+    return isinstance(writer, ConditionalType) and writer.source == reader.source and "$ref" not in repr(writer.source)
 
 
 def _distinct(items: list[Any], count: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Comparing primitive types: which JSON values each allows, as spans of numbers, lengths and spellings."""
+"""Comparison of primitive types: the JSON values each allows, as ranges of numbers, lengths and spellings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from postroom.formats.jsonstructure.compat.differences import Gap, gap
+from postroom.formats.jsonstructure.compat.differences import TypeDifference, difference
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import Primitive
+from postroom.formats.jsonstructure.types import PrimitiveType
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, LONG_INTEGERS, NUMERIC, digits
 
 _MOST_LISTED = 10_000
@@ -19,37 +19,37 @@ _LENGTHS = (("minLength", 0), ("maxLength", _LONGEST))
 _ENDLESS = Fraction(10) ** 400
 _UNSIGNED = ("uint64", "uint128")
 # A low and a high end, and whether each end itself is left out.
-Span = tuple[Fraction, Fraction, bool, bool]
+Range = tuple[Fraction, Fraction, bool, bool]
 
 
-def compare(writer: Primitive, reader: Primitive, accepts: Callable[[Any], bool]) -> list[Gap]:
-    """The gaps between two primitive types; `accepts` asks the reader about one value."""
+def compare(writer: PrimitiveType, reader: PrimitiveType, accepts: Callable[[Any], bool]) -> list[TypeDifference]:
+    """The differences of two primitive types; `accepts` asks the reader about one value."""
     listed = _values(writer)
     if listed is not None:
         refused = [value for value in listed if not accepts(value)]
-        return gap("the reader does not take every value", writer, reader, refused) if refused else []
+        return difference("the reader does not take every value", writer, reader, refused) if refused else []
     if reader.values is not None:
-        return gap("the reader lists its values and the writer does not", writer, reader, edges(writer))
-    reason = _kind(writer, reader) or _numbers(writer, reader) or _texts(writer, reader)
-    return gap(reason, writer, reader, edges(writer)) if reason else []
+        return difference("the reader lists its values and the writer does not", writer, reader, edges(writer))
+    reason = _named_type(writer, reader) or _numbers(writer, reader) or _strings(writer, reader)
+    return difference(reason, writer, reader, edges(writer)) if reason else []
 
 
-def _values(shape: Primitive) -> list[Any] | None:
+def _values(type_: PrimitiveType) -> list[Any] | None:
     """All values of a type, where they can be counted."""
-    if shape.values is not None:
-        return shape.values if len(shape.values) <= _MOST_LISTED else None
-    if shape.name == "boolean":
+    if type_.values is not None:
+        return type_.values if len(type_.values) <= _MOST_LISTED else None
+    if type_.name == "boolean":
         return [True, False]
-    if shape.name == "null":
+    if type_.name == "null":
         return [None]
-    if shape.name in INTEGERS:
-        low, high = _ends(shape)
-        if high - low <= _MOST_COUNTED and "multipleOf" not in shape.rules:
+    if type_.name in INTEGERS:
+        low, high = _ends(type_)
+        if high - low <= _MOST_COUNTED and "multipleOf" not in type_.rules:
             return list(range(low, high + 1))
     return None
 
 
-def _kind(writer: Primitive, reader: Primitive) -> str:
+def _named_type(writer: PrimitiveType, reader: PrimitiveType) -> str:
     """Why values of one type are not spelled as the other asks; "" when they are."""
     from_, to = writer.name, reader.name
     same = from_ == to or (
@@ -67,15 +67,15 @@ def _kind(writer: Primitive, reader: Primitive) -> str:
     return "the bytes are encoded in another way" if to == "binary" and encoding[0] != encoding[1] else ""
 
 
-def _numbers(writer: Primitive, reader: Primitive) -> str:
+def _numbers(writer: PrimitiveType, reader: PrimitiveType) -> str:
     if reader.name not in NUMERIC:
         return ""
     if reader.name == "decimal":
         reason = _digits(writer, reader)
         if reason:
             return reason
-    low, high, low_open, high_open = _span(writer)
-    least, most, least_open, most_open = _span(reader)
+    low, high, low_open, high_open = _range(writer)
+    least, most, least_open, most_open = _range(reader)
     if low < least or (low == least and least_open and not low_open):
         return "the writer allows smaller numbers"
     if high > most or (high == most and most_open and not high_open):
@@ -88,11 +88,11 @@ def _numbers(writer: Primitive, reader: Primitive) -> str:
     return "" if ratio is not None and ratio.denominator == 1 else "the writer allows other multiples"
 
 
-def _is_whole(shape: Primitive) -> bool:
-    return shape.name in INTEGERS or shape.name in LONG_INTEGERS
+def _is_whole(type_: PrimitiveType) -> bool:
+    return type_.name in INTEGERS or type_.name in LONG_INTEGERS
 
 
-def _digits(writer: Primitive, reader: Primitive) -> str:
+def _digits(writer: PrimitiveType, reader: PrimitiveType) -> str:
     total, before, behind = digits(reader.rules)
     if writer.name == "decimal":
         own_total, own_before, own_behind = digits(writer.rules)
@@ -104,13 +104,13 @@ def _digits(writer: Primitive, reader: Primitive) -> str:
     return "" if fits else "the writer allows more digits"
 
 
-def _span(shape: Primitive) -> Span:
-    if shape.name in INTEGERS or shape.name in LONG_INTEGERS:
-        first, last = _ends(shape)
+def _range(type_: PrimitiveType) -> Range:
+    if type_.name in INTEGERS or type_.name in LONG_INTEGERS:
+        first, last = _ends(type_)
         return Fraction(first), Fraction(last), False, False
-    most = FLOATS.get(shape.name, math.inf)
+    most = FLOATS.get(type_.name, math.inf)
     end = _ENDLESS if most == math.inf else Fraction(most)
-    low_end, high_end = _bounds(shape.rules)
+    low_end, high_end = _bounds(type_.rules)
     low, low_open = max(low_end, (-end, False))
     high, shut = min(high_end, (end, True))
     return low, high, low_open, not shut
@@ -119,7 +119,7 @@ def _span(shape: Primitive) -> Span:
 def _bounds(rules: dict[str, Any]) -> tuple[tuple[Fraction, bool], tuple[Fraction, bool]]:
     """The bounds that rules set; the second of each pair orders open ends inside closed ones."""
     lows, highs = [(-_ENDLESS, False)], [(_ENDLESS, True)]
-    for name, ends, mark in (
+    for name, ends, orders_last in (
         ("minimum", lows, False),
         ("exclusiveMinimum", lows, True),
         ("maximum", highs, True),
@@ -128,19 +128,19 @@ def _bounds(rules: dict[str, Any]) -> tuple[tuple[Fraction, bool], tuple[Fractio
         bound = number_of(rules.get(name))
         if bound is not None:
             # Numbers are compared as floats are, bit by bit, and texts digit by digit.
-            ends.append((Fraction(bound), mark))
+            ends.append((Fraction(bound), orders_last))
     return max(lows), min(highs)
 
 
-def _ends(shape: Primitive) -> tuple[int, int]:
-    low, high = INTEGERS.get(shape.name) or LONG_INTEGERS[shape.name]
-    (least, least_open), (most, most_shut) = _bounds(shape.rules)
+def _ends(type_: PrimitiveType) -> tuple[int, int]:
+    low, high = INTEGERS.get(type_.name) or LONG_INTEGERS[type_.name]
+    (least, least_open), (most, most_shut) = _bounds(type_.rules)
     low = max(low, math.floor(least) + 1 if least_open else math.ceil(least))
     high = min(high, math.floor(most) if most_shut else math.ceil(most) - 1)
     return low, high
 
 
-def _texts(writer: Primitive, reader: Primitive) -> str:
+def _strings(writer: PrimitiveType, reader: PrimitiveType) -> str:
     if reader.name != "string":
         return ""
     rules, asked = (writer.rules if writer.name == "string" else {}), reader.rules
@@ -154,41 +154,41 @@ def _texts(writer: Primitive, reader: Primitive) -> str:
     return ""
 
 
-def edges(shape: Primitive) -> list[Any]:
-    """JSON values at the ends of a type, where differences show; not all need fit."""
-    if shape.values is not None:
-        return shape.values[:8]
-    if shape.name in INTEGERS or shape.name in LONG_INTEGERS:
-        low, high = _ends(shape)
+def edges(type_: PrimitiveType) -> list[Any]:
+    """JSON values at the bounds of a type, where differences show; not all need fit."""
+    if type_.values is not None:
+        return type_.values[:8]
+    if type_.name in INTEGERS or type_.name in LONG_INTEGERS:
+        low, high = _ends(type_)
         found = [low, high, low + 1, high - 1, 0, 1, -1, 7]
-        return found if shape.name in INTEGERS else [*(str(number) for number in found), "-0"]
-    if shape.name in FLOATS:
-        return list(_float_edges(shape))
-    if shape.name == "decimal":
-        return _decimal_edges(shape)
-    if shape.name == "string":
-        least, most = (min(shape.rules.get(name, limit), _LONGEST) for name, limit in _LENGTHS)
+        return found if type_.name in INTEGERS else [*(str(number) for number in found), "-0"]
+    if type_.name in FLOATS:
+        return list(_float_edges(type_))
+    if type_.name == "decimal":
+        return _decimal_edges(type_)
+    if type_.name == "string":
+        least, most = (min(type_.rules.get(name, limit), _LONGEST) for name, limit in _LENGTHS)
         return ["", "x" * least, "x" * most, "?! ~"]
-    return _EDGES.get(shape.name, [])
+    return _EDGES.get(type_.name, [])
 
 
-def _float_edges(shape: Primitive) -> Iterator[float]:
-    low, high, _, _ = _span(shape)
+def _float_edges(type_: PrimitiveType) -> Iterator[float]:
+    low, high, _, _ = _range(type_)
     for end in (low, high):
         if abs(end) < _ENDLESS:
             yield from (float(end), float(end) + 0.5, float(end) - 0.5)
     yield from (0.5, -0.5, 1e300, -1e300, 0, 1e10, -1e10)
 
 
-def _decimal_edges(shape: Primitive) -> list[str]:
-    total, before, behind = digits(shape.rules)
+def _decimal_edges(type_: PrimitiveType) -> list[str]:
+    total, before, behind = digits(type_.rules)
     # Longer numbers differ in the same way, and need not be written out.
     total, before, behind = (min(count, _LONGEST) for count in (total, before, behind))
     whole = "9" * max(min(before, total), 0) or "0"
     fraction = "9" * min(behind, total)
     both = "9" * max(total - behind, 0) or "0"
     found = [whole, f"-{whole}", f"{both}.{fraction}" if fraction else both, f"0.{fraction}" if fraction else "0"]
-    return [*found, "0", "1", "-1", *(str(shape.rules[name]) for name in ("minimum", "maximum") if name in shape.rules)]
+    return [*found, "0", "1", "-1", *(str(type_.rules[name]) for name in ("minimum", "maximum") if name in type_.rules)]
 
 
 _EDGES: dict[str, list[Any]] = {

@@ -1,4 +1,4 @@
-"""How deep the flattest value of each type is: which types have values, and the shortest way out of recursion."""
+"""The minimal depth of the values of each type: which types have values, and the shortest end of a recursion."""
 
 from __future__ import annotations
 
@@ -6,111 +6,111 @@ import math
 from collections.abc import Iterator
 
 from postroom.formats.jsonstructure.types import (
-    Choice,
-    Conditional,
-    Listing,
-    Mapping,
-    Named,
-    Primitive,
-    Record,
-    Shape,
-    Tuple,
-    Union,
+    ArrayType,
+    ChoiceType,
+    ConditionalType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    StructureType,
+    TupleType,
+    TypeReference,
+    UnionType,
 )
 
 _MOST_VISITS = 2_000_000
 
 
-class Heights:
-    """The heights of all types that a type leads to."""
+class MinDepths:
+    """The minimal depths of all types that a type leads to."""
 
-    def __init__(self, root: Shape) -> None:
-        self._shapes = _reachable(root)
-        self._heights: dict[int, float] = {id(shape): math.inf for shape in self._shapes}
-        for _ in range(max(_MOST_VISITS // len(self._shapes), 10)):
+    def __init__(self, root: StructureType) -> None:
+        self._types = _reachable(root)
+        self._min_depths: dict[int, float] = {id(type_): math.inf for type_ in self._types}
+        for _ in range(max(_MOST_VISITS // len(self._types), 10)):
             if not self._lower():
                 break
 
-    def of(self, shape: Shape) -> float:
-        """The height of a type; infinite when it has no value."""
-        return self._heights.get(id(shape), math.inf)
+    def of(self, type_: StructureType) -> float:
+        """The minimal depth of a type; infinite when it has no value."""
+        return self._min_depths.get(id(type_), math.inf)
 
     def _lower(self) -> bool:
         changed = False
-        for shape in reversed(self._shapes):
-            height = self._height(shape)
-            if height < self._heights[id(shape)]:
-                self._heights[id(shape)] = height
+        for type_ in reversed(self._types):
+            depth = self._depth_of(type_)
+            if depth < self._min_depths[id(type_)]:
+                self._min_depths[id(type_)] = depth
                 changed = True
         return changed
 
-    def _height(self, shape: Shape) -> float:
-        if isinstance(shape, Named):
-            return math.inf if shape.target is None else self.of(shape.target)
-        if isinstance(shape, Primitive):
-            return math.inf if shape.values == [] else 0
-        if isinstance(shape, Record):
-            return 1 + self._highest(shape.members[name] for name in needed(shape) if name in shape.members)
-        if isinstance(shape, Listing):
-            return 1 + self.of(shape.items) if shape.rules.get("minItems") else 0
-        if isinstance(shape, Mapping):
-            return 1 + self.of(shape.values) if shape.rules.get("minEntries") else 0
-        if isinstance(shape, Tuple):
-            return 1 + self._highest(member for _, member in shape.members)
-        if isinstance(shape, Choice):
-            return 1 + min(self.of(choice) for choice in shape.choices.values())
-        if isinstance(shape, Union):
-            return min(self.of(alternative) for alternative in shape.alternatives)
-        if isinstance(shape, Conditional):
-            return self._conditional(shape)
+    def _depth_of(self, type_: StructureType) -> float:
+        if isinstance(type_, TypeReference):
+            return math.inf if type_.target is None else self.of(type_.target)
+        if isinstance(type_, PrimitiveType):
+            return math.inf if type_.values == [] else 0
+        if isinstance(type_, ObjectType):
+            return 1 + self._deepest(type_.members[name] for name in needed(type_) if name in type_.members)
+        if isinstance(type_, ArrayType):
+            return 1 + self.of(type_.items) if type_.rules.get("minItems") else 0
+        if isinstance(type_, MapType):
+            return 1 + self.of(type_.values) if type_.rules.get("minEntries") else 0
+        if isinstance(type_, TupleType):
+            return 1 + self._deepest(member for _, member in type_.members)
+        if isinstance(type_, ChoiceType):
+            return 1 + min(self.of(choice) for choice in type_.choices.values())
+        if isinstance(type_, UnionType):
+            return min(self.of(alternative) for alternative in type_.alternatives)
+        if isinstance(type_, ConditionalType):
+            return self._conditional(type_)
         return 0
 
-    def _conditional(self, shape: Conditional) -> float:
-        parts = [*shape.all_of] if shape.base is None else [shape.base, *shape.all_of]
-        heights = [self.of(part) for part in parts]
-        heights += [min(self.of(part) for part in group) for group in (shape.any_of, shape.one_of) if group]
-        return max(heights, default=0)
+    def _conditional(self, type_: ConditionalType) -> float:
+        parts = [*type_.all_of] if type_.base is None else [type_.base, *type_.all_of]
+        depths = [self.of(part) for part in parts]
+        depths += [min(self.of(part) for part in group) for group in (type_.any_of, type_.one_of) if group]
+        return max(depths, default=0)
 
-    def _highest(self, shapes: Iterator[Shape]) -> float:
-        return max((self.of(shape) for shape in shapes), default=0)
+    def _deepest(self, types: Iterator[StructureType]) -> float:
+        return max((self.of(type_) for type_ in types), default=0)
 
 
-def needed(shape: Record) -> frozenset[str]:
+def needed(type_: ObjectType) -> frozenset[str]:
     """Names that an object cannot do without; of alternative sets, the first."""
-    return shape.required.union(*(group[0] for group in shape.alternatives))
+    return type_.required.union(*(group[0] for group in type_.alternatives))
 
 
-def _reachable(root: Shape) -> list[Shape]:
+def _reachable(root: StructureType) -> list[StructureType]:
     found, seen, waiting = [], {id(root)}, [root]
     while waiting:
-        shape = waiting.pop()
-        found.append(shape)
-        for part in parts(shape):
+        type_ = waiting.pop()
+        found.append(type_)
+        for part in parts(type_):
             if id(part) not in seen:
                 seen.add(id(part))
                 waiting.append(part)
     return found
 
 
-def parts(shape: Shape) -> Iterator[Shape]:
+def parts(type_: StructureType) -> Iterator[StructureType]:
     """The types that a type is made of."""
-    if isinstance(shape, Named) and shape.target is not None:
-        yield shape.target
-    elif isinstance(shape, Record):
-        yield from shape.members.values()
-        if isinstance(shape.extra, Shape):
-            yield shape.extra
-    elif isinstance(shape, Listing):
-        yield shape.items
-    elif isinstance(shape, Mapping):
-        yield shape.values
-    elif isinstance(shape, Tuple):
-        yield from (member for _, member in shape.members)
-    elif isinstance(shape, Choice):
-        yield from shape.choices.values()
-    elif isinstance(shape, Union):
-        yield from shape.alternatives
-    elif isinstance(shape, Conditional):
-        single = (shape.base, shape.then, shape.otherwise, shape.test, shape.forbidden)
+    if isinstance(type_, TypeReference) and type_.target is not None:
+        yield type_.target
+    elif isinstance(type_, ObjectType):
+        yield from type_.members.values()
+        if isinstance(type_.extra, StructureType):
+            yield type_.extra
+    elif isinstance(type_, ArrayType):
+        yield type_.items
+    elif isinstance(type_, MapType):
+        yield type_.values
+    elif isinstance(type_, TupleType):
+        yield from (member for _, member in type_.members)
+    elif isinstance(type_, ChoiceType):
+        yield from type_.choices.values()
+    elif isinstance(type_, UnionType):
+        yield from type_.alternatives
+    elif isinstance(type_, ConditionalType):
+        single = (type_.base, type_.then, type_.otherwise, type_.test, type_.forbidden)
         yield from (part for part in single if part is not None)
-        yield from (*shape.all_of, *shape.any_of, *shape.one_of)
+        yield from (*type_.all_of, *type_.any_of, *type_.one_of)

@@ -1,4 +1,4 @@
-"""Inventing JSON values of primitive types."""
+"""Sample JSON values of primitive types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import Primitive
+from postroom.formats.jsonstructure.types import PrimitiveType
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, LONG_INTEGERS, digits
 from postroom.formats.jsonstructure.validation.string_types import ENCODINGS
 from postroom.formats.regex_samples import sample_string
@@ -21,24 +21,24 @@ _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _LONGEST = 1000
 
 
-def scalar(shape: Primitive, rng: random.Random) -> Any:
+def sample_primitive(type_: PrimitiveType, rng: random.Random) -> Any:
     """A JSON value of a primitive type that holds its rules, where they are not too intricate."""
-    if shape.values is not None:
-        return rng.choice(shape.values)
-    if shape.name in INTEGERS:
-        return _integer(INTEGERS[shape.name], shape.rules, rng)
-    if shape.name in LONG_INTEGERS:
-        return str(_integer(LONG_INTEGERS[shape.name], shape.rules, rng))
-    if shape.name in FLOATS:
-        return _float(shape.rules, rng)
-    if shape.name == "decimal":
-        return _decimal(shape.rules, rng)
-    if shape.name == "string":
-        return _string(shape.rules, rng)
-    if shape.name == "binary":
-        encode = ENCODINGS[shape.rules.get("contentEncoding", "base64")][1]
+    if type_.values is not None:
+        return rng.choice(type_.values)
+    if type_.name in INTEGERS:
+        return _integer(INTEGERS[type_.name], type_.rules, rng)
+    if type_.name in LONG_INTEGERS:
+        return str(_integer(LONG_INTEGERS[type_.name], type_.rules, rng))
+    if type_.name in FLOATS:
+        return _float(type_.rules, rng)
+    if type_.name == "decimal":
+        return _decimal(type_.rules, rng)
+    if type_.name == "string":
+        return _string(type_.rules, rng)
+    if type_.name == "binary":
+        encode = ENCODINGS[type_.rules.get("contentEncoding", "base64")][1]
         return encode(rng.randbytes(rng.randint(0, 12))).decode("ascii")
-    return _MADE[shape.name](rng)
+    return _MADE[type_.name](rng)
 
 
 def any_value(rng: random.Random) -> Any:
@@ -94,12 +94,12 @@ def _decimal(rules: dict[str, Any], rng: random.Random) -> str:
     if before == 0:
         low, high = 0.0, 0.0
     whole = rng.randint(math.ceil(low), max(math.ceil(low), math.floor(high)))
-    places = min(behind, max(total - len(str(abs(whole))), 0), 4)
+    decimals = min(behind, max(total - len(str(abs(whole))), 0), 4)
     if "multipleOf" in rules or whole in (math.ceil(low), math.floor(high)):
-        places = 0
+        decimals = 0
         step = number_of(rules.get("multipleOf"))
         whole = whole // int(step) * int(step) if step is not None and step == int(step) else whole
-    return f"{whole}.{rng.randrange(10**places):0{places}d}" if places else str(whole)
+    return f"{whole}.{rng.randrange(10**decimals):0{decimals}d}" if decimals else str(whole)
 
 
 def _string(rules: dict[str, Any], rng: random.Random) -> str:

@@ -1,92 +1,114 @@
-"""Validating unions and conditional composition: several types are tried on one value."""
+"""Validation of unions and conditional composition: several types are tried on one value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from postroom.formats.jsonstructure.types import Conditional, Primitive, Record, Shape, Union, resolved
-from postroom.formats.jsonstructure.validation.violations import Findings, Place
+from postroom.formats.jsonstructure.types import (
+    AnyType,
+    ArrayType,
+    ChoiceType,
+    ConditionalType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    StructureType,
+    TupleType,
+    UnionType,
+    resolved,
+)
+from postroom.formats.jsonstructure.validation.violations import InstancePath, ViolationCollector
 
-# Checks a value at a place, notes what is wrong, and returns what the value means.
-Check = Callable[[Any, Place, Findings], Any]
+# Checks a value at a path, adds violations, and returns the decoded value.
+Check = Callable[[Any, InstancePath, ViolationCollector], Any]
 
-_WRONG_KIND = ("payload_type", "null_not_allowed")
+_WRONG_TYPE = ("payload_type", "null_not_allowed")
+# What violations call types that are not primitive.
+_WORDS: dict[type[StructureType], str] = {
+    AnyType: "anything",
+    ObjectType: "an object",
+    ArrayType: "listing",
+    MapType: "mapping",
+    TupleType: "tuple",
+    ChoiceType: "choice",
+    ConditionalType: "conditional",
+}
 
 
-def fits(check: Check, value: Any, place: Place, found: Findings) -> tuple[bool, Any]:
-    """Whether a value passes a check, and what it then means; nothing is noted."""
+def fits(check: Check, value: Any, path: InstancePath, found: ViolationCollector) -> tuple[bool, Any]:
+    """Whether a value passes a check, and the decoded value; no violations are added."""
     tried = found.attempt()
-    meaning = check(value, place, tried)
+    decoded = check(value, path, tried)
     found.settle(tried)
-    return not tried.violations, meaning
+    return not tried.violations, decoded
 
 
-def union(checks: list[Check], shape: Union) -> Check:
-    """The first alternative that fits. If none does, what is wrong with the only one of the right JSON kind."""
-    words = " or ".join(_word(alternative) for alternative in shape.alternatives)
+def union(checks: list[Check], type_: UnionType) -> Check:
+    """The first alternative that fits. If none does, the violations of the only one of the right JSON type."""
+    words = " or ".join(_word(alternative) for alternative in type_.alternatives)
 
-    def check(value: Any, place: Place, found: Findings) -> Any:
-        close: list[Findings] = []
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
+        close: list[ViolationCollector] = []
         for alternative in checks:
             tried = found.attempt()
-            meaning = alternative(value, place, tried)
+            decoded = alternative(value, path, tried)
             found.settle(tried)
             if not tried.violations:
-                return meaning
-            if not any(one.code in _WRONG_KIND and _is_here(one.at, place) for one in tried.violations):
+                return decoded
+            if not any(one.code in _WRONG_TYPE and _is_here(one.at, path) for one in tried.violations):
                 close.append(tried)
         if len(close) == 1:
             found.extend(close[0])
         else:
-            found.add(place, "payload_type", words, value)
+            found.add(path, "payload_type", words, value)
         return None
 
     return check
 
 
-def _is_here(at: str, place: Place) -> bool:
+def _is_here(at: str, path: InstancePath) -> bool:
     depth = 0
-    while place is not None:
-        place, depth = place[0], depth + 1
+    while path is not None:
+        path, depth = path[0], depth + 1
     return at.count("/") == depth
 
 
-def _word(shape: Shape) -> str:
-    found = resolved(shape)
-    if isinstance(found, Primitive):
+def _word(type_: StructureType) -> str:
+    found = resolved(type_)
+    if isinstance(found, PrimitiveType):
         return found.name
-    return "an object" if isinstance(found, Record) else type(found).__name__.lower()
+    return _WORDS.get(type(found), "union")
 
 
-def conditional(shape: Conditional, check_of: Callable[[Shape], Check]) -> Check:
-    """A type with conditions on top; what a value means is what its type says."""
-    base = None if shape.base is None else check_of(shape.base)
-    every = [check_of(part) for part in shape.all_of]
-    some = [check_of(part) for part in shape.any_of]
-    single = [check_of(part) for part in shape.one_of]
-    forbidden = None if shape.forbidden is None else check_of(shape.forbidden)
-    test = None if shape.test is None else check_of(shape.test)
-    then = None if shape.then is None else check_of(shape.then)
-    otherwise = None if shape.otherwise is None else check_of(shape.otherwise)
+def conditional(type_: ConditionalType, check_of: Callable[[StructureType], Check]) -> Check:
+    """A type with conditions on top; values are decoded by the type."""
+    base = None if type_.base is None else check_of(type_.base)
+    every = [check_of(part) for part in type_.all_of]
+    some = [check_of(part) for part in type_.any_of]
+    single = [check_of(part) for part in type_.one_of]
+    forbidden = None if type_.forbidden is None else check_of(type_.forbidden)
+    test = None if type_.test is None else check_of(type_.test)
+    then = None if type_.then is None else check_of(type_.then)
+    otherwise = None if type_.otherwise is None else check_of(type_.otherwise)
 
-    def check(value: Any, place: Place, found: Findings) -> Any:
-        meaning = value if base is None else base(value, place, found)
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
+        decoded = value if base is None else base(value, path, found)
         for part in every:
             found.settle(found.attempt())
-            part(value, place, found)
-        if some and not any(fits(part, value, place, found)[0] for part in some):
-            found.add(place, "payload_any_of", "valid under one of anyOf", value)
+            part(value, path, found)
+        if some and not any(fits(part, value, path, found)[0] for part in some):
+            found.add(path, "payload_any_of", "valid under one of anyOf", value)
         if single:
-            count = sum(fits(part, value, place, found)[0] for part in single)
+            count = sum(fits(part, value, path, found)[0] for part in single)
             if count != 1:
-                found.add(place, "payload_one_of", f"valid under exactly one of oneOf, not {count}", value)
-        if forbidden is not None and fits(forbidden, value, place, found)[0]:
-            found.add(place, "payload_not", "not valid under not", value)
+                found.add(path, "payload_one_of", f"valid under exactly one of oneOf, not {count}", value)
+        if forbidden is not None and fits(forbidden, value, path, found)[0]:
+            found.add(path, "payload_not", "not valid under not", value)
         if test is not None:
-            chosen = then if fits(test, value, place, found)[0] else otherwise
+            chosen = then if fits(test, value, path, found)[0] else otherwise
             if chosen is not None:
-                chosen(value, place, found)
-        return meaning
+                chosen(value, path, found)
+        return decoded
 
     return check

@@ -1,4 +1,4 @@
-"""The validation keywords as functions over values."""
+"""The constraint keywords as functions over values."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import Shape
+from postroom.formats.jsonstructure.types import StructureType
 from postroom.formats.jsonstructure.validation.composition import Check, fits
-from postroom.formats.jsonstructure.validation.text_patterns import FORMATS, has_format, whole
-from postroom.formats.jsonstructure.validation.violations import Findings, Place
+from postroom.formats.jsonstructure.validation.patterns import FORMATS, full_matcher, has_format
+from postroom.formats.jsonstructure.validation.violations import InstancePath, ViolationCollector
 
-# Whether a JSON value and what it means hold a rule; the code of its violation; what was expected.
+# Whether a JSON value and its decoded form satisfy a rule; the code of its violation; what was expected.
 PrimitiveRule = tuple[Callable[[Any, Any], bool], str, str]
 # A rule on a whole array or object.
-Rule = Callable[[Any, Place, Findings], None]
+Rule = Callable[[Any, InstancePath, ViolationCollector], None]
 
 
 def of_primitive(rules: dict[str, Any], at: str) -> list[PrimitiveRule]:
@@ -32,9 +32,9 @@ def of_primitive(rules: dict[str, Any], at: str) -> list[PrimitiveRule]:
     return made
 
 
-def as_number(meaning: Any) -> Any:
+def as_number(decoded: Any) -> Any:
     """A number to compare with bounds: integers of 128 bits and wide decimals are kept as text."""
-    return decimal.Decimal(meaning) if isinstance(meaning, str) else meaning
+    return decimal.Decimal(decoded) if isinstance(decoded, str) else decoded
 
 
 def is_multiple(number: Any, step: Any) -> bool:
@@ -48,13 +48,13 @@ def is_multiple(number: Any, step: Any) -> bool:
 def _bound(holds: Callable[[Any, Any], bool], code: str, words: str) -> Callable[[Any, str], PrimitiveRule]:
     def make(value: Any, at: str) -> PrimitiveRule:
         bound = number_of(value)
-        return (lambda _, meaning: holds(as_number(meaning), bound)), code, f"{words} {value}"
+        return (lambda _, decoded: holds(as_number(decoded), bound)), code, f"{words} {value}"
 
     return make
 
 
 def _pattern(value: str, at: str) -> PrimitiveRule:
-    matches = whole(value, f"{at}/pattern")
+    matches = full_matcher(value, f"{at}/pattern")
     return (lambda text, _: matches(text)), "payload_pattern", f"text like {value}"
 
 
@@ -78,7 +78,9 @@ _PRIMITIVE: dict[str, Callable[[Any, str], PrimitiveRule]] = {
 }
 
 
-def of_items(rules: dict[str, Any], contains: Shape | None, check_of: Callable[[Shape], Check]) -> list[Rule]:
+def of_items(
+    rules: dict[str, Any], contains: StructureType | None, check_of: Callable[[StructureType], Check]
+) -> list[Rule]:
     """The rules of an array or set."""
     made = [_least(rules["minItems"], "payload_min_items", "items")] if "minItems" in rules else []
     if "maxItems" in rules:
@@ -89,7 +91,7 @@ def of_items(rules: dict[str, Any], contains: Shape | None, check_of: Callable[[
     return made
 
 
-def of_members(rules: dict[str, Any], check_of: Callable[[Shape], Check]) -> list[Rule]:
+def of_members(rules: dict[str, Any], check_of: Callable[[StructureType], Check]) -> list[Rule]:
     """The rules of an object or a map."""
     made: list[Rule] = []
     for least, most, names, patterns in (
@@ -102,8 +104,8 @@ def of_members(rules: dict[str, Any], check_of: Callable[[Shape], Check]) -> lis
             made.append(_most(rules[most], _code(most), "members"))
         if names in rules:
             made.append(_names(check_of(rules[names]), _code(names)))
-        for matches, shape in rules.get(patterns, {}).values():
-            made.append(_matching(matches, check_of(shape)))
+        for matches, type_ in rules.get(patterns, {}).values():
+            made.append(_matching(matches, check_of(type_)))
     if "dependentRequired" in rules:
         made.append(_dependent(rules["dependentRequired"]))
     if "has" in rules:
@@ -112,21 +114,21 @@ def of_members(rules: dict[str, Any], check_of: Callable[[Shape], Check]) -> lis
 
 
 def _code(keyword: str) -> str:
-    return "payload_" + "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in keyword)
+    return "payload_" + "".join(f"_{character.lower()}" if character.isupper() else character for character in keyword)
 
 
 def _least(least: int, code: str, what: str) -> Rule:
-    def check(value: Any, place: Place, found: Findings) -> None:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
         if len(value) < least:
-            found.add(place, code, f"at least {least} {what}", value)
+            found.add(path, code, f"at least {least} {what}", value)
 
     return check
 
 
 def _most(most: int, code: str, what: str) -> Rule:
-    def check(value: Any, place: Place, found: Findings) -> None:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
         if len(value) > most:
-            found.add(place, code, f"at most {most} {what}", value)
+            found.add(path, code, f"at most {most} {what}", value)
 
     return check
 
@@ -134,45 +136,45 @@ def _most(most: int, code: str, what: str) -> Rule:
 def _contains(inner: Check, least: int, most: int | None) -> Rule:
     words = f"an array with at least {least}" + (f" and at most {most}" if most is not None else "")
 
-    def check(value: Any, place: Place, found: Findings) -> None:
-        count = sum(fits(inner, item, place, found)[0] for item in value)
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
+        count = sum(fits(inner, item, path, found)[0] for item in value)
         if count < least or (most is not None and count > most):
-            found.add(place, "payload_contains", f"{words} items that fit contains, not {count}", value)
+            found.add(path, "payload_contains", f"{words} items that fit contains, not {count}", value)
 
     return check
 
 
 def _names(inner: Check, code: str) -> Rule:
-    def check(value: Any, place: Place, found: Findings) -> None:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
         for name in value:
-            if not fits(inner, name, place, found)[0]:
-                found.add((place, name), code, "a name that is allowed here", name)
+            if not fits(inner, name, path, found)[0]:
+                found.add((path, name), code, "a name that is allowed here", name)
 
     return check
 
 
 def _matching(matches: Callable[[str], bool], inner: Check) -> Rule:
-    def check(value: Any, place: Place, found: Findings) -> None:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
         for name, item in value.items():
             if matches(name):
-                inner(item, (place, name), found)
+                inner(item, (path, name), found)
 
     return check
 
 
 def _dependent(dependencies: dict[str, list[str]]) -> Rule:
-    def check(value: Any, place: Place, found: Findings) -> None:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
         for name, needed in dependencies.items():
             for other in needed if name in value else ():
                 if other not in value:
-                    found.add(place, "payload_dependent_required", f"an object with {other}, as it has {name}", value)
+                    found.add(path, "payload_dependent_required", f"an object with {other}, as it has {name}", value)
 
     return check
 
 
 def _has(inner: Check) -> Rule:
-    def check(value: Any, place: Place, found: Findings) -> None:
-        if not any(fits(inner, item, place, found)[0] for item in value.values()):
-            found.add(place, "payload_has", "an object with a value that fits has", value)
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> None:
+        if not any(fits(inner, item, path, found)[0] for item in value.values()):
+            found.add(path, "payload_has", "an object with a value that fits has", value)
 
     return check

@@ -23,12 +23,12 @@ _MOST_STATES = 1_000
 _ERRORS = (jsonschema_rs.ValidationError, ValueError)
 
 
-def whole(pattern: str, place: str) -> Matcher:
+def full_matcher(pattern: str, at: str) -> Matcher:
     """A matcher for texts that match a pattern from end to end."""
-    return matcher(f"^(?:{pattern})$", place, pattern)
+    return matcher(f"^(?:{pattern})$", at, pattern)
 
 
-def matcher(pattern: str, place: str, shown: str = "") -> Matcher:
+def matcher(pattern: str, at: str, shown: str = "") -> Matcher:
     """A matcher for texts in which a pattern is found; SchemaRefused for one we cannot use."""
     try:
         # jsonschema-rs translates ECMAScript patterns for an engine without backtracking.
@@ -36,14 +36,14 @@ def matcher(pattern: str, place: str, shown: str = "") -> Matcher:
     except _ERRORS:
         raise SchemaRefused(
             f"the pattern {(shown or pattern)[:200]!r} is not a regular expression that can be matched in linear time.",
-            place=place,
+            place=at,
             remedy="Look-around and back-references are not supported.",
         ) from None
     is_valid: Matcher = found.is_valid
     if states(pattern) > _MOST_STATES:
         raise SchemaRefused(
             f"the pattern {(shown or pattern)[:200]!r} repeats too much, counted out.",
-            place=place,
+            place=at,
             remedy="Use fewer or smaller repeats such as {1,100}.",
         )
     if states(pattern) == 0:

@@ -1,4 +1,4 @@
-"""The primitive types: which JSON values they allow, and the Python values these mean."""
+"""The primitive types: which JSON values they allow, and the Python values they are decoded to."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.formats.column_types import BINARY, BOOLEAN, DATE, DOUBLE, INT64, JSON_TEXT, STRING, ColumnType, Decimal
-from postroom.formats.jsonstructure.validation.string_types import ENCODINGS, TEXT_FORMS
+from postroom.formats.jsonstructure.validation.string_types import ENCODINGS, STRING_TYPES
 
 REFUSED: Any = object()
 
-# A JSON value to the Python value it means, or REFUSED.
+# Decodes a JSON value, or returns REFUSED.
 Reader = Callable[[Any], Any]
 
 # Integers that JSON numbers carry, and those that travel as text because JSON numbers lose them.
@@ -34,7 +34,7 @@ LONG_INTEGERS = {
 }
 FLOATS = {"float": 3.4028235677973366e38, "float8": math.inf, "double": math.inf, "number": math.inf}
 NUMERIC = frozenset((*INTEGERS, *LONG_INTEGERS, *FLOATS, "decimal"))
-PRIMITIVES = frozenset((*NUMERIC, *TEXT_FORMS, "string", "boolean", "null", "binary"))
+PRIMITIVES = frozenset((*NUMERIC, *STRING_TYPES, "string", "boolean", "null", "binary"))
 COMPOUNDS = frozenset(("object", "array", "set", "map", "tuple", "any", "choice"))
 
 DEFAULT_PRECISION, DEFAULT_SCALE = 34, 7
@@ -80,8 +80,8 @@ def reader(name: str, rules: dict[str, Any]) -> tuple[Reader, str]:
         return _long_integer(name), f"an {name} as text"
     if name in FLOATS:
         return _float(FLOATS[name], exact=name == "number"), "a number" if name == "number" else f"a {name} number"
-    if name in TEXT_FORMS:
-        return _text(TEXT_FORMS[name][0]), TEXT_FORMS[name][1]
+    if name in STRING_TYPES:
+        return _text(STRING_TYPES[name][0]), STRING_TYPES[name][1]
     if name == "decimal":
         return _decimal(rules), _decimal_words(rules)
     if name == "binary":

@@ -1,4 +1,4 @@
-"""The types that are written as text: how each is spelled."""
+"""The types that are written as JSON strings, and their syntax."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ ENCODINGS: dict[str, tuple[Decode, Encode]] = {
     "base32hex": (base64.b32hexdecode, base64.b32hexencode),
 }
 
-TEXT_FORMS: dict[str, tuple[Callable[[str], bool], str]] = {
+STRING_TYPES: dict[str, tuple[Callable[[str], bool], str]] = {
     "date": (is_date, "a date like 2026-01-31"),
     "datetime": (is_datetime, "a point in time like 2026-01-31T12:00:00Z"),
     "time": (is_time, "a time of day like 12:00:00Z"),

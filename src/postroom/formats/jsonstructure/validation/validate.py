@@ -1,4 +1,4 @@
-"""Validating: each type becomes, once, a function that checks JSON values and says what they mean."""
+"""Validation: each type becomes, once, a function that checks JSON values and decodes them."""
 
 from __future__ import annotations
 
@@ -8,238 +8,240 @@ from typing import Any
 
 from postroom.formats.jsonstructure.enum_values import canonical
 from postroom.formats.jsonstructure.types import (
-    Anything,
-    Choice,
-    Conditional,
-    Listing,
-    Mapping,
-    Primitive,
-    Record,
-    Shape,
-    Tuple,
-    Union,
+    AnyType,
+    ArrayType,
+    ChoiceType,
+    ConditionalType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    StructureType,
+    TupleType,
+    UnionType,
     resolved,
 )
 from postroom.formats.jsonstructure.validation import constraints
 from postroom.formats.jsonstructure.validation.composition import Check, conditional, union
 from postroom.formats.jsonstructure.validation.primitives import REFUSED, reader
-from postroom.formats.jsonstructure.validation.violations import Findings, Place
+from postroom.formats.jsonstructure.validation.violations import InstancePath, ViolationCollector
 
 
 class Checks:
     """The checks of a document's types, each made when it is first needed."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[Shape, Check]] = {}
+        self._made: dict[int, tuple[StructureType, Check]] = {}
 
-    def of(self, shape: Shape) -> Check:
+    def of(self, type_: StructureType) -> Check:
         """The check of a type."""
-        real = resolved(shape)
+        real = resolved(type_)
         made = self._made.get(id(real))
         if made is not None:
             return made[1]
-        if real is not shape:
-            return self._later(real)
+        if real is not type_:
+            return self._deferred(real)
         check = self._make(real)
-        # The shape is kept beside its check so that its identity stays its own.
+        # The type is kept beside its check so that its id() stays unique.
         self._made[id(real)] = (real, check)
         return check
 
-    def _later(self, shape: Shape) -> Check:
+    def _deferred(self, type_: StructureType) -> Check:
         # Behind a reference only when a value leads there: types may refer to themselves, or far.
-        def check(value: Any, place: Place, found: Findings) -> Any:
-            return self.of(shape)(value, place, found)
+        def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
+            return self.of(type_)(value, path, found)
 
         return check
 
     @singledispatchmethod
-    def _make(self, shape: Any) -> Check:
-        raise TypeError(f"no way to check {shape!r}")
+    def _make(self, type_: Any) -> Check:
+        raise TypeError(f"no check for {type_!r}")
 
     @_make.register
-    def _(self, shape: Anything) -> Check:
-        if shape.values is None:
-            return lambda value, place, found: value
-        is_listed, words = _listed(shape.values)
+    def _(self, type_: AnyType) -> Check:
+        if type_.values is None:
+            return lambda value, path, found: value
+        is_listed, words = _listed(type_.values)
 
-        def check_listed(value: Any, place: Place, found: Findings) -> Any:
+        def check_listed(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
             if not is_listed(value):
-                found.add(place, "payload_enum", words, value)
+                found.add(path, "payload_enum", words, value)
             return value
 
         return check_listed
 
     @_make.register
-    def _(self, shape: Primitive) -> Check:
-        read, words = reader(shape.name, shape.rules)
-        rules = constraints.of_primitive(shape.rules, shape.at)
-        if shape.values is not None:
-            is_listed, listed = _listed(shape.values)
-            rules.insert(0, (lambda value, meaning: is_listed(value), "payload_enum", listed))
+    def _(self, type_: PrimitiveType) -> Check:
+        read, words = reader(type_.name, type_.rules)
+        rules = constraints.of_primitive(type_.rules, type_.at)
+        if type_.values is not None:
+            is_listed, listed = _listed(type_.values)
+            rules.insert(0, (lambda value, decoded: is_listed(value), "payload_enum", listed))
 
-        def check(value: Any, place: Place, found: Findings) -> Any:
-            meaning = read(value)
-            if meaning is REFUSED:
-                found.add(place, "payload_type", words, value)
+        def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
+            decoded = read(value)
+            if decoded is REFUSED:
+                found.add(path, "payload_type", words, value)
                 return None
             for holds, code, expected in rules:
-                if not holds(value, meaning):
-                    found.add(place, code, expected, value)
-            return meaning
+                if not holds(value, decoded):
+                    found.add(path, code, expected, value)
+            return decoded
 
         return check
 
     @_make.register
-    def _(self, shape: Record) -> Check:
-        members = {name: self.of(member) for name, member in shape.members.items()}
-        extra = self.of(shape.extra) if isinstance(shape.extra, Shape) else shape.extra
-        required = sorted(shape.required)
-        reserved = shape.reserved
-        alternatives = shape.alternatives
-        rules = constraints.of_members(shape.rules, self.of)
+    def _(self, type_: ObjectType) -> Check:
+        members = {name: self.of(member) for name, member in type_.members.items()}
+        extra = self.of(type_.extra) if isinstance(type_.extra, StructureType) else type_.extra
+        required = sorted(type_.required)
+        reserved = type_.reserved
+        alternatives = type_.alternatives
+        rules = constraints.of_members(type_.rules, self.of)
 
-        def check(value: Any, place: Place, found: Findings) -> Any:
+        def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
             if type(value) is not dict:
-                found.add(place, "payload_type", "an object", value)
+                found.add(path, "payload_type", "an object", value)
                 return None
-            meaning: dict[str, Any] = {}
+            decoded: dict[str, Any] = {}
             for name, member in value.items():
                 known = members.get(name)
                 if known is not None:
-                    meaning[name] = known(member, (place, name), found)
+                    decoded[name] = known(member, (path, name), found)
                 elif extra is True or name in reserved:
-                    meaning[name] = member
+                    decoded[name] = member
                 elif extra is False:
-                    found.add((place, name), "payload_additional_properties", name, member)
+                    found.add((path, name), "payload_additional_properties", name, member)
                 elif extra is not None:
-                    meaning[name] = extra(member, (place, name), found)
+                    decoded[name] = extra(member, (path, name), found)
             for name in required:
                 if name not in value:
-                    found.add(place, "payload_required", name, value)
+                    found.add(path, "payload_required", name, value)
             for group in alternatives:
-                _check_alternatives(group, value, place, found)
+                _check_alternatives(group, value, path, found)
             for rule in rules:
-                rule(value, place, found)
-            return meaning
+                rule(value, path, found)
+            return decoded
 
         return check
 
     @_make.register
-    def _(self, shape: Mapping) -> Check:
-        inner = self.of(shape.values)
-        rules = constraints.of_members(shape.rules, self.of)
+    def _(self, type_: MapType) -> Check:
+        inner = self.of(type_.values)
+        rules = constraints.of_members(type_.rules, self.of)
 
-        def check(value: Any, place: Place, found: Findings) -> Any:
+        def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
             if type(value) is not dict:
-                found.add(place, "payload_type", "an object", value)
+                found.add(path, "payload_type", "an object", value)
                 return None
             for rule in rules:
-                rule(value, place, found)
-            return {key: inner(item, (place, key), found) for key, item in value.items()}
+                rule(value, path, found)
+            return {key: inner(item, (path, key), found) for key, item in value.items()}
 
         return check
 
     @_make.register
-    def _(self, shape: Listing) -> Check:
-        inner = self.of(shape.items)
-        rules = constraints.of_items(shape.rules, shape.contains, self.of)
-        unique = shape.unique
+    def _(self, type_: ArrayType) -> Check:
+        inner = self.of(type_.items)
+        rules = constraints.of_items(type_.rules, type_.contains, self.of)
+        unique = type_.unique
 
-        def check(value: Any, place: Place, found: Findings) -> Any:
+        def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
             if type(value) is not list:
-                found.add(place, "payload_type", "an array", value)
+                found.add(path, "payload_type", "an array", value)
                 return None
             if unique:
-                _check_unique(value, place, found)
+                _check_unique(value, path, found)
             for rule in rules:
-                rule(value, place, found)
-            return [inner(item, (place, step), found) for step, item in enumerate(value)]
+                rule(value, path, found)
+            return [inner(item, (path, step), found) for step, item in enumerate(value)]
 
         return check
 
     @_make.register
-    def _(self, shape: Tuple) -> Check:
-        inner = [self.of(member) for _, member in shape.members]
-        words = f"an array of {len(inner)}: " + ", ".join(name for name, _ in shape.members)[:200]
+    def _(self, type_: TupleType) -> Check:
+        inner = [self.of(member) for _, member in type_.members]
+        words = f"an array of {len(inner)}: " + ", ".join(name for name, _ in type_.members)[:200]
 
-        def check(value: Any, place: Place, found: Findings) -> Any:
+        def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
             if type(value) is not list or len(value) != len(inner):
-                found.add(place, "payload_type" if type(value) is not list else "payload_tuple", words, value)
+                found.add(path, "payload_type" if type(value) is not list else "payload_tuple", words, value)
                 return None
             return [
-                check(item, (place, step), found) for step, (check, item) in enumerate(zip(inner, value, strict=True))
+                check(item, (path, step), found) for step, (check, item) in enumerate(zip(inner, value, strict=True))
             ]
 
         return check
 
     @_make.register
-    def _(self, shape: Choice) -> Check:
-        choices = {name: self.of(choice) for name, choice in shape.choices.items()}
+    def _(self, type_: ChoiceType) -> Check:
+        choices = {name: self.of(choice) for name, choice in type_.choices.items()}
         words = "one of " + ", ".join(choices)[:200]
-        return _tagged(choices, words) if shape.selector is None else _inline(shape, choices, words, self.of)
+        return _tagged(choices, words) if type_.selector is None else _inline(type_, choices, words, self.of)
 
     @_make.register
-    def _(self, shape: Union) -> Check:
-        return union([self.of(alternative) for alternative in shape.alternatives], shape)
+    def _(self, type_: UnionType) -> Check:
+        return union([self.of(alternative) for alternative in type_.alternatives], type_)
 
     @_make.register
-    def _(self, shape: Conditional) -> Check:
-        return conditional(shape, self.of)
+    def _(self, type_: ConditionalType) -> Check:
+        return conditional(type_, self.of)
 
 
 def _tagged(choices: dict[str, Check], words: str) -> Check:
-    def check(value: Any, place: Place, found: Findings) -> Any:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
         if type(value) is not dict:
-            found.add(place, "payload_type", f"an object with one member, {words}", value)
+            found.add(path, "payload_type", f"an object with one member, {words}", value)
             return None
         name = next(iter(value), None)
         if len(value) != 1 or name not in choices:
-            found.add(place, "payload_choice", f"an object with one member, {words}", value)
+            found.add(path, "payload_choice", f"an object with one member, {words}", value)
             return None
-        return {name: choices[name](value[name], (place, name), found)}
+        return {name: choices[name](value[name], (path, name), found)}
 
     return check
 
 
-def _inline(shape: Choice, choices: dict[str, Check], words: str, check_of: Callable[[Shape], Check]) -> Check:
-    selector = shape.selector or ""
+def _inline(
+    type_: ChoiceType, choices: dict[str, Check], words: str, check_of: Callable[[StructureType], Check]
+) -> Check:
+    selector = type_.selector or ""
     # A variant that declares the selector as a member of its own checks it too.
-    declares = {name: _declares(choice, selector) for name, choice in shape.choices.items()}
+    declares = {name: _declares(choice, selector) for name, choice in type_.choices.items()}
 
-    def check(value: Any, place: Place, found: Findings) -> Any:
+    def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
         if type(value) is not dict:
-            found.add(place, "payload_type", "an object", value)
+            found.add(path, "payload_type", "an object", value)
             return None
         name = value.get(selector)
         if type(name) is not str or name not in choices:
-            found.add((place, selector), "payload_choice", words, name)
+            found.add((path, selector), "payload_choice", words, name)
             return None
         rest = value if declares[name] else {key: item for key, item in value.items() if key != selector}
-        meaning = choices[name](rest, place, found)
-        return {selector: name, **meaning} if isinstance(meaning, dict) else meaning
+        decoded = choices[name](rest, path, found)
+        return {selector: name, **decoded} if isinstance(decoded, dict) else decoded
 
     return check
 
 
-def _declares(shape: Shape, selector: str) -> bool:
-    real = resolved(shape)
-    return isinstance(real, Record) and selector in real.members
+def _declares(type_: StructureType, selector: str) -> bool:
+    real = resolved(type_)
+    return isinstance(real, ObjectType) and selector in real.members
 
 
 def _check_alternatives(
-    group: tuple[frozenset[str], ...], value: dict[str, Any], place: Place, found: Findings
+    group: tuple[frozenset[str], ...], value: dict[str, Any], path: InstancePath, found: ViolationCollector
 ) -> None:
     if sum(names <= value.keys() for names in group) != 1:
         words = " or ".join("+".join(sorted(names)) for names in group)
-        found.add(place, "payload_required_alternatives", f"an object with exactly one of {words}"[:200], value)
+        found.add(path, "payload_required_alternatives", f"an object with exactly one of {words}"[:200], value)
 
 
-def _check_unique(value: list[Any], place: Place, found: Findings) -> None:
+def _check_unique(value: list[Any], path: InstancePath, found: ViolationCollector) -> None:
     seen: set[Any] = set()
     for step, item in enumerate(value):
         key = canonical(item)
         if key in seen:
-            found.add((place, step), "payload_unique_items", "unlike the items before it", item)
+            found.add((path, step), "payload_unique_items", "unlike the items before it", item)
             return
         seen.add(key)
 
