@@ -1,4 +1,4 @@
-"""Column types of our own, so that the plain install needs no Arrow; only `pipeline` turns them into Arrow types."""
+"""Column types that need no Arrow, which the plain install lacks; only `pipeline` turns them into Arrow types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ListOf(msgspec.Struct, frozen=True, tag="list"):
 
 
 class MapOf(msgspec.Struct, frozen=True, tag="map"):
-    """A map from text to values of one type."""
+    """A map from strings to values of one type."""
 
     value: ColumnType
 
@@ -67,7 +67,7 @@ JSON_TEXT = JsonText()
 
 @singledispatch
 def type_name(column: Any) -> str:
-    """A column type for people."""
+    """The readable name of a column type."""
     raise TypeError(f"no name for {column!r}")
 
 

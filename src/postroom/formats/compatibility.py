@@ -1,4 +1,4 @@
-"""Compatibility of schema versions: the modes of the specification over the one question a format answers."""
+"""Compatibility of schema versions: the modes of the specification, by the comparison that each format offers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES = ("none", *(mode + suffix for mode in ("backward", "forward", "full") for
 
 COMPATIBLE = Verdict(answer="compatible")
 
-# A document of the writer and one of the reader.
+# Compares a document of the writer with one of the reader.
 Readable = Callable[[Any, Any], Verdict]
 
 
@@ -26,15 +26,15 @@ def is_transitive(mode: str) -> bool:
 
 
 def compatible(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
-    """Whether a document may follow its ancestors, nearest first: the first no, else the first doubt, else a yes with
-    the first remark on it. All comparisons share one budget."""
+    """Whether a document may follow its ancestors, nearest first: the first incompatible verdict, else the first
+    undecided one, else the first compatible one with a remark. All comparisons share one budget."""
     with work_limit():
-        return _joined(older, newer, mode, readable)
+        return _combine(older, newer, mode, readable)
 
 
-def _joined(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
-    doubt: Verdict | None = None
-    remark: Verdict | None = None
+def _combine(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> Verdict:
+    undecided: Verdict | None = None
+    remarked: Verdict | None = None
     for ancestor in older if is_transitive(mode) else older[:1]:
         for direction in _DIRECTIONS[mode.lower().removesuffix(_TRANSITIVE)]:
             pair = (ancestor, newer) if direction == BACKWARD else (newer, ancestor)
@@ -42,7 +42,7 @@ def _joined(older: Sequence[Any], newer: Any, mode: str, readable: Readable) -> 
             if verdict.answer == "incompatible":
                 return verdict
             if verdict.answer == "undecided":
-                doubt = doubt or verdict
+                undecided = undecided or verdict
             elif verdict.reason:
-                remark = remark or verdict
-    return doubt or remark or COMPATIBLE
+                remarked = remarked or verdict
+    return undecided or remarked or COMPATIBLE

@@ -1,8 +1,8 @@
-"""Filling columns: a decoded payload in the shape its columns ask for.
+"""Fills columns: turns decoded payloads into the form of their columns.
 
 Values are what JSON has, and `bytes`, `Decimal`, `date` and `datetime` where a format has such types.
 
-A column type is turned once into a function that fills it; the functions are called millions of times.
+A column type is compiled once into a function that fills it; the functions are called millions of times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Filler = Callable[[Any], Any]
 
 
 class ColumnMismatch(Exception):
-    """A value its column cannot hold; never lost, the message becomes a dead letter with this reason."""
+    """A value that its column cannot hold; the message becomes a dead letter with this reason."""
 
     def __init__(self, expected: str, found: Any, at: str = "") -> None:
         super().__init__(f"{at}: expected {expected}, found {found}")
@@ -33,19 +33,19 @@ class ColumnMismatch(Exception):
         self.found = str(found)[:200]
 
     def below(self, step: str | int) -> ColumnMismatch:
-        """The same mismatch, seen from the container of the value."""
+        """This mismatch at a step (a member or an index) of a container."""
         return ColumnMismatch(self.expected, self.found, f"/{step}{self.at}")
 
 
 def filler(column: ColumnType) -> Filler:
-    """The function that shapes values for a column: structs keyed by column name, free-form parts as JSON text."""
+    """The function that fills a column with values: structs keyed by column name, free-form parts as JSON text."""
     fill = _filler(column)
     return lambda value: None if value is None else fill(value)
 
 
 @singledispatch
 def _filler(column: Any) -> Filler:
-    raise TypeError(f"no way to fill {column!r}")
+    raise TypeError(f"no filler for {column!r}")
 
 
 @_filler.register
@@ -78,7 +78,7 @@ def _(column: JsonText) -> Filler:
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON; the numbers that JSON does not have become text, for msgspec would make nulls of them."""
+    """A value as JSON; NaN and infinities become strings, since msgspec would write null for them."""
     text = msgspec.json.encode(value)
     return msgspec.json.encode(_finite(value)).decode() if b"null" in text else text.decode()
 
@@ -139,8 +139,8 @@ def _(column: StructOf) -> Filler:
     return fill_struct
 
 
-def _require(value: Any, kind: type, name: str) -> None:
-    if not isinstance(value, kind):
+def _require(value: Any, expected: type, name: str) -> None:
+    if not isinstance(value, expected):
         raise ColumnMismatch(name, value)
 
 
@@ -172,9 +172,9 @@ def _number(value: Any) -> float:
         raise ColumnMismatch("a double", value) from None
 
 
-def _exactly(kind: type, name: str) -> Filler:
+def _exactly(expected: type, name: str) -> Filler:
     def check(value: Any) -> Any:
-        _require(value, kind, name)
+        _require(value, expected, name)
         return value
 
     return check

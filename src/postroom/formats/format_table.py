@@ -1,4 +1,4 @@
-"""The payload schema formats we know. A new one is one new folder and one line here."""
+"""The table of payload schema formats. A new format is one new folder and one line here."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FormatName(msgspec.Struct, frozen=True):
 
 
 def format_named(name: str) -> FormatName | None:
-    """The format that a name means, however it is spelled; None for one we do not know."""
+    """The format that a name means, in any spelling; None for one we do not know."""
     family, _, version = name.strip().partition("/")
     found = _BY_NAME.get(family.strip().lower())
     return None if found is None else FormatName(found, version.strip().lower().removesuffix(".0"))
@@ -76,12 +76,12 @@ def check_schema(name: str, document: Any, library: Library | None = None) -> No
 
 
 def readable(name: str, writer: Any, reader: Any, library: Library | None = None) -> Verdict:
-    """Whether every payload that fits the writer's document can be read with the reader's."""
+    """Compare two documents of one format: can every payload that fits the writer's be read with the reader's?"""
     return readable_documents((name, writer, library), (name, reader, library))
 
 
 def readable_documents(writer: tuple[str, Any, Library | None], reader: tuple[str, Any, Library | None]) -> Verdict:
-    """The same for documents in formats, and with libraries, of their own."""
+    """Compare two documents, each with a format and a library of its own."""
     module, written = _source(writer[0], writer[1], "", writer[2])
     other, read = _source(reader[0], reader[1], "", reader[2])
     if other is not module:
@@ -95,7 +95,7 @@ def readable_documents(writer: tuple[str, Any, Library | None], reader: tuple[st
 
 
 def sample_value(schema: PayloadSchema, rng: random.Random) -> Any:
-    """Invent a value that fits a schema; SchemaRefused when there is none, or finding one takes too long."""
+    """A sample value that fits a schema; SchemaRefused when there is none, or finding one takes too long."""
     try:
         with work_limit():
             return schema.sample(rng)

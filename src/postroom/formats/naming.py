@@ -1,4 +1,4 @@
-"""Column names: one reversible rule for names that tables do not take.
+"""Column names: one reversible rule for names that tables do not allow.
 
 A character that Delta forbids in column names, and `~` itself, become `~XX` (hex); an empty name is `~`; a name that
 differs from an earlier one only by case gets `~~2`, `~~3`, …
@@ -14,15 +14,15 @@ _FORBIDDEN = re.compile(r"[ ,;{}()\n\t=~]")
 
 def column_names(sources: Iterable[str]) -> list[str]:
     """The column name of each member, in order."""
-    taken: set[str] = set()
+    used: set[str] = set()
     names: list[str] = []
     for source in sources:
         plain = _FORBIDDEN.sub(lambda found: f"~{ord(found[0]):02X}", source) or "~"
         name, count = plain, 1
-        while name.lower() in taken:
+        while name.lower() in used:
             count += 1
             name = f"{plain}~~{count}"
-        taken.add(name.lower())
+        used.add(name.lower())
         names.append(name)
     return names
 

@@ -1,7 +1,7 @@
-"""What it costs to match a regular expression, told from how it is written.
+"""The cost of matching a regular expression, estimated from its pattern.
 
-An engine without backtracking takes a step for each character and each place of the pattern that may be next. Repeats
-that are counted out multiply those places.
+An engine without backtracking takes a step for each character and each state of the pattern. Counted repeats multiply
+the states.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _MOST_STEPS = 5_000_000
 
 @functools.lru_cache(maxsize=1024)
 def states(pattern: str) -> int:
-    """How many places of a pattern may have to be kept at once for each character; 0 for plain ones."""
-    # Long patterns have many places without counting; one repeat behind the very beginning is walked along one way.
+    """How many states of a pattern may be active at once; 0 for plain patterns."""
+    # Long patterns have many states without repeats; an anchored pattern with one repeat has one active state.
     found = len(pattern) if len(pattern) > _LONG_PATTERN else 0
     counts = [_most(*bounds) for bounds in _COUNTED.findall(pattern)]
     if len(counts) > 1 or not pattern.startswith("^"):
@@ -34,7 +34,7 @@ def states(pattern: str) -> int:
 
 
 def affordable(pattern: str, text: str) -> bool:
-    """Whether a text can be tried within a fraction of a second."""
+    """Whether a text can be matched within a fraction of a second."""
     return len(text) * states(pattern) <= _MOST_STEPS
 
 
@@ -45,7 +45,7 @@ def backtracks(pattern: str) -> bool:
 
 
 def repeats_groups(pattern: str) -> bool:
-    """Whether a pattern repeats what it may itself repeat, so that backtracking has endless ways to try."""
+    """Whether a pattern has nested repeats, so that backtracking may take exponential time."""
     return _REPEATED_GROUP.search(pattern) is not None
 
 

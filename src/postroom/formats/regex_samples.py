@@ -1,4 +1,4 @@
-"""Texts that match a regular expression, for inventing sample values."""
+"""Sample strings that match a regular expression."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _SYNTAX = re.compile(
 
 
 def sample_string(pattern: str, rng: random.Random, repeats: int = _MOST_REPEATS) -> str:
-    """A text that matches, for the patterns people write: classes, repeats, groups, alternatives.
+    """A string that matches, for common patterns: classes, repeats, groups, alternatives.
 
-    What may be repeated without end comes at most `repeats` times more than it must.
-    Look-around and word boundaries are left to luck: whoever validates has the last word.
+    Unbounded repeats come at most `repeats` times more than they must. Look-around and word boundaries are not
+    considered: the caller validates the string.
     """
     try:
         parsed = _parser.parse(_translated(pattern))
-        return _Writer(rng, repeats).sequence(parsed)
+        return _Generator(rng, repeats).sequence(parsed)
     except (re.error, AttributeError, OverflowError, RecursionError, ValueError):
         raise SchemaRefused(f"no text could be invented for the pattern {pattern!r}.") from None
 
@@ -76,8 +76,8 @@ def _translated(pattern: str) -> str:
         if text == "(?<":
             return text if inside else "(?P<"
         if found[1] is not None:
-            letters = _PROPERTIES.get(found[1].rpartition("=")[2], "a-z")
-            return letters if inside else f"[{letters}]"
+            characters = _PROPERTIES.get(found[1].rpartition("=")[2], "a-z")
+            return characters if inside else f"[{characters}]"
         if text.startswith(r"\P"):
             return "_"
         if found[2]:
@@ -91,8 +91,8 @@ def _translated(pattern: str) -> str:
     return _SYNTAX.sub(translate, pattern)
 
 
-class _Writer:
-    """Writes one text; what groups wrote is kept for back references."""
+class _Generator:
+    """Generates one string; the strings of groups are kept for back references."""
 
     def __init__(self, rng: random.Random, repeats: int) -> None:
         self.rng = rng
@@ -101,30 +101,30 @@ class _Writer:
         self.written = 0
 
     def sequence(self, parsed: Any) -> str:
-        return "".join([self._piece(str(kind), argument) for kind, argument in parsed])
+        return "".join([self._token(str(opcode), argument) for opcode, argument in parsed])
 
-    def _piece(self, kind: str, argument: Any) -> str:
+    def _token(self, opcode: str, argument: Any) -> str:
         self.written += 1
         if self.written > _LONGEST:
             raise OverflowError("the text would be too long")
-        if kind == "LITERAL":
+        if opcode == "LITERAL":
             return chr(argument)
-        if kind == "ANY":
+        if opcode == "ANY":
             return self.rng.choice(_PRINTABLE)
-        if kind == "NOT_LITERAL":
+        if opcode == "NOT_LITERAL":
             return self.rng.choice([c for c in _PRINTABLE if c != chr(argument)])
-        if kind == "IN":
+        if opcode == "IN":
             return _from_class(argument, self.rng)
-        if kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        if opcode in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
             return self._repeated(*argument)
-        if kind == "SUBPATTERN":
+        if opcode == "SUBPATTERN":
             self.groups[argument[0]] = text = self.sequence(argument[3])
             return text
-        if kind == "GROUPREF":
+        if opcode == "GROUPREF":
             return self.groups.get(argument, "")
-        if kind == "ATOMIC_GROUP":
+        if opcode == "ATOMIC_GROUP":
             return self.sequence(argument)
-        if kind == "BRANCH":
+        if opcode == "BRANCH":
             return self.sequence(self.rng.choice(argument[1]))
         return ""  # anchors and look-arounds add no text
 
@@ -136,8 +136,8 @@ class _Writer:
 def _from_class(items: Any, rng: random.Random) -> str:
     allowed: set[str] = set()
     negated = False
-    for kind, argument in items:
-        name = str(kind)
+    for opcode, argument in items:
+        name = str(opcode)
         if name == "NEGATE":
             negated = True
         elif name == "LITERAL":

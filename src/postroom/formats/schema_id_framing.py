@@ -1,4 +1,4 @@
-"""The header that the serialisers of schema registries put in front of a payload: a zero byte and the schema's id."""
+"""The header that serialisers of schema registries put in front of a payload: a zero byte and the schema's id."""
 
 from __future__ import annotations
 

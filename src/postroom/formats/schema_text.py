@@ -1,4 +1,4 @@
-"""Schema documents as they come: a JSON value, text, or bytes."""
+"""Loads schema documents that are given as a JSON value, text, or bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def load_json(document: Any) -> Any:
     except RecursionError:
         raise SchemaRefused("the document is nested too deeply.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SchemaRefused(f"this is not JSON: {_sentence(error)}.", place=_place(document)) from None
+        raise SchemaRefused(f"this is not JSON: {_sentence(error)}.", place=_line_and_column(document)) from None
 
 
 def load_text(document: Any) -> str:
@@ -40,7 +40,7 @@ def _sentence(error: Exception) -> str:
     return str(error).splitlines()[0].rstrip(".")
 
 
-def _place(document: str | bytes) -> str:
+def _line_and_column(document: str | bytes) -> str:
     # msgspec names a byte offset at best; the standard parser, used on this path only, knows lines.
     try:
         json.loads(document)

@@ -1,7 +1,7 @@
-"""The versions of a payload schema: which of them wrote a payload, and how it is read then.
+"""The versions of a payload schema: which of them wrote a payload, and how it is decoded then.
 
-A payload is read with the schema that it was written with, or not at all. Only where nothing says which that was, and
-there is only one it could be, that one is taken.
+A payload is decoded with the version that it was written with, or not at all. Only where nothing tells which that was,
+and there is only one, that one is used.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from postroom.formats.schema_id_framing import HEADER_LENGTH
 from postroom.formats.undeclared_members import undeclared_value
 
 HEADER_FIRST_BYTES = (b"\0", b"\xc3")
-"""What headers begin with."""
+"""The first bytes of headers."""
 
-# Versions that are parsed to read payloads, or for their fingerprints.
+# Versions that are parsed to decode payloads, or for their fingerprints.
 MOST_WRITERS = 1_000
-# Versions that are tried on what stands behind a header which may be none.
+# Versions that are tried on a payload behind bytes that may or may not be a header.
 _MOST_TRIED = 20
 _MOST_SHOWN = 10
 
 
 class Version(msgspec.Struct, frozen=True):
-    """A version of a schema: its name, the ids that registries gave it, and what parses it."""
+    """A version of a schema: its name, the ids that registries gave it, and a function that parses it."""
 
     name: str
     ids: tuple[int | str, ...]
@@ -53,7 +53,7 @@ class WriterVersion(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReadPlan(NamedTuple):
-    """How a payload is to be read: as it stands, as what a writer wrote behind a header, or not at all."""
+    """How to decode a payload: without a header (no writer), behind the header of a writer, or not at all (problem)."""
 
     writer: WriterVersion | None = None
     start: int = 0
@@ -61,7 +61,8 @@ class ReadPlan(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """What became of a payload, which version wrote it if a header says so, and by which schema alone it was judged."""
+    """The value of a payload or its violations, the version that wrote it if a header says so, and the only schema that
+    was involved, if it was one."""
 
     value: Any
     violations: list[Violation]
@@ -73,7 +74,7 @@ UNFRAMED = ReadPlan()
 
 
 class Versions:
-    """A schema that reads payloads, and all versions that may have written them."""
+    """A schema that decodes payloads, and all versions that may have written them."""
 
     def __init__(self, reader: PayloadSchema, own: str, versions: Sequence[Version] = ()) -> None:
         self.reader = reader
@@ -88,7 +89,7 @@ class Versions:
         self._plans = {} if self._framed is None else self._plans_by_header()
         self._fingerprints: dict[bytes, str] | None = None
         self.headers_first = len(self._versions) > 1 or bool(self._plans)
-        """Whether a header is looked for before a payload is read as it stands."""
+        """Whether to look for a header before decoding a payload without one."""
 
     def validate(self, payload: bytes, contenttype: str = "") -> Validated:
         """Decode a payload and validate it, with the version that wrote it."""
@@ -106,20 +107,20 @@ class Versions:
         return Validated(*reading.validate_framed(payload, plan.start, contenttype), plan.writer, alone)
 
     def undeclared(self, payload: bytes, contenttype: str, writer: WriterVersion | None) -> str | None:
-        """What a valid payload has and the columns of the reader do not, as JSON text; None for nothing."""
+        """The members of a valid payload that the reader's columns do not have, as JSON; None for none."""
         if writer is not None:
             return self.undeclared_framed(payload, self.read_plan(payload, contenttype).start, contenttype, writer)
         return None if self._open is None else self._open.undeclared(payload, contenttype)
 
     def undeclared_framed(self, payload: bytes, start: int, contenttype: str, writer: WriterVersion) -> str | None:
-        """The undeclared part of what a version wrote behind a header."""
+        """The undeclared members of a payload that a version wrote behind a header."""
         if self._open is not None and self._framed is not None:
             bare = self._framed.strip_header(payload, start)
             return None if bare is None else self._open.undeclared(bare, contenttype)
         schema = self._schema(writer.version)
         if writer.version == self.own or not isinstance(schema, FramedSchema):
             return None
-        # Reading with another schema passes over what only the writer has, whatever it stands for.
+        # Decoding with another schema skips what only the writer has, valid or not.
         if isinstance(schema, LenientSchema):
             value = schema.decode_leniently(payload, start, contenttype)
         else:
@@ -132,11 +133,11 @@ class Versions:
         return self.reader.columns()
 
     def plan_for_header(self, header: bytes) -> ReadPlan | None:
-        """How payloads are read behind a header whose id a version lists."""
+        """How to decode payloads behind a header whose id a version lists."""
         return self._plans.get(header)
 
     def read_plan(self, payload: bytes, contenttype: str) -> ReadPlan:
-        """How a payload is to be read that begins like a header."""
+        """How to decode a payload that begins like a header."""
         known = self._plans.get(payload[:HEADER_LENGTH])
         if known is not None:
             return known
@@ -151,7 +152,7 @@ class Versions:
         if frame.is_sure:
             return self._plan_for_only_version(frame.id, frame.start)
         if not reader.validate_unframed(payload, contenttype)[1]:
-            # Two readings, and nothing says which is meant, where the catalog speaks of ids or versions at all.
+            # Ambiguous: it decodes with and without a header, where the catalog has ids or versions at all.
             both = self.headers_first and frame.is_likely and self._fits_behind(frame, payload, contenttype)
             return self._unknown(f"the schema id {frame.id}") if both else UNFRAMED
         if frame.is_likely or self._fits_behind(frame, payload, contenttype):
@@ -159,13 +160,13 @@ class Versions:
         return UNFRAMED
 
     def framed_reader(self, writer: WriterVersion) -> FramedReader | Violation:
-        """How what a version wrote is read, made once; or why it cannot be."""
+        """The reader of what a version wrote, made once; or why there is none."""
         if writer.version not in self._framed_readers:
             self._framed_readers[writer.version] = self._make_framed_reader(writer)
         return self._framed_readers[writer.version]
 
     def _plan_for_fingerprint(self, fingerprint: bytes, start: int, wrong: Callable[[], list[Violation]]) -> ReadPlan:
-        """The way that a fingerprint shows; `wrong` tells what is wrong with the payload as it stands."""
+        """How to decode a payload with a fingerprint; `wrong` returns its violations without a header."""
         if self._fingerprints is None:
             self._fingerprints = self._all_fingerprints()
         name = self._fingerprints.get(fingerprint)
@@ -174,7 +175,7 @@ class Versions:
         return self._unknown(f"the schema fingerprint {fingerprint.hex()}") if wrong() else UNFRAMED
 
     def _plan_for_only_version(self, number: int, start: int) -> ReadPlan:
-        """The way where an id says nothing: by the only version, if there is only one."""
+        """How to decode a payload whose id no version lists: by the only version, if there is only one."""
         if len(self._versions) > 1:
             return self._unknown(f"the schema id {number}")
         return ReadPlan(WriterVersion(self.own, str(number)), start)
@@ -209,7 +210,7 @@ class Versions:
         return self._parsed[name]
 
     def _plans_by_header(self) -> dict[bytes, ReadPlan]:
-        """How payloads are read whose header has an id that a version lists; what several list says nothing."""
+        """How to decode payloads whose header has an id that a version lists; ids that several list are left out."""
         found: dict[bytes, ReadPlan | None] = {}
         for version in self._versions.values():
             for number in set(version.ids):

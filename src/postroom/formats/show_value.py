@@ -1,4 +1,4 @@
-"""Values in sentences: as JSON, cut where they get long."""
+"""Shows values in error messages: as JSON, shortened."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _MOST_MEMBERS = 40
 
 
 def shorten(text: str) -> str:
-    """A text, cut where it gets long."""
+    """Cut a long string."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def show_value(value: Any) -> str:
-    """A value as JSON; one that is large, or has no JSON, by its kind."""
+    """A value as JSON; the type of one that is large, or has no JSON form."""
     if isinstance(value, str):
         value = value[: LONGEST + 1]
     elif isinstance(value, list) and len(value) > _MOST_MEMBERS:

@@ -42,8 +42,8 @@ from postroom.formats.show_value import show_value
 from postroom.formats.undeclared_members import Undeclared
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_NOT_QUICK = (NeedsValidation, TooMuchWork, *_NOT_JSON)
-_NOT_FILLED = (ColumnMismatch, *_NOT_QUICK)
+_DECODER_REFUSES = (NeedsValidation, TooMuchWork, *_NOT_JSON)
+_FILLER_REFUSES = (ColumnMismatch, *_DECODER_REFUSES)
 _MOST_VARIANTS = 16
 _TOO_DEEP = Violation("", "payload_too_deep", "less nested", "more than we follow")
 _TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", "too many alternatives")
@@ -60,17 +60,17 @@ class JsonStructure(JsonFraming):
         self._variants: dict[frozenset[str], JsonStructure] = {}
 
     @functools.cached_property
-    def _quick(self) -> Callable[[bytes], Any] | None:
+    def _decode_fast(self) -> Callable[[bytes], Any] | None:
         # A payload may ask for add-ins, and only the exact checks look for that.
         return None if self.document.offers else build_decoder(self.root, self._checks)
 
     def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
-        quick = self._quick
-        if quick is not None:
+        fast_decode = self._decode_fast
+        if fast_decode is not None:
             try:
-                return quick(payload), []
-            except _NOT_QUICK:
+                return fast_decode(payload), []
+            except _DECODER_REFUSES:
                 pass  # the exact checks say why
         try:
             value = msgspec.json.decode(payload)
@@ -79,7 +79,7 @@ class JsonStructure(JsonFraming):
         return self.validate_value(value, len(payload))
 
     def has_fast_path(self, contenttype: str) -> bool:
-        """Whether `fill` is for payloads of this content type: all are JSON."""
+        """Whether `fill` takes payloads of this content type: all are JSON."""
         return True
 
     def fill(self, payload: bytes) -> tuple[Any, bool]:
@@ -92,15 +92,15 @@ class JsonStructure(JsonFraming):
             return None, False
         try:
             return fill(payload), True
-        except _NOT_FILLED:
+        except _FILLER_REFUSES:
             return None, False
 
     def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any]:
-        """The same for many payloads; the places of those that `validate` has to decide are added to `fallback`."""
+        """Fill the columns of many payloads; the indexes of those that need `validate` are added to `fallback`."""
         if self._filled is None:
             fallback.update(range(len(payloads)))
             return [None] * len(payloads)
-        return decode_all(self._filled, payloads, fallback, _NOT_FILLED)
+        return decode_all(self._filled, payloads, fallback, _FILLER_REFUSES)
 
     def fill_all_and_undeclared(
         self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
@@ -111,12 +111,12 @@ class JsonStructure(JsonFraming):
         return found
 
     def undeclared(self, payload: bytes, contenttype: str = "") -> str | None:
-        """What a valid payload has and its columns do not, as JSON text; None for nothing."""
+        """The undeclared members of a valid payload as JSON; None for none."""
         return self._undeclared.find(payload)
 
     def read_member(self, path: tuple[str, ...], value: Any) -> Any:
-        """What a member of a payload means, found by the names on the way to it ("" for items and values of maps);
-        ColumnMismatch where it does not fit its type."""
+        """Decode a member of a payload, found by its path ("" for items and values of maps); ColumnMismatch where it
+        does not fit its type."""
         type_: StructureType = self.root
         for step in path:
             real, _ = unwrapped(type_)
@@ -138,10 +138,10 @@ class JsonStructure(JsonFraming):
 
     @functools.cached_property
     def _filled(self) -> Callable[[bytes], Any] | None:
-        quick, finish = self._quick, column_filler(self.root, self.columns())
-        if quick is None or finish is None:
-            return quick
-        decode, complete = quick, finish
+        fast_decode, finish = self._decode_fast, column_filler(self.root, self.columns())
+        if fast_decode is None or finish is None:
+            return fast_decode
+        decode, complete = fast_decode, finish
 
         def fill(payload: bytes) -> Any:
             value = decode(payload)
