@@ -11,7 +11,7 @@ import msgspec
 
 from bench.measure import Ratio, cpu_of, ratio
 from postroom.catalog.open_store import open_store
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.xregistry.dispatch import answer
 from postroom.registry.operations import import_document
 from postroom.replication.changes.feed import read_changes
@@ -61,8 +61,8 @@ def _cursors(store: Store) -> list[str]:
 def _read(store: Store, cursors: list[str]) -> None:
     for cursor in cursors:
         query = (("limit", str(PAGE)), ("after", cursor))
-        call = Call(method="GET", path="/changes", base="http://localhost:8080", query=query)
-        assert answer(call, store, Settings()).status == 200
+        request = Request(method="GET", path="/changes", base="http://localhost:8080", query=query)
+        assert answer(request, store, Settings()).status == 200
 
 
 def _select(connection: sqlite3.Connection) -> None:

@@ -8,7 +8,8 @@ import json
 from typing import Any
 
 import msgspec
-from starlette.types import ASGIApp, Message
+
+from postroom.http.server.asgi import ASGIApp, Message
 
 RawHeaders = list[tuple[bytes, bytes]]
 

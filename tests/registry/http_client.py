@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import ASGIApp
-
 from postroom.http.server.app import create_app
+from postroom.http.server.asgi import ASGIApp
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

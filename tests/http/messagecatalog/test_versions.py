@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.xregistry.dispatch import answer
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -216,9 +217,9 @@ def test_the_catalog_under_its_other_name(catalog: CatalogDesk) -> None:
 
 @pytest.mark.feature("CAT-008")
 def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> None:
-    def ask(method: str, path: str, body: object) -> Answer:
-        call = Call(method=method, path=path, base="http://ovens.localhost", body=json.dumps(body).encode())
-        return answer(call, store, Settings())
+    def ask(method: str, path: str, body: object) -> Response:
+        request = Request(method=method, path=path, base="http://ovens.localhost", body=json.dumps(body).encode())
+        return answer(request, store, Settings())
 
     assert ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents"}).status == 201
     with ThreadPoolExecutor(8) as pool:

@@ -4,7 +4,7 @@ import pytest
 
 from postroom.http.server.app import create_app
 from postroom.http.server.cors import refuse_foreign_writes, sharing_headers
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -13,9 +13,9 @@ from tests.http.requests import Desk
 PAGE = "https://page.example"
 
 
-def call(method: str, **headers: str) -> Call:
+def request(method: str, **headers: str) -> Request:
     given = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Call(method=method, path="/", base="http://ovens.localhost", headers=given)
+    return Request(method=method, path="/", base="http://ovens.localhost", headers=given)
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def call(method: str, **headers: str) -> Call:
 )
 def test_who_may_see_the_answer(origins: tuple[str, ...], method: str, asked: str, allowed: str | None) -> None:
     headers = {"origin": PAGE, **({"access_control_request_method": asked} if asked else {})}
-    made = sharing_headers(call(method, **headers), origins)
+    made = sharing_headers(request(method, **headers), origins)
     assert made.get("Access-Control-Allow-Origin") == allowed
     assert (made.get("Vary") == "Origin") == (allowed != "*")
-    assert sharing_headers(call(method), origins) == {}
+    assert sharing_headers(request(method), origins) == {}
 
 
 def test_a_preflight_allows_headers_and_nothing_that_is_no_header() -> None:
@@ -44,18 +44,18 @@ def test_a_preflight_allows_headers_and_nothing_that_is_no_header() -> None:
         "access_control_request_method": "PUT",
         "access_control_request_headers": "xRegistry-name, a\r\nb, If-Match",
     }
-    made = sharing_headers(call("OPTIONS", origin=PAGE, **asked), (PAGE,))
+    made = sharing_headers(request("OPTIONS", origin=PAGE, **asked), (PAGE,))
     assert made["Access-Control-Allow-Headers"] == "xRegistry-name, If-Match"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_pages_of_other_origins_do_not_write(method: str) -> None:
     with pytest.raises(RegistryProblem, match=PAGE) as refused:
-        refuse_foreign_writes(call(method, origin=PAGE), ("*",))
+        refuse_foreign_writes(request(method, origin=PAGE), ("*",))
     assert refused.value.status == 403
-    refuse_foreign_writes(call(method, origin="http://ovens.localhost"), ("*",))
-    refuse_foreign_writes(call(method, origin=PAGE), (PAGE,))
-    refuse_foreign_writes(call(method), ("*",))
+    refuse_foreign_writes(request(method, origin="http://ovens.localhost"), ("*",))
+    refuse_foreign_writes(request(method, origin=PAGE), (PAGE,))
+    refuse_foreign_writes(request(method), ("*",))
 
 
 @pytest.mark.feature("HTTP-005")

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from postroom.http.server.representation import matches, represent, takes_gzip
-from postroom.http.server.request import Answer
+from postroom.http.server.response import Response
 from tests.http.requests import Desk
 
 OVENS = "/schemagroups/ovens"
@@ -41,14 +41,14 @@ def test_conditions(condition: str, expected: bool) -> None:
 
 
 def test_what_is_worth_it_is_compressed_under_a_tag_of_its_own() -> None:
-    large = Answer(headers={"Content-Type": "application/json"}, content=b'"' + b"x" * 5000 + b'"')
+    large = Response(headers={"Content-Type": "application/json"}, content=b'"' + b"x" * 5000 + b'"')
     plain, packed = represent(large, "GET", gzips=False), represent(large, "GET", gzips=True)
     assert gzip.decompress(packed.body) == plain.body
     assert (b"content-encoding", b"gzip") in packed.headers
     assert (b"vary", b"Accept-Encoding") in packed.headers
     assert (b"vary", b"Accept-Encoding") in plain.headers
     assert packed.etag == plain.etag[:-1] + '-gzip"'
-    for small in (Answer(content=b"x" * 5000), Answer(headers={"Content-Type": "text/plain"}, content=b"x")):
+    for small in (Response(content=b"x" * 5000), Response(headers={"Content-Type": "text/plain"}, content=b"x")):
         assert represent(small, "GET", gzips=True).body == small.content
 
 

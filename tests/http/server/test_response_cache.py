@@ -7,7 +7,7 @@ import pytest
 from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.http.server.representation import Representation
-from postroom.http.server.response_cache import AnswerCache
+from postroom.http.server.response_cache import ResponseCache
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.requests import Desk
@@ -20,7 +20,7 @@ def answer(size: int) -> Representation:
 
 
 def test_an_answer_lives_as_long_as_its_state() -> None:
-    cache = AnswerCache(1_000_000)
+    cache = ResponseCache(1_000_000)
     cache.put("a", 1, answer(10))
     assert cache.get("a", 1) == answer(10)
     assert cache.get("a", 2) is None
@@ -32,7 +32,7 @@ def test_an_answer_lives_as_long_as_its_state() -> None:
 
 
 def test_memory_is_bounded_and_what_was_used_last_stays() -> None:
-    cache = AnswerCache(100_000)
+    cache = ResponseCache(100_000)
     cache.put("first", 1, answer(5_000))
     for number in range(100):
         cache.put(number, 1, answer(5_000))

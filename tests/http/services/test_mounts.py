@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from postroom.catalog.open_store import open_store
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.services.mounts import MOUNTS
 from postroom.http.xregistry.dispatch import answer
 from postroom.settings import Settings
@@ -20,16 +21,18 @@ OWN_MODEL = b'{"groups": {"parrots": {"singular": "parrot"}}}'
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setitem(MOUNTS, "parrots", lambda call, *_: Answer(json=[call.method, call.base, call.path]))
+    monkeypatch.setitem(
+        MOUNTS, "parrots", lambda request, *_: Response(json=[request.method, request.base, request.path])
+    )
     return open_store(f"sqlite:///{tmp_path}/registry.db", "none")
 
 
-def read(answered: Answer) -> Any:
+def read(answered: Response) -> Any:
     return json.loads(answered.content)
 
 
-def ask(store: Store, path: str, method: str = "GET", body: bytes = b"") -> Answer:
-    return answer(Call(method=method, path=path, base="http://here", body=body), store, Settings())
+def ask(store: Store, path: str, method: str = "GET", body: bytes = b"") -> Response:
+    return answer(Request(method=method, path=path, base="http://here", body=body), store, Settings())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from postroom.catalog.open_store import open_store
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.xregistry.dispatch import answer
 from postroom.settings import Settings
 
@@ -60,13 +60,13 @@ def test_a_slow_host_holds_nobody_but_those_who_ask_for_it(slow_host: SlowHost, 
     with open_store(f"sqlite:///{tmp_path}/registry.db", model="none") as store:
 
         def change_the_model() -> None:
-            call = Call(method="PUT", path=path, base="http://test", body=body)
-            statuses.append(answer(call, store, settings).status)
+            request = Request(method="PUT", path=path, base="http://test", body=body)
+            statuses.append(answer(request, store, settings).status)
 
         waiting = threading.Thread(target=change_the_model)
         waiting.start()
         assert slow_host.asked.wait(20)
-        quick = Call(method="PATCH", path="/", base="http://test", body=b'{"name": "meanwhile"}')
+        quick = Request(method="PATCH", path="/", base="http://test", body=b'{"name": "meanwhile"}')
         assert answer(quick, store, settings).status == 200
         slow_host.may_answer.set()
         waiting.join(20)

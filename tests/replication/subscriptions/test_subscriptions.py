@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from postroom.catalog.open_store import open_store
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.xregistry.dispatch import answer
 from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.sinks import sink_table
@@ -37,15 +38,17 @@ class Counter:
         self.store = store
         self.settings = settings
 
-    def ask(self, method: str, path: str = "", document: Any = None, **headers: str) -> Answer:
+    def ask(self, method: str, path: str = "", document: Any = None, **headers: str) -> Response:
         path, _, query = path.partition("?")
         parameters = tuple(
             (name, value) for name, _, value in (part.partition("=") for part in query.split("&")) if name
         )
         sent = tuple((name.replace("_", "-"), value) for name, value in headers.items())
         body = b"" if document is None else document if isinstance(document, bytes) else json.dumps(document).encode()
-        call = Call(method=method, path=f"/subscriptions{path}", base=BASE, query=parameters, headers=sent, body=body)
-        return answer(call, self.store, self.settings)
+        request = Request(
+            method=method, path=f"/subscriptions{path}", base=BASE, query=parameters, headers=sent, body=body
+        )
+        return answer(request, self.store, self.settings)
 
     def create(self, document: dict[str, Any]) -> dict[str, Any]:
         made = self.ask("POST", document=document)
@@ -62,7 +65,7 @@ class Counter:
         return found
 
 
-def read(answered: Answer) -> Any:
+def read(answered: Response) -> Any:
     return json.loads(answered.content)
 
 
@@ -496,5 +499,5 @@ def test_their_size_together_is_bounded(counter: Counter, monkeypatch: pytest.Mo
 
 def test_a_group_type_of_that_name_leaves_the_other_path(counter: Counter) -> None:
     made = counter.create(PLAIN)
-    call = Call(method="GET", path=f"/-/subscriptions/{made['id']}", base=BASE)
-    assert read(answer(call, counter.store, SETTINGS)) == made
+    request = Request(method="GET", path=f"/-/subscriptions/{made['id']}", base=BASE)
+    assert read(answer(request, counter.store, SETTINGS)) == made

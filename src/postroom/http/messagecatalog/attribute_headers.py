@@ -40,8 +40,8 @@ def read_attributes(visit: CatalogRequest) -> RequestAttributes:
 
 def _value(visit: CatalogRequest, name: str) -> str:
     header = (PREFIX + name).lower()
-    found = {value for key, value in visit.call.query if key == name}
-    sent = {value.strip() for key, value in visit.call.headers if key == header}
+    found = {value for key, value in visit.request.query if key == name}
+    sent = {value.strip() for key, value in visit.request.headers if key == header}
     found |= sent if name in URIS else {decode(value, header, visit.place.xid) for value in sent}
     if len(found) > 1:
         shown = " and ".join(sorted(map(repr, found)))

@@ -19,8 +19,8 @@ from postroom.http.messagecatalog.versions import (
     version_answer,
     version_attributes,
 )
-from postroom.http.server.request import Answer
-from postroom.http.server.response import correlated
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import correlated
 from postroom.registry import operations
 from postroom.registry.changes.provenance import (
     AUTHORITY,
@@ -36,13 +36,13 @@ from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
 
 
-def list_definitions(visit: CatalogRequest) -> Answer:
+def list_definitions(visit: CatalogRequest) -> Response:
     """The ids of the definitions of a group."""
     require_entity(visit.tx, visit.place.group_xid)
-    return Answer(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
+    return Response(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
 
 
-def get_definition(visit: CatalogRequest) -> Answer:
+def get_definition(visit: CatalogRequest) -> Response:
     """The document of the newest version; its times are those of the definition."""
     meta = require_entity(visit.tx, visit.place.xid)
     version = requested_version(visit)
@@ -51,7 +51,7 @@ def get_definition(visit: CatalogRequest) -> Answer:
     return msgspec.structs.replace(made, headers={**made.headers, **attribute_headers(times)})
 
 
-def post_version(visit: CatalogRequest) -> Answer:
+def post_version(visit: CatalogRequest) -> Response:
     """Add a version to a definition, which is made when it is not there."""
     around = message_context(visit.tx, visit.place.xid, visit.root)
     states = read_states(visit.tx, visit.place.xid)
@@ -90,7 +90,7 @@ def _known(visit: CatalogRequest, given: RequestAttributes, number: int) -> Cata
     return find_by_uri(visit.tx, visit.base, uri)
 
 
-def _repeated(visit: CatalogRequest, known: CatalogVersion, original: Original) -> Answer:
+def _repeated(visit: CatalogRequest, known: CatalogVersion, original: Original) -> Response:
     """The answer to a version that is there already: fine when it is the same, as it is when a copy is sent twice."""
     there = known.original
     is_same = there is not None and (there.content, there.contenttype) == (original.content, original.contenttype)
@@ -127,13 +127,13 @@ def _check_identity(
 
 def _added(
     visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes, original: Original, message: Tree
-) -> Answer:
+) -> Response:
     tx, place = visit.tx, visit.place
     provenance = _provenance(visit, states, given)
     is_shown = accepts_provenance(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
     told = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
     message |= {name: value for name, value in {**told, "description": given.description}.items() if value}
-    interaction = Interaction(tx, actor=visit.call.actor)
+    interaction = Interaction(tx, actor=visit.request.actor)
     meta = tx.entity(place.xid)
     default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
     made = operations.put_version(interaction, place, None, message, False, default)
@@ -156,7 +156,7 @@ def _provenance(visit: CatalogRequest, states: list[NumberedState], given: Reque
     return Provenance(authority, version_uri(authority, name))
 
 
-def _told(version: CatalogVersion, status: int) -> Answer:
+def _told(version: CatalogVersion, status: int) -> Response:
     told = version_attributes(version)
     headers = {**attribute_headers(told), **({"Location": version.url} if status == 201 else {})}
-    return Answer(status=status, headers=headers, json={name: value for name, value in told.items() if value})
+    return Response(status=status, headers=headers, json={name: value for name, value in told.items() if value})

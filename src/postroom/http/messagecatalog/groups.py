@@ -6,9 +6,9 @@ from typing import Any
 
 from postroom.http.messagecatalog.group_formats import canonical_format, group_format, selectors, store_format
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
-from postroom.http.server.request import Answer
 from postroom.http.server.request_body import parse_json
-from postroom.http.server.response import correlated
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import correlated
 from postroom.registry import operations
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
@@ -20,17 +20,17 @@ LONGEST_FORMAT = 128
 MEMBERS = ("id", "format", "description", "createdtimeutc", "updatedtimeutc")
 
 
-def list_groups(visit: CatalogRequest) -> Answer:
+def list_groups(visit: CatalogRequest) -> Response:
     """The ids of all groups."""
-    return Answer(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
+    return Response(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
 
 
-def get_group(visit: CatalogRequest) -> Answer:
+def get_group(visit: CatalogRequest) -> Response:
     """The attributes of a group."""
-    return Answer(json=_shown(visit, require_entity(visit.tx, visit.place.xid)))
+    return Response(json=_shown(visit, require_entity(visit.tx, visit.place.xid)))
 
 
-def put_group(visit: CatalogRequest) -> Answer:
+def put_group(visit: CatalogRequest) -> Response:
     """Create a group, or update it; the attributes that it has then."""
     body = _body(visit)
     existing = visit.tx.entity(visit.place.xid)
@@ -40,22 +40,22 @@ def put_group(visit: CatalogRequest) -> Answer:
         visit.refuse(f"the format is {before} and cannot become {form} while there are definitions", status=409)
     # What else the registry knows about a group is none of the catalog's business, and stays.
     changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
-    interaction = Interaction(visit.tx, actor=visit.call.actor)
+    interaction = Interaction(visit.tx, actor=visit.request.actor)
     is_new = operations.put_group(interaction, visit.place, changes, patch=True)
     store_format(visit.tx, visit.place.xid, form)
     interaction.finish()
     headers = {"Location": visit.base + path_of(visit.place.xid).removeprefix(CATALOG)} if is_new else {}
     shown = _shown(visit, require_entity(visit.tx, visit.place.xid))
-    made = Answer(status=201 if is_new else 200, headers=headers, json=shown)
+    made = Response(status=201 if is_new else 200, headers=headers, json=shown)
     return correlated(made, interaction, visit.settings)
 
 
-def delete(visit: CatalogRequest) -> Answer:
+def delete(visit: CatalogRequest) -> Response:
     """Delete a group or a definition with all that is in it, or all definitions of a group."""
-    interaction = Interaction(visit.tx, actor=visit.call.actor)
+    interaction = Interaction(visit.tx, actor=visit.request.actor)
     operations.delete(interaction, visit.place, None, None, "")
     interaction.finish()
-    return correlated(Answer(status=204), interaction, visit.settings)
+    return correlated(Response(status=204), interaction, visit.settings)
 
 
 def _shown(visit: CatalogRequest, group: Entity) -> dict[str, Any]:
@@ -70,9 +70,9 @@ def _shown(visit: CatalogRequest, group: Entity) -> dict[str, Any]:
 
 
 def _body(visit: CatalogRequest) -> dict[str, Any]:
-    if not visit.call.body.strip():
+    if not visit.request.body.strip():
         raise RegistryProblem("missing_body", visit.place.xid)
-    body = parse_json(visit.call.body, visit.settings.max_depth, visit.place.xid)
+    body = parse_json(visit.request.body, visit.settings.max_depth, visit.place.xid)
     if not isinstance(body, dict):
         visit.refuse("a group must be a JSON object")
     unknown = next((name for name in body if name not in MEMBERS), None)

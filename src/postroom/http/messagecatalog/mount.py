@@ -9,7 +9,8 @@ import msgspec
 from postroom.http.messagecatalog import definitions, groups, versions
 from postroom.http.messagecatalog.paths import route
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, root_of, translate_problem
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.xregistry.preconditions import check_preconditions
 from postroom.registry.changes.provenance import version_uri
 from postroom.registry.configuration.capabilities import read_capabilities
@@ -20,7 +21,7 @@ from postroom.settings import Settings
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
-Handler = Callable[[CatalogRequest], Answer]
+Handler = Callable[[CatalogRequest], Response]
 
 LOOKUP = "/messagedefinition"
 READS = ("GET", "HEAD")
@@ -38,78 +39,80 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 }
 
 
-def answer_catalog(call: Call, store: Store, settings: Settings) -> Answer:
-    """Answer a call to a path below the root of the catalog."""
-    if call.path.rstrip("/") == LOOKUP and any(name == "uri" for name, _ in call.query):
-        return _looked_up(call, store, settings)
-    kind, native, version = route(call.path)
+def answer_catalog(request: Request, store: Store, settings: Settings) -> Response:
+    """Answer a request to a path below the root of the catalog."""
+    if request.path.rstrip("/") == LOOKUP and any(name == "uri" for name, _ in request.query):
+        return _looked_up(request, store, settings)
+    kind, native, version = route(request.path)
     handlers = _allowed(HANDLERS[kind], store)
-    if call.method == "OPTIONS":
+    if request.method == "OPTIONS":
         methods = _methods(handlers)
-        return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    handler = handlers.get("GET" if call.method in READS else call.method)
+        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+    handler = handlers.get("GET" if request.method in READS else request.method)
     if handler is None:
-        subject, headers = CATALOG + call.path.rstrip("/"), {"allow": _methods(handlers)}
-        raise RegistryProblem("action_not_supported", subject, action=call.method, headers=headers)
+        subject, headers = CATALOG + request.path.rstrip("/"), {"allow": _methods(handlers)}
+        raise RegistryProblem("action_not_supported", subject, action=request.method, headers=headers)
 
-    def visit(tx: Transaction, asked: Call, answer: Handler) -> Answer:
+    def visit(tx: Transaction, asked: Request, answer: Handler) -> Response:
         place = resolve(tx.model(), native)
         if place.details:
-            raise RegistryProblem("not_found", CATALOG + call.path)
+            raise RegistryProblem("not_found", CATALOG + request.path)
         return answer(CatalogRequest(tx, asked, settings, place, version))
 
-    def write(tx: Transaction) -> Answer:
-        outside = msgspec.structs.replace(call, base=root_of(call.base))
+    def write(tx: Transaction) -> Response:
+        outside = msgspec.structs.replace(request, base=root_of(request.base))
 
-        def read(reading: Call) -> Answer:
-            return visit(tx, msgspec.structs.replace(reading, base=call.base), handlers["GET"])
+        def read(reading: Request) -> Response:
+            return visit(tx, msgspec.structs.replace(reading, base=request.base), handlers["GET"])
 
         check_preconditions(outside, read, settings)
-        return visit(tx, call, handler)
+        return visit(tx, request, handler)
 
     try:
-        if call.method in READS:
+        if request.method in READS:
             with store.read() as tx:
-                return visit(tx, call, handler)
+                return visit(tx, request, handler)
         return write_checked(store, write)
     except RegistryProblem as problem:
         raise translate_problem(problem) from None
 
 
-def answer_lookup(call: Call, store: Store, settings: Settings) -> Answer:
-    """Answer a call to the look-up beside the catalog: the text names it so, with a blank in the path (C-73)."""
-    if call.path != "/":
-        raise RegistryProblem("api_not_found", LOOKUP + call.path)
-    return _looked_up(msgspec.structs.replace(call, base=call.base.removesuffix(LOOKUP) + CATALOG), store, settings)
+def answer_lookup(request: Request, store: Store, settings: Settings) -> Response:
+    """Answer a request to the look-up beside the catalog: the text names it so, with a blank in the path (C-73)."""
+    if request.path != "/":
+        raise RegistryProblem("api_not_found", LOOKUP + request.path)
+    return _looked_up(
+        msgspec.structs.replace(request, base=request.base.removesuffix(LOOKUP) + CATALOG), store, settings
+    )
 
 
-def _looked_up(call: Call, store: Store, settings: Settings) -> Answer:
+def _looked_up(request: Request, store: Store, settings: Settings) -> Response:
     methods = ", ".join((*READS, "OPTIONS"))
-    if call.method == "OPTIONS":
-        return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    if call.method not in READS:
-        raise RegistryProblem("action_not_supported", LOOKUP, action=call.method, headers={"allow": methods})
-    wanted = [value for name, value in call.query if name == "uri" and value]
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+    if request.method not in READS:
+        raise RegistryProblem("action_not_supported", LOOKUP, action=request.method, headers={"allow": methods})
+    wanted = [value for name, value in request.query if name == "uri" and value]
     if len(wanted) != 1:
         raise RegistryProblem("bad_request", LOOKUP, error_detail="it takes one uri, that of a version: ?uri=…")
     with store.read() as tx:
         read_capabilities(tx).require("entities")
-        found = versions.find_by_uri(tx, call.base, wanted[0])
+        found = versions.find_by_uri(tx, request.base, wanted[0])
         if found is not None:
-            return versions.version_answer(found, root_of(call.base))
+            return versions.version_answer(found, root_of(request.base))
         try:
-            return _at_own_url(tx, call, version_uri(call.base, wanted[0]), settings)
+            return _at_own_url(tx, request, version_uri(request.base, wanted[0]), settings)
         except RegistryProblem:
             detail = "No version in this catalog has that URI."
             raise RegistryProblem("not_found", wanted[0], detail=detail) from None
 
 
-def _at_own_url(tx: Transaction, call: Call, url: str, settings: Settings) -> Answer:
+def _at_own_url(tx: Transaction, request: Request, url: str, settings: Settings) -> Response:
     """The version at a URL of this catalog, which is the URI of a version that has no other."""
-    kind, native, number = route(url.removeprefix(call.base)) if url.startswith(call.base + "/") else ("", "", "")
+    kind, native, number = route(url.removeprefix(request.base)) if url.startswith(request.base + "/") else ("", "", "")
     if kind != "version":
         raise RegistryProblem("not_found", url)
-    return versions.get_version(CatalogRequest(tx, call, settings, resolve(tx.model(), native), number))
+    return versions.get_version(CatalogRequest(tx, request, settings, resolve(tx.model(), native), number))
 
 
 def _allowed(handlers: dict[str, Handler], store: Store) -> dict[str, Handler]:

@@ -60,23 +60,23 @@ def render_document(state: NumberedState, around: MessageContext) -> bytes:
 
 def read_request_document(visit: CatalogRequest, form: str) -> tuple[Original, Tree]:
     """The document of a request as it is, and what it says; refused when it does not follow its format."""
-    call = visit.call
-    if not call.body.strip():
+    request = visit.request
+    if not request.body.strip():
         raise RegistryProblem("missing_body", visit.place.xid, detail="The document of the new version is missing.")
     contenttype = _content_type(visit, form)
     if form not in SECTIONS:
-        return Original(content=call.body, contenttype=contenttype), _foreign(visit, contenttype)
+        return Original(content=request.body, contenttype=contenttype), _foreign(visit, contenttype)
     if not _is_json(contenttype):
         visit.refuse(f"a document in the format {form} is JSON, and {contenttype} is not", status=415)
-    document = parse_json(call.body, visit.settings.max_depth, visit.place.xid)
+    document = parse_json(request.body, visit.settings.max_depth, visit.place.xid)
     if not isinstance(document, dict):
         visit.refuse("the document must be a JSON object")
     _check(visit, document, form)
-    return Original(content=call.body, contenttype=contenttype), document
+    return Original(content=request.body, contenttype=contenttype), document
 
 
 def _content_type(visit: CatalogRequest, form: str) -> str:
-    given = (visit.call.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
+    given = (visit.request.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
     if len(given) > LONGEST_TYPE or not (given.isascii() and given.isprintable()) or "/" not in given:
         visit.refuse("Content-Type must be a media type", status=415)
     return given
@@ -91,7 +91,7 @@ def _foreign(visit: CatalogRequest, contenttype: str) -> Tree:
     """What a document in a format that is defined elsewhere says to us; most say nothing."""
     if not _is_json(contenttype):
         return {}
-    document = parse_json(visit.call.body, visit.settings.max_depth, visit.place.xid)
+    document = parse_json(visit.request.body, visit.settings.max_depth, visit.place.xid)
     return document if isinstance(document, dict) else {}
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
@@ -21,10 +21,10 @@ _NATIVE_PATH = re.compile(r"/messagegroups(?=/|\Z)(/[^/]+)?(?:/messages(?=/|\Z))
 
 
 class CatalogRequest(msgspec.Struct, frozen=True):
-    """A call to one place of the catalog; `version` is the last part of a path to a version, as it is written."""
+    """A request to one place of the catalog; `version` is the last part of a path to a version, as it is written."""
 
     tx: Transaction
-    call: Call
+    request: Request
     settings: Settings
     place: Place
     version: str = ""
@@ -32,12 +32,12 @@ class CatalogRequest(msgspec.Struct, frozen=True):
     @property
     def base(self) -> str:
         """The URL of the catalog: the authority of what names no other."""
-        return self.call.base
+        return self.request.base
 
     @property
     def root(self) -> str:
         """The URL of the registry that the catalog is a view of."""
-        return root_of(self.call.base)
+        return root_of(self.request.base)
 
     def refuse(self, detail: str, status: int = 400, pointer: str = "") -> NoReturn:
         """Refuse the request in one sentence."""

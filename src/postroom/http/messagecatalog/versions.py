@@ -11,7 +11,7 @@ from postroom.http.messagecatalog.group_formats import message_format
 from postroom.http.messagecatalog.original_documents import JSON, Original, original_of, render_document
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
 from postroom.http.messagecatalog.translate import MessageContext
-from postroom.http.server.request import Answer
+from postroom.http.server.response import Response
 from postroom.http.xregistry.document_view import HARMLESS
 from postroom.registry.changes.provenance import find_version, normal_uri, provenance_of, version_uri
 from postroom.registry.problems import RegistryProblem
@@ -97,18 +97,18 @@ def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> Cat
     return CatalogVersion(tx, base, xid, load_state(tx, states[-1])) if states else None
 
 
-def list_versions(visit: CatalogRequest) -> Answer:
+def list_versions(visit: CatalogRequest) -> Response:
     """The numbers of all versions."""
     require_entity(visit.tx, visit.place.xid)
-    return Answer(json=[state.number for state in read_states(visit.tx, visit.place.xid)])
+    return Response(json=[state.number for state in read_states(visit.tx, visit.place.xid)])
 
 
-def get_version(visit: CatalogRequest) -> Answer:
+def get_version(visit: CatalogRequest) -> Response:
     """The document of a version, with its attributes as headers."""
     return version_answer(requested_version(visit), visit.root)
 
 
-def version_answer(version: CatalogVersion, root: str) -> Answer:
+def version_answer(version: CatalogVersion, root: str) -> Response:
     """The document of a version as an answer."""
     original = version.original
     if original is None:
@@ -120,7 +120,7 @@ def version_answer(version: CatalogVersion, root: str) -> Answer:
         "Content-Type": original.contenttype,
         "Content-Location": version.url,
     }
-    return Answer(headers=headers, content=original.content)
+    return Response(headers=headers, content=original.content)
 
 
 def version_attributes(version: CatalogVersion) -> dict[str, Any]:

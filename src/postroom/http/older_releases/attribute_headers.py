@@ -6,7 +6,7 @@ import re
 
 from postroom.http.older_releases.releases import OlderRelease
 from postroom.http.older_releases.request_entities import is_renamed
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.xregistry.attribute_headers import PREFIX
 from postroom.model.types import ResourceType
 from postroom.registry.problems import RegistryProblem
@@ -14,10 +14,10 @@ from postroom.registry.problems import RegistryProblem
 SHOWN_PREFIX = "xRegistry-"
 
 
-def read_headers(release: OlderRelease, kind: ResourceType, call: Call) -> tuple[tuple[str, str], ...]:
+def read_headers(release: OlderRelease, kind: ResourceType, request: Request) -> tuple[tuple[str, str], ...]:
     """The headers of a document write, in the names of today."""
-    given = {name for name, _ in call.headers}
-    return tuple((_ours(release, kind, name, given, call.path), value) for name, value in call.headers)
+    given = {name for name, _ in request.headers}
+    return tuple((_ours(release, kind, name, given, request.path), value) for name, value in request.headers)
 
 
 def _ours(release: OlderRelease, kind: ResourceType, header: str, given: set[str], subject: str) -> str:

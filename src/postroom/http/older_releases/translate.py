@@ -1,4 +1,4 @@
-"""Calls of clients that speak an older version, as native ones; native answers as that client reads them."""
+"""Requests of clients that speak an older version, as native ones; native answers as that client reads them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from postroom.http.older_releases.releases import ANY, FLAG, OlderRelease, reque
 from postroom.http.older_releases.request_entities import RequestTranslator
 from postroom.http.older_releases.response_entities import ResponseTranslator
 from postroom.http.older_releases.walk import Tree, entity_types, translate_entities
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import Response
 from postroom.http.xregistry.attribute_headers import PREFIX
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import Place, resolve
@@ -33,68 +34,70 @@ NAMED_IN_VALUES = ("filter", "sort")
 ROOT = Place(kind="registry", xid="/")
 
 
-def may_need_translation(call: Call) -> bool:
-    """Whether a call may be in other words than today's; most are not, and are not looked at any further."""
-    return any(name == FLAG for name, _ in call.query) or _has_old_ancestor(call)
+def may_need_translation(request: Request) -> bool:
+    """Whether a request may be in other words than today's; most are not, and are not looked at any further."""
+    return any(name == FLAG for name, _ in request.query) or _has_old_ancestor(request)
 
 
-def _has_old_ancestor(call: Call) -> bool:
+def _has_old_ancestor(request: Request) -> bool:
     """FLAG-067: the older name of `ancestorid` is read in every request."""
-    if call.method not in WRITES:
+    if request.method not in WRITES:
         return False
-    return b'"ancestor"' in call.body or any(name == f"{PREFIX}ancestor" for name, _ in call.headers)
+    return b'"ancestor"' in request.body or any(name == f"{PREFIX}ancestor" for name, _ in request.headers)
 
 
-def translate_request(call: Call, tx: Transaction, settings: Settings) -> tuple[Call, OlderRelease | None]:
-    """The call as a client of today would make it, and the version that the answer has to be in."""
+def translate_request(request: Request, tx: Transaction, settings: Settings) -> tuple[Request, OlderRelease | None]:
+    """The request as a client of today would make it, and the version that the answer has to be in."""
     capabilities = read_capabilities(tx)
-    release = requested_release(call.query, capabilities)
+    release = requested_release(request.query, capabilities)
     if release is not None:
-        return _translated(release, call, tx, capabilities, settings), release
-    return _with_ancestor(call, tx, capabilities, settings) if _has_old_ancestor(call) else call, None
+        return _translated(release, request, tx, capabilities, settings), release
+    return _with_ancestor(request, tx, capabilities, settings) if _has_old_ancestor(request) else request, None
 
 
 def _translated(
-    release: OlderRelease, call: Call, tx: Transaction, capabilities: Capabilities, settings: Settings
-) -> Call:
-    name = call.path.strip("/")
-    call = msgspec.structs.replace(call, query=_read_query(release, call, name, capabilities))
-    if call.method not in WRITES:
-        return call
-    configuration = partial(_read_configuration, release, capabilities=capabilities, patch=call.method == "PATCH")
+    release: OlderRelease, request: Request, tx: Transaction, capabilities: Capabilities, settings: Settings
+) -> Request:
+    name = request.path.strip("/")
+    request = msgspec.structs.replace(request, query=_read_query(release, request, name, capabilities))
+    if request.method not in WRITES:
+        return request
+    configuration = partial(_read_configuration, release, capabilities=capabilities, patch=request.method == "PATCH")
     if name in CONFIGURATION:
-        return _with_body(call, settings, lambda body: configuration({name: body})[name])
+        return _with_body(request, settings, lambda body: configuration({name: body})[name])
     return _read_entities(
-        release, RequestTranslator(release, call.path, configuration), call, tx, capabilities, settings
+        release, RequestTranslator(release, request.path, configuration), request, tx, capabilities, settings
     )
 
 
-def translate_response(answer: Answer, call: Call, tx: Transaction) -> Answer:
-    """A native answer in the words of the call; unchanged when those are of today."""
-    release = requested_release(call.query, read_capabilities(tx))
-    return answer if release is None else translate_response_to(release, answer, call, tx)
+def translate_response(answer: Response, request: Request, tx: Transaction) -> Response:
+    """A native answer in the words of the request; unchanged when those are of today."""
+    release = requested_release(request.query, read_capabilities(tx))
+    return answer if release is None else translate_response_to(release, answer, request, tx)
 
 
-def translate_response_to(release: OlderRelease, answer: Answer, call: Call, tx: Transaction) -> Answer:
+def translate_response_to(release: OlderRelease, answer: Response, request: Request, tx: Transaction) -> Response:
     """A native answer in the words of a version."""
     headers = write_headers(release, answer.headers)
     if answer.json is msgspec.UNSET:
         return msgspec.structs.replace(answer, headers=headers)
-    return msgspec.structs.replace(answer, headers=headers, json=_written(release, answer.json, call, tx))
+    return msgspec.structs.replace(answer, headers=headers, json=_written(release, answer.json, request, tx))
 
 
-def _written(release: OlderRelease, document: Any, call: Call, tx: Transaction) -> Any:
-    name = call.path.strip("/")
+def _written(release: OlderRelease, document: Any, request: Request, tx: Transaction) -> Any:
+    name = request.path.strip("/")
     if name in CONFIGURATION:
-        is_offer = name == "capabilities" and call.method == "GET" and any(flag == "offered" for flag, _ in call.query)
+        is_offer = (
+            name == "capabilities" and request.method == "GET" and any(flag == "offered" for flag, _ in request.query)
+        )
         name = "capabilitiesoffered" if is_offer else name
         return _write_configuration(release, {name: document})[name]
-    place = ROOT if name == "export" else _place(call, tx)
+    place = ROOT if name == "export" else _place(request, tx)
     if place is None:
         return document
     capabilities = read_capabilities(tx)
-    is_document = name == "export" or _has_flag(call, "doc", capabilities)
-    base = call.base if is_document and capabilities.shortself else ""
+    is_document = name == "export" or _has_flag(request, "doc", capabilities)
+    base = request.base if is_document and capabilities.shortself else ""
     translator = ResponseTranslator(release, partial(_write_configuration, release), base)
     return translate_entities(translator, entity_types(tx.model()), place, document)
 
@@ -126,51 +129,51 @@ def _read_configuration(release: OlderRelease, document: Tree, *, capabilities: 
 def _read_entities(
     release: OlderRelease,
     translator: RequestTranslator,
-    call: Call,
+    request: Request,
     tx: Transaction,
     capabilities: Capabilities,
     settings: Settings,
-) -> Call:
-    place = _place(call, tx)
+) -> Request:
+    place = _place(request, tx)
     if place is None:
-        return call
-    if place.has_document and not place.details and not _has_flag(call, "doc", capabilities):
-        return msgspec.structs.replace(call, headers=read_headers(release, place.resource, call))
-    if release.is_rc2 and call.method == "PUT" and place.kind in ("resource", "version") and not place.has_document:
+        return request
+    if place.has_document and not place.details and not _has_flag(request, "doc", capabilities):
+        return msgspec.structs.replace(request, headers=read_headers(release, place.resource, request))
+    if release.is_rc2 and request.method == "PUT" and place.kind in ("resource", "version") and not place.has_document:
         # rc2, Creating or Updating Resources: an empty body means that no attribute shall be there.
-        call = msgspec.structs.replace(call, body=call.body.strip() or b"{}")
+        request = msgspec.structs.replace(request, body=request.body.strip() or b"{}")
 
     def change(body: Any) -> Any:
         source = body.get("modelsource") if place.kind == "registry" and isinstance(body, dict) else None
         return translate_entities(translator, entity_types(tx.model(), source), place, body)
 
-    return _with_body(call, settings, change)
+    return _with_body(request, settings, change)
 
 
-def _with_ancestor(call: Call, tx: Transaction, capabilities: Capabilities, settings: Settings) -> Call:
-    """A native call that uses the older name of `ancestorid`; where both stand, the older one is an extension."""
-    if call.path.strip("/") in CONFIGURATION:
-        return call
+def _with_ancestor(request: Request, tx: Transaction, capabilities: Capabilities, settings: Settings) -> Request:
+    """A native request that uses the older name of `ancestorid`; where both stand, the older one is an extension."""
+    if request.path.strip("/") in CONFIGURATION:
+        return request
     with suppress(RegistryProblem):
-        return _read_entities(ANY, RequestTranslator(ANY, call.path), call, tx, capabilities, settings)
-    return call
+        return _read_entities(ANY, RequestTranslator(ANY, request.path), request, tx, capabilities, settings)
+    return request
 
 
-def _with_body(call: Call, settings: Settings, change: Callable[[Any], Any]) -> Call:
+def _with_body(request: Request, settings: Settings, change: Callable[[Any], Any]) -> Request:
     try:
-        body = parse_json(call.body, settings.max_depth, call.path)
+        body = parse_json(request.body, settings.max_depth, request.path)
     except RegistryProblem:
-        return call  # refused in its place among all other reasons
-    return msgspec.structs.replace(call, body=json.dumps(change(body)).encode())
+        return request  # refused in its place among all other reasons
+    return msgspec.structs.replace(request, body=json.dumps(change(body)).encode())
 
 
 def _read_query(
-    release: OlderRelease, call: Call, name: str, capabilities: Capabilities
+    release: OlderRelease, request: Request, name: str, capabilities: Capabilities
 ) -> tuple[tuple[str, str], ...]:
-    query = tuple((flag, _read_flag(release, flag, value)) for flag, value in call.query)
+    query = tuple((flag, _read_flag(release, flag, value)) for flag, value in request.query)
     if release.is_rc2 and name in ("model", "modelsource"):
-        lists.check_forms([value for flag, value in query if flag == "schema"], call.path)
-    if release.exported and name == "export" and not _has_flag(call, "inline", capabilities):
+        lists.check_forms([value for flag, value in query if flag == "schema"], request.path)
+    if release.exported and name == "export" and not _has_flag(request, "inline", capabilities):
         shown = [one for one in release.exported if one in capabilities.available]
         return (*query, ("inline", ",".join(["*", *shown])))
     return query
@@ -185,11 +188,11 @@ def _read_flag(release: OlderRelease, flag: str, value: str) -> str:
     return value
 
 
-def _has_flag(call: Call, flag: str, capabilities: Capabilities) -> bool:
-    return flag in capabilities.flags and any(name == flag for name, _ in call.query)
+def _has_flag(request: Request, flag: str, capabilities: Capabilities) -> bool:
+    return flag in capabilities.flags and any(name == flag for name, _ in request.query)
 
 
-def _place(call: Call, tx: Transaction) -> Place | None:
+def _place(request: Request, tx: Transaction) -> Place | None:
     with suppress(RegistryProblem):
-        return resolve(tx.model(), call.path)
+        return resolve(tx.model(), request.path)
     return None

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from postroom.http.older_releases.releases import named_release
 from postroom.http.server.allowed_hosts import AllowedHosts
+from postroom.http.server.asgi import ASGIApp, Receive, Scope, Send, run_lifespan
 from postroom.http.server.base_url import Addresses
 from postroom.http.server.cors import READING, refuse_foreign_writes, sharing_headers
 from postroom.http.server.event_streams import Streams
 from postroom.http.server.representation import RawHeaders, Representation, matches, represent, takes_gzip
-from postroom.http.server.request import Answer, Call, Stream, parse_query
+from postroom.http.server.request import Request, parse_query
 from postroom.http.server.request_body import MEGABYTE, read_body
 from postroom.http.server.request_deadline import ClientGone, Work, listening
-from postroom.http.server.response_cache import AnswerCache
+from postroom.http.server.response import Response, Stream
+from postroom.http.server.response_cache import ResponseCache
 from postroom.http.server.thread_pools import Pools
 from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
@@ -48,8 +47,8 @@ for _kind in (Access, Capabilities, Cursor, MakeOrder, Model):
 def create_app(store: Store, settings: Settings) -> ASGIApp:
     """The service over a store; the store is closed when the application stops."""
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    @contextmanager
+    def running() -> Iterator[None]:
         dispatcher = Dispatcher(store, settings)
         dispatcher.start()
         links = LinkRunner(store, settings)
@@ -59,11 +58,11 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         dispatcher.stop()
         store.close()
 
-    edge, others = Edge(store, settings), Starlette(lifespan=lifespan)
+    edge = Edge(store, settings)
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await others(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await run_lifespan(running(), receive, send)
         elif not await edge.answer_kept(scope, send):
             await edge(scope, receive, send)
 
@@ -78,7 +77,7 @@ class Edge:
         self._settings = settings
         self._addresses = Addresses(settings.trusted_proxies, AllowedHosts(settings))
         self._origins = frozenset(settings.cors_origins)
-        self._cache = AnswerCache(settings.cache_mb * MEGABYTE)
+        self._cache = ResponseCache(settings.cache_mb * MEGABYTE)
         self._streams = Streams(store, settings.max_streams)
         self._pools = Pools(settings)
 
@@ -97,55 +96,57 @@ class Edge:
         if kept is None:
             return False
         if b"if-none-match" in headers or b"origin" in headers:
-            await self._send(kept, self._call(scope), send)
+            await self._send(kept, self._request(scope), send)
         else:
             await _send_plainly(kept, send)
         return True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        call, problem = self._accepted(scope)
+        request, problem = self._accepted(scope)
         if problem is None:
             try:
-                body = await read_body(Request(scope, receive), self._settings)
-                call = msgspec.structs.replace(call, body=body)
-                refuse_foreign_writes(call, self._origins)
+                body = await read_body(scope, receive, self._settings)
+                request = msgspec.structs.replace(request, body=body)
+                refuse_foreign_writes(request, self._origins)
             except RegistryProblem as refused:
                 problem = refused
         if problem is not None:
             await self._send(
-                represent(refuse(problem, call, named_release(call.query)), call.method, gzips=False), call, send
+                represent(refuse(problem, request, named_release(request.query)), request.method, gzips=False),
+                request,
+                send,
             )
             return
         with suppress(ClientGone):
-            await self._respond(call, scope, receive, send)
+            await self._respond(request, scope, receive, send)
 
-    async def _respond(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _respond(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         state = self._store.version()
         async with listening(receive) as client:
-            work = Work(call, self._pools, self._settings, client)
-            made, given = await self._make(work, call, is_old=scope.get("http_version") == "1.0")
+            work = Work(request, self._pools, self._settings, client)
+            made, given = await self._make(work, request, is_old=scope.get("http_version") == "1.0")
             if made.pieces is not None:
-                await self._send_pieces(made, made.pieces, work, call, send)
+                await self._send_pieces(made, made.pieces, work, request, send)
                 return
         if given.stream is not None:
-            await self._stream(given.stream, made, call, scope, receive, send)
+            await self._stream(given.stream, made, request, scope, receive, send)
             return
-        if call.method not in READING:
+        if request.method not in READING:
             self._streams.nudge()
-        if _is_kept(given, call):
-            self._cache.put(_key(call.base, scope, _first_headers(scope)), state, made)
-        await self._send(made, call, send)
+        if _is_kept(given, request):
+            self._cache.put(_key(request.base, scope, _first_headers(scope)), state, made)
+        await self._send(made, request, send)
 
-    def _accepted(self, scope: Scope) -> tuple[Call, RegistryProblem | None]:
+    def _accepted(self, scope: Scope) -> tuple[Request, RegistryProblem | None]:
         try:
-            return self._call(scope), None
+            return self._request(scope), None
         except RegistryProblem as problem:
-            return Call(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
+            return Request(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
 
-    def _call(self, scope: Scope) -> Call:
+    def _request(self, scope: Scope) -> Request:
         first = _first_headers(scope)
-        return Call(
+        return Request(
             method=scope["method"],
             path=_path(scope),
             base=self._addresses.base(scope, first),
@@ -161,67 +162,69 @@ class Edge:
         return headers.get(name, b"").decode("utf-8", "replace").strip()[:LONGEST_ACTOR]
 
     async def _stream(
-        self, stream: Stream, made: Representation, call: Call, scope: Scope, receive: Receive, send: Send
+        self, stream: Stream, made: Representation, request: Request, scope: Scope, receive: Receive, send: Send
     ) -> None:
         if self._streams.is_full:
-            busy = RegistryProblem("server_busy", call.path, headers={"retry-after": "10"})
-            await self._send(represent(refuse(busy, call), call.method, gzips=False), call, send)
+            busy = RegistryProblem("server_busy", request.path, headers={"retry-after": "10"})
+            await self._send(represent(refuse(busy, request), request.method, gzips=False), request, send)
             return
         headers = [(name, value) for name, value in made.headers if name != b"etag"]
-        await self._streams.serve(stream, headers + self._sharing(call), scope, receive, send)
+        await self._streams.serve(stream, headers + self._sharing(request), scope, receive, send)
 
-    async def _make(self, work: Work, call: Call, is_old: bool) -> tuple[Representation, Answer]:
+    async def _make(self, work: Work, request: Request, is_old: bool) -> tuple[Representation, Response]:
         try:
-            made, given = await work.run(lambda: self._represented(answer(call, self._store, self._settings), call))
+            made, given = await work.run(
+                lambda: self._represented(answer(request, self._store, self._settings), request)
+            )
             if given.after is not None:
-                ready = partial(finish, given, call, self._store, self._settings)
-                made, given = await work.run(lambda: self._represented(ready(), call), self._pools.fetches)
+                ready = partial(finish, given, request, self._store, self._settings)
+                made, given = await work.run(lambda: self._represented(ready(), request), self._pools.fetches)
             if made.pieces is not None and is_old:  # HTTP/1.0 has no chunks, so what it gets has to be whole
-                body = b"".join([piece async for piece in self._pieces(made.pieces, work, call)])
+                body = b"".join([piece async for piece in self._pieces(made.pieces, work, request)])
                 made = msgspec.structs.replace(made, pieces=None, body=body)
         except RegistryProblem as problem:
-            given = refuse(problem, call, named_release(call.query), problem.__cause__)
-            made = represent(given, call.method, gzips=False)
+            given = refuse(problem, request, named_release(request.query), problem.__cause__)
+            made = represent(given, request.method, gzips=False)
         return made, given
 
-    def _represented(self, given: Answer, call: Call) -> tuple[Representation, Answer]:
-        return represent(given, call.method, takes_gzip(call.header("accept-encoding") or "")), given
+    def _represented(self, given: Response, request: Request) -> tuple[Representation, Response]:
+        return represent(given, request.method, takes_gzip(request.header("accept-encoding") or "")), given
 
-    async def _pieces(self, pieces: Iterator[bytes], work: Work, call: Call) -> AsyncIterator[bytes]:
-        while (piece := await work.run(lambda: next_piece(pieces, call, self._settings))) is not None:
+    async def _pieces(self, pieces: Iterator[bytes], work: Work, request: Request) -> AsyncIterator[bytes]:
+        while (piece := await work.run(lambda: next_piece(pieces, request, self._settings))) is not None:
             yield piece
 
     async def _send_pieces(
-        self, made: Representation, pieces: Iterator[bytes], work: Work, call: Call, send: Send
+        self, made: Representation, pieces: Iterator[bytes], work: Work, request: Request, send: Send
     ) -> None:
         """Send a body while it is made. One that cannot be completed is not ended either: the server closes the
         connection, and no client takes it for whole. Lines end in one that says why.
         """
-        headers = [*made.headers, *self._sharing(call)]
+        headers = [*made.headers, *self._sharing(request)]
         await send({"type": "http.response.start", "status": made.status, "headers": headers})
         try:
-            async for piece in self._pieces(pieces, work, call):
+            async for piece in self._pieces(pieces, work, request):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except RegistryProblem as problem:
-            last = refuse(problem, call, cause=problem.__cause__).content + b"\n"
+            last = refuse(problem, request, cause=problem.__cause__).content + b"\n"
             is_lines = (b"content-type", NDJSON[0].encode()) in made.headers
             await send({"type": "http.response.body", "body": last if is_lines else b"", "more_body": True})
             return
         await send({"type": "http.response.body", "body": b""})
 
-    async def _send(self, made: Representation, call: Call, send: Send) -> None:
-        condition = call.header("if-none-match") if made.etag else None
+    async def _send(self, made: Representation, request: Request, send: Send) -> None:
+        condition = request.header("if-none-match") if made.etag else None
         headers, status, body = list(made.headers), made.status, made.body
         if condition is not None and matches(condition, made.etag):
             headers = [(name, value) for name, value in headers if name not in NOT_MODIFIED_HEADERS]
             status, body = 304, b""
-        headers += self._sharing(call)
+        headers += self._sharing(request)
         if status not in (204, 304):
             headers.append((b"content-length", str(len(body)).encode()))
-        await _send_whole(status, headers, b"" if call.method == "HEAD" else body, send)
+        await _send_whole(status, headers, b"" if request.method == "HEAD" else body, send)
 
-    def _sharing(self, call: Call) -> RawHeaders:
-        shared = sharing_headers(call, self._origins)
+    def _sharing(self, request: Request) -> RawHeaders:
+        shared = sharing_headers(request, self._origins)
         return [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
 
 
@@ -255,5 +258,5 @@ async def _send_whole(status: int, headers: RawHeaders, body: bytes, send: Send)
     await send({"type": "http.response.body", "body": body[last:]})
 
 
-def _is_kept(given: Answer, call: Call) -> bool:
-    return call.method == "GET" and given.status in (200, 303) and given.cacheable
+def _is_kept(given: Response, request: Request) -> bool:
+    return request.method == "GET" and given.status in (200, 303) and given.cacheable

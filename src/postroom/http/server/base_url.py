@@ -6,10 +6,9 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 
-from starlette.types import Scope
-
 from postroom.errors import BadSetting
 from postroom.http.server.allowed_hosts import AllowedHosts
+from postroom.http.server.asgi import Scope
 from postroom.registry.problems import RegistryProblem
 
 Headers = Mapping[bytes, bytes]

@@ -15,7 +15,7 @@ from uvicorn.server import ServerState
 
 from postroom.http.server.event_streams import STOP
 from postroom.http.server.representation import represent
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_target import origin_form, with_encoded_line
 from postroom.http.xregistry.dispatch import refuse
 from postroom.registry.problems import RegistryProblem
@@ -244,8 +244,10 @@ class Connection(HttpToolsProtocol):
     def _written(self, problem: RegistryProblem) -> bytes:
         host, port = (self.server or ("localhost", None))[:2]
         address = f"[{host}]" if ":" in host else host
-        call = Call(method="?", path=problem.subject, base=f"http://{address}:{port}" if port else f"http://{address}")
-        made = represent(refuse(problem, call), "?", gzips=False)
+        request = Request(
+            method="?", path=problem.subject, base=f"http://{address}:{port}" if port else f"http://{address}"
+        )
+        made = represent(refuse(problem, request), "?", gzips=False)
         headers = [*self.server_state.default_headers, *made.headers, (b"content-length", b"%d" % len(made.body))]
         lines = [b"%b: %b\r\n" % header for header in (*headers, (b"connection", b"close"))]
         return b"".join((STATUS_LINE[made.status], *lines, b"\r\n", made.body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.registry.problems import RegistryProblem
 
 ANY = "*"
@@ -12,19 +12,19 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 EXPOSED = "Link, Location, Content-Location, Content-Disposition, ETag, Allow, xRegistry-xregcorrelationid"
 
 
-def refuse_foreign_writes(call: Call, origins: Collection[str]) -> None:
+def refuse_foreign_writes(request: Request, origins: Collection[str]) -> None:
     """Refuse a write that a page of another origin sends: browsers send simple ones without asking first."""
-    origin = call.header("origin")
-    if origin is None or call.method in READING or origin in origins or origin == _origin(call.base):
+    origin = request.header("origin")
+    if origin is None or request.method in READING or origin in origins or origin == _origin(request.base):
         return
     detail = f"pages of {origin} may not change this registry"
-    raise RegistryProblem("bad_request", call.path, error_detail=detail, status=403)
+    raise RegistryProblem("bad_request", request.path, error_detail=detail, status=403)
 
 
-def sharing_headers(call: Call, origins: Collection[str]) -> dict[str, str]:
+def sharing_headers(request: Request, origins: Collection[str]) -> dict[str, str]:
     """The headers that let a page of another origin see the answer."""
-    origin = call.header("origin")
-    method = call.header("access-control-request-method") or call.method
+    origin = request.header("origin")
+    method = request.header("access-control-request-method") or request.method
     if origin is None:
         return {}
     if origin in origins:
@@ -33,9 +33,9 @@ def sharing_headers(call: Call, origins: Collection[str]) -> dict[str, str]:
         allowed = {"Access-Control-Allow-Origin": ANY}
     else:
         return {"Vary": "Origin"}
-    if call.header("access-control-request-method") is None:
+    if request.header("access-control-request-method") is None:
         return {**allowed, "Access-Control-Expose-Headers": EXPOSED}
-    wanted = call.header("access-control-request-headers") or ""
+    wanted = request.header("access-control-request-headers") or ""
     safe = ", ".join(name for part in wanted.split(",") if _is_token(name := part.strip()))
     return {**allowed, **({"Access-Control-Allow-Headers": safe} if safe else {}), "Access-Control-Max-Age": "600"}
 

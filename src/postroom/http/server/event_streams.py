@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from starlette.concurrency import run_in_threadpool
-from starlette.types import Receive, Scope, Send
-
+from postroom.http.server.asgi import Receive, Scope, Send
 from postroom.http.server.representation import RawHeaders
-from postroom.http.server.request import Stream
+from postroom.http.server.response import Stream
 from postroom.store.interface import Store
 
 POLL_SECONDS = 0.25
@@ -66,7 +64,7 @@ class Streams:
     async def _follow(self, follower: Follower, stream: Stream, send: Send) -> None:
         while not follower.is_stopped:
             follower.awake.clear()
-            piece = await run_in_threadpool(stream.pull)
+            piece = await asyncio.to_thread(stream.pull)
             if piece.data:
                 await send({"type": "http.response.body", "body": piece.data, "more_body": True})
             if piece.ends:

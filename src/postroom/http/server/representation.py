@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from postroom.http.server.request import Answer
+from postroom.http.server.response import Response
 
 SMALLEST_COMPRESSED = 1024
 COMPRESSIBLE = ("application/json", "application/xml", "application/yaml", "application/schema+json", "text/")
@@ -35,7 +35,7 @@ class Representation(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.body) + sum(len(name) + len(value) + 64 for name, value in self.headers) + 512
 
 
-def represent(answer: Answer, method: str, gzips: bool) -> Representation:
+def represent(answer: Response, method: str, gzips: bool) -> Representation:
     """The bytes of an answer; those of a GET get an ETag."""
     if answer.pieces is not None:
         return _in_pieces(answer, answer.pieces, gzips)
@@ -53,7 +53,7 @@ def represent(answer: Answer, method: str, gzips: bool) -> Representation:
     return Representation(status=answer.status, headers=_raw(headers), body=body, etag=etag)
 
 
-def _in_pieces(answer: Answer, pieces: Iterator[bytes], gzips: bool) -> Representation:
+def _in_pieces(answer: Response, pieces: Iterator[bytes], gzips: bool) -> Representation:
     headers = dict(answer.headers)
     if _can_compress(headers):
         headers["Vary"] = "Accept-Encoding"

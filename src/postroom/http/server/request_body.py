@@ -9,30 +9,30 @@ import re
 import zlib
 from typing import Any, NoReturn
 
-from starlette.requests import ClientDisconnect, Request
-
+from postroom.http.server.asgi import Receive, Scope
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 MEGABYTE = 1024 * 1024
-PATIENCE = 16
+OVERSIZE_FACTOR = 16
 CODINGS = {"": False, "identity": False, "gzip": True, "x-gzip": True}
 
 
-async def read_body(request: Request, settings: Settings) -> bytes:
+async def read_body(scope: Scope, receive: Receive, settings: Settings) -> bytes:
     """The body without its content coding; problems when it is too long, takes too long or is coded in another way.
 
     What is too much is read and forgotten, up to a point: a client that is still sending would not see the answer.
     """
-    path, limit = str(request.scope["path"]), settings.max_body_mb * MEGABYTE
-    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    path, limit = str(scope["path"]), settings.max_body_mb * MEGABYTE
+    given = next((value for name, value in scope["headers"] if name == b"content-encoding"), b"identity")
+    coding = given.decode("latin-1").strip().lower()
     try:
         async with asyncio.timeout(settings.upload_timeout_s):
-            body = await _received(request, limit)
+            body = await _received(receive, limit)
     except TimeoutError:
         raise RegistryProblem("bad_request", path, error_detail="the body took too long", status=408) from None
-    except ClientDisconnect:
+    except EOFError:
         raise RegistryProblem("parsing_data", path, error_detail="the body ended early") from None
     if coding not in CODINGS:
         detail = f"the content coding {coding[:40]!r} is not read here"
@@ -45,14 +45,17 @@ async def read_body(request: Request, settings: Settings) -> bytes:
     return body
 
 
-async def _received(request: Request, limit: int) -> bytes | None:
-    chunks, size = [], 0
-    async for chunk in request.stream():
+async def _received(receive: Receive, limit: int) -> bytes | None:
+    chunks, size, is_whole = [], 0, False
+    while not is_whole and size <= limit * OVERSIZE_FACTOR:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise EOFError
+        chunk = message.get("body", b"")
         size += len(chunk)
         if size <= limit:
             chunks.append(chunk)
-        elif size > limit * PATIENCE:
-            break
+        is_whole = not message.get("more_body", False)
     return b"".join(chunks) if size <= limit else None
 
 

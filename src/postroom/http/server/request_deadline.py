@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
-from starlette.types import Receive
-
 from postroom.deadlines import deadline
+from postroom.http.server.asgi import Receive
 from postroom.http.server.cors import READING
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.server.thread_pools import MATCHING, Pool, Pools
 from postroom.settings import Settings
 
@@ -50,13 +49,13 @@ async def listening(receive: Receive) -> AsyncIterator[Client]:
 
 
 class Work:
-    """Runs what has to be done for a call. A write has no deadline: it is done whole or not at all."""
+    """Runs what has to be done for a request. A write has no deadline: it is done whole or not at all."""
 
-    def __init__(self, call: Call, pools: Pools, settings: Settings, client: Client) -> None:
-        self._path = call.path
-        self._pool = pools.of(call)
+    def __init__(self, request: Request, pools: Pools, settings: Settings, client: Client) -> None:
+        self._path = request.path
+        self._pool = pools.of(request)
         self._client = client
-        is_timed = call.method in READING or call.path in MATCHING
+        is_timed = request.method in READING or request.path in MATCHING
         self._end = time.monotonic() + settings.request_timeout_s if is_timed else math.inf
 
     async def run(self, function: Callable[[], T], pool: Pool | None = None) -> T:

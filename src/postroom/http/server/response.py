@@ -1,35 +1,44 @@
-"""What all answers have: JSON as bytes, its content type, the link to the registry's root."""
+"""An HTTP response as a plain value: a whole body, a body in chunks, or a stream that goes on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
 import msgspec
 
-from postroom.http.server.request import Answer, Call
-from postroom.http.xregistry.proxied_documents import encoded
-from postroom.registry.write.unit_of_work import Interaction
-from postroom.replication.changes.has_readers import has_readers
-from postroom.settings import Settings
 
-JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64
+class StreamChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of an answer that goes on."""
 
-
-CORRELATION = "xRegistry-xregcorrelationid"
+    data: bytes
+    more: bool = False
+    """Whether there is more to send at once."""
+    ends: bool = False
 
 
-def correlated(given: Answer, interaction: Interaction, settings: Settings) -> Answer:
-    """The answer to a write, with what its events can be told by (EVT-007).
+class Stream(Protocol):
+    """An answer that goes on; `pull` may take its time in a thread."""
 
-    Events have to reach somebody: the reference server has none, and clients made for it refuse headers they do not
-    know. So the header is sent from the first reader of changes on, unless the settings say always.
-    """
-    if settings.correlation_header != "always" and not has_readers(interaction.tx):
-        return given
-    return msgspec.structs.replace(given, headers={**given.headers, CORRELATION: interaction.correlation})
+    def pull(self) -> StreamChunk:
+        """What is to be sent now, perhaps nothing."""
+
+    def beat(self) -> bytes:
+        """What is sent when nothing happened for a while."""
 
 
-def completed(given: Answer, call: Call, settings: Settings, *, waits: bool = True) -> Answer:
-    """The answer as it is sent, apart from compression and what concerns the connection; see `encoded` for `waits`."""
-    links = [f"<{call.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
-    is_json = given.json is not msgspec.UNSET
-    headers = {**({"Content-Type": JSON_TYPE} if is_json else {}), **given.headers, "Link": ", ".join(links)}
-    return encoded(msgspec.structs.replace(given, headers=headers), settings, waits=waits)
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes back: a JSON value, or bytes."""
+
+    status: int = 200
+    headers: dict[str, str] = {}
+    json: Any = msgspec.UNSET
+    content: bytes = b""
+    cacheable: bool = True
+    """Whether the answer to a GET depends on nothing but the store's state."""
+    stream: Stream | None = None
+    """What follows the head, piece by piece, instead of a body."""
+    pieces: Iterator[bytes] | None = None
+    """The body, made while it is sent, instead of `content`; what it raises before the first piece is a problem."""
+    after: Callable[[Response], Response] | None = None
+    """What completes the answer once the transaction is over: fetching from elsewhere must not hold it."""

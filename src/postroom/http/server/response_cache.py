@@ -10,7 +10,7 @@ from postroom.http.server.representation import Representation
 LARGEST_SHARE = 8
 
 
-class AnswerCache:
+class ResponseCache:
     """Bounded by memory; the least recently used answers go first. All of it goes when the state changes."""
 
     def __init__(self, limit: int) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from postroom.http.server.cors import READING
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
@@ -69,14 +69,14 @@ class Pools:
         self.matches = Pool(4, 64)
         self.fetches = Pool(16, 64)
 
-    def of(self, call: Call) -> Pool:
-        """The pool that answers a call."""
-        if call.method in READING:
-            is_large = call.path == "/export" or any(name in LARGE for name, _ in call.query)
+    def of(self, request: Request) -> Pool:
+        """The pool that answers a request."""
+        if request.method in READING:
+            is_large = request.path == "/export" or any(name in LARGE for name, _ in request.query)
             return self.large_reads if is_large else self.reads
-        if call.path in MATCHING:
+        if request.path in MATCHING:
             return self.matches
-        return self.fetches if self._fetches_models and call.path in WITH_MODEL else self.writes
+        return self.fetches if self._fetches_models and request.path in WITH_MODEL else self.writes
 
 
 def busy(path: str, detail: str = "") -> RegistryProblem:

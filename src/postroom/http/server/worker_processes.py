@@ -24,7 +24,7 @@ from postroom.http.server.connections import Connection
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from postroom.http.server.asgi import ASGIApp
 
 START_SECONDS = 30
 IDLE_SECONDS = 75

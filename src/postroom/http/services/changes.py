@@ -10,7 +10,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
-from postroom.http.server.request import Answer, Call, Piece
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response, StreamChunk
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.changes.audit import Entry, entry_of
@@ -45,26 +46,26 @@ class Question(msgspec.Struct, frozen=True):
     events: Events
 
 
-def answer_changes(call: Call, store: Store, settings: Settings) -> Answer:
+def answer_changes(request: Request, store: Store, settings: Settings) -> Response:
     """Answer a request to `/changes`."""
-    if call.path != "/":
-        raise RegistryProblem("api_not_found", NAME + call.path)
-    if call.method == "OPTIONS":
-        return Answer(headers={"Allow": METHODS, "Access-Control-Allow-Methods": METHODS})
-    if call.method not in ("GET", "HEAD"):
-        raise RegistryProblem("action_not_supported", NAME, action=call.method, headers={"allow": METHODS})
-    question = _question(call)
+    if request.path != "/":
+        raise RegistryProblem("api_not_found", NAME + request.path)
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": METHODS, "Access-Control-Allow-Methods": METHODS})
+    if request.method not in ("GET", "HEAD"):
+        raise RegistryProblem("action_not_supported", NAME, action=request.method, headers={"allow": METHODS})
+    question = _question(request)
     note_reader(store)
     try:
-        if call.method == "GET" and STREAM_TYPE in (call.header("accept") or ""):
-            return _followed(call, question, store, settings)
-        return _page(call, question, store, settings)
+        if request.method == "GET" and STREAM_TYPE in (request.header("accept") or ""):
+            return _followed(request, question, store, settings)
+        return _page(request, question, store, settings)
     except (CursorBroken, CursorForeign, CursorTooOld) as error:
         raise _problem(error) from None
 
 
-def _question(call: Call) -> Question:
-    given = dict(reversed(call.query))
+def _question(request: Request) -> Question:
+    given = dict(reversed(request.query))
     values = "values" in given
     limit = min(_limit(given.get("limit")), MOST_AUDITED if values else MOST_CHANGES)
     xid = logged_xid(given.get("xid", "/"), NAME)
@@ -88,7 +89,7 @@ def _limit(text: str | None) -> int:
     return int(text)
 
 
-def _page(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
+def _page(request: Request, question: Question, store: Store, settings: Settings) -> Response:
     with store.read() as tx:
         page = page_of(tx, question.after, question.limit, question.xid)
         shown: dict[str, Any] = {}
@@ -96,13 +97,13 @@ def _page(call: Call, question: Question, store: Store, settings: Settings) -> A
             shown["changes"], page = _audited(tx, page)
         else:
             names = settings.changes_name_attributes
-            shown["events"] = [one for _, one in question.events(tx, page.changes, _root(call), names=names)]
+            shown["events"] = [one for _, one in question.events(tx, page.changes, _root(request), names=names)]
     headers = {"Cache-Control": "no-cache"}
     if page.more:
-        kept = [(name, value) for name, value in call.query if name != "after"]
+        kept = [(name, value) for name, value in request.query if name != "after"]
         query = urlencode([("after", page.cursor), *kept], quote_via=quote)
-        headers["Link"] = f"<{call.base}?{query}>;rel=next"
-    return Answer(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
+        headers["Link"] = f"<{request.base}?{query}>;rel=next"
+    return Response(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
 
 
 def _audited(tx: Transaction, page: Page) -> tuple[list[Entry], Page]:
@@ -117,15 +118,15 @@ def _audited(tx: Transaction, page: Page) -> tuple[list[Entry], Page]:
     return entries, page
 
 
-def _followed(call: Call, question: Question, store: Store, settings: Settings) -> Answer:
-    if question.values or any(name == "limit" for name, _ in call.query):
+def _followed(request: Request, question: Question, store: Store, settings: Settings) -> Response:
+    if question.values or any(name == "limit" for name, _ in request.query):
         raise RegistryProblem("bad_request", NAME, error_detail="a stream takes neither values nor limit")
-    after = call.header("last-event-id") or question.after
+    after = request.header("last-event-id") or question.after
     with store.read() as tx:
         page_of(tx, after, 1)  # refused now, with a status, rather than in the stream
-    made = partial(question.events, base=_root(call), names=settings.changes_name_attributes)
+    made = partial(question.events, base=_root(request), names=settings.changes_name_attributes)
     following = Following(store, after, question.xid, made)
-    return Answer(headers=STREAM_HEADERS, stream=following, cacheable=False)
+    return Response(headers=STREAM_HEADERS, stream=following, cacheable=False)
 
 
 class Following:
@@ -139,7 +140,7 @@ class Following:
         self._told = ""
         self._is_new = True
 
-    def pull(self) -> Piece:
+    def pull(self) -> StreamChunk:
         """What happened since the last time."""
         opening = f"retry: {RETRY_MS}\n\n".encode() if self._is_new else b""
         self._is_new = False
@@ -149,12 +150,12 @@ class Following:
                 events = [event for _, event in self._made(tx, page.changes)]
         except (CursorForeign, CursorTooOld) as error:
             document = msgspec.json.encode(_problem(error).document())
-            return Piece(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
+            return StreamChunk(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
         self._cursor = page.cursor
         if events:
             self._told = events[-1]["id"]
         frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), msgspec.json.encode(event)) for event in events]
-        return Piece(data=opening + b"".join(frames), more=page.more)
+        return StreamChunk(data=opening + b"".join(frames), more=page.more)
 
     def beat(self) -> bytes:
         """A sign of life; it moves the client's place on past changes that were not for it."""
@@ -164,8 +165,8 @@ class Following:
         return f"id: {self._cursor}\n\n".encode()
 
 
-def _root(call: Call) -> str:
-    return call.base.removesuffix(NAME).removesuffix("/-")
+def _root(request: Request) -> str:
+    return request.base.removesuffix(NAME).removesuffix("/-")
 
 
 def _problem(error: PostroomError) -> RegistryProblem:

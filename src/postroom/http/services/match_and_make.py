@@ -14,9 +14,10 @@ import msgspec
 from postroom.catalog.catalog import Catalog
 from postroom.deadlines import check_deadline
 from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
-from postroom.http.server.response import JSON_TYPE
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import JSON_TYPE
 from postroom.http.services.live_catalog import Catalogs
 from postroom.messages.making.make import AUTO, Maker
 from postroom.messages.making.make_invalid import make_invalid
@@ -58,30 +59,30 @@ def catalogs(store: Store, settings: Settings) -> Catalogs:
     return Catalogs(store, settings)
 
 
-def answer_match(call: Call, store: Store, settings: Settings) -> Answer:
+def answer_match(request: Request, store: Store, settings: Settings) -> Response:
     """Records in, outcomes out: one record or batch as JSON, any number as lines."""
-    is_lines = _media_type(call) in NDJSON
-    if not is_lines and not call.body.strip():
-        raise RegistryProblem("missing_body", call.path)
-    if is_lines and _lines_in(call.body) > settings.max_records:
-        _refuse_more(call.path, settings)
-    matching = Matching(call, _catalog(call, store, settings), settings)
+    is_lines = _media_type(request) in NDJSON
+    if not is_lines and not request.body.strip():
+        raise RegistryProblem("missing_body", request.path)
+    if is_lines and _lines_in(request.body) > settings.max_records:
+        _refuse_more(request.path, settings)
+    matching = Matching(request, _catalog(request, store, settings), settings)
     if is_lines:
-        return Answer(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(matching.lines()))
+        return Response(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(matching.lines()))
     messages = matching.messages()
-    if len(messages) == 1 and call.body.lstrip()[:1] != b"[":
-        return Answer(json=matching.outcome(messages[0]))
-    return Answer(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(matching.outcomes(messages)))
+    if len(messages) == 1 and request.body.lstrip()[:1] != b"[":
+        return Response(json=matching.outcome(messages[0]))
+    return Response(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(matching.outcomes(messages)))
 
 
 class Matching:
     """The records of one request and what becomes of them, in batches."""
 
-    def __init__(self, call: Call, catalog: Catalog, settings: Settings) -> None:
-        self._call = call
+    def __init__(self, request: Request, catalog: Catalog, settings: Settings) -> None:
+        self._call = request
         self._catalog = catalog
         self._settings = settings
-        self._explains = any(name == "explain" for name, _ in call.query)
+        self._explains = any(name == "explain" for name, _ in request.query)
 
     def lines(self) -> Iterator[list[Any]]:
         """The outcomes of lines, as many as are read at once."""
@@ -119,25 +120,25 @@ class Matching:
         return {**msgspec.to_builtins(match), "explanation": self._catalog.explain(match)}
 
 
-def answer_make(call: Call, store: Store, settings: Settings) -> Answer:
+def answer_make(request: Request, store: Store, settings: Settings) -> Response:
     """Messages from a definition, as records."""
-    given = parse_json(call.body, settings.max_depth, call.path) if call.body.strip() else None
+    given = parse_json(request.body, settings.max_depth, request.path) if request.body.strip() else None
     if given is None:
-        raise RegistryProblem("missing_body", call.path)
+        raise RegistryProblem("missing_body", request.path)
     try:
         order = msgspec.convert(given, MakeOrder)
     except msgspec.ValidationError as error:
-        _refuse(call.path, str(error))
+        _refuse(request.path, str(error))
     if order.count < 1:
-        _refuse(call.path, f"count must be from 1 to {settings.max_records}, it is {order.count}")
+        _refuse(request.path, f"count must be from 1 to {settings.max_records}, it is {order.count}")
     if order.count > settings.max_records:
-        _refuse_more(call.path, settings)
-    made = _made(catalogs(store, settings).get(settings.nulls), order, call.path)
-    if (call.header("accept") or "").partition(";")[0] in NDJSON:
-        return Answer(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(_batches(made, BATCH_MADE)))
+        _refuse_more(request.path, settings)
+    made = _made(catalogs(store, settings).get(settings.nulls), order, request.path)
+    if (request.header("accept") or "").partition(";")[0] in NDJSON:
+        return Response(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(_batches(made, BATCH_MADE)))
     if order.count == 1:
-        return Answer(json=next(made))
-    return Answer(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(_batches(made, BATCH_MADE)))
+        return Response(json=next(made))
+    return Response(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(_batches(made, BATCH_MADE)))
 
 
 def _made(catalog: Catalog, order: MakeOrder, path: str) -> Iterator[Any]:
@@ -163,15 +164,15 @@ def _one_made(maker: Maker, order: MakeOrder, rng: random.Random) -> Any:
     return {"record": render_record(record), "broken": broken}
 
 
-def _catalog(call: Call, store: Store, settings: Settings) -> Catalog:
-    query = dict(call.query)
+def _catalog(request: Request, store: Store, settings: Settings) -> Catalog:
+    query = dict(request.query)
     nulls = query.get("nulls", settings.nulls)
     if nulls not in ("strict", "absent"):
-        _refuse(call.path, f"nulls must be strict or absent, it is {nulls!r}")
+        _refuse(request.path, f"nulls must be strict or absent, it is {nulls!r}")
     try:
         return catalogs(store, settings).get(nulls, query.get("endpoint", ""))
     except DocumentRefused as error:
-        _refuse(call.path, error.sentence)
+        _refuse(request.path, error.sentence)
 
 
 def _lines_in(body: bytes) -> int:
@@ -211,8 +212,8 @@ def _as_array(batches: Iterable[list[Any]]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _media_type(call: Call) -> str:
-    return (call.header("content-type") or "").partition(";")[0].strip().lower()
+def _media_type(request: Request) -> str:
+    return (request.header("content-type") or "").partition(";")[0].strip().lower()
 
 
 def _refuse(path: str, detail: str) -> NoReturn:

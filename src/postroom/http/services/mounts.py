@@ -1,6 +1,6 @@
 """Whole services beside the xRegistry API, each under a name of its own: the older dialects, changes, subscriptions.
 
-A mount answers every path and method below its name, in its own words: it gets the call with the path below its name
+A mount answers every path and method below its name, in its own words: it gets the request with the path below its name
 and the base that its links begin with, and raises RegistryProblem only where the xRegistry problem document is right.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.services.changes import answer_changes
 from postroom.http.services.replication import answer_replication
 from postroom.http.services.subscriptions import answer_subscriptions
@@ -19,7 +20,7 @@ from postroom.http.v0_5.mount import answer_v0_5
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
-Mount = Callable[[Call, Store, Settings], Answer]
+Mount = Callable[[Request, Store, Settings], Response]
 
 MOUNTS: dict[str, Mount] = {
     "changes": answer_changes,
@@ -31,15 +32,15 @@ MOUNTS: dict[str, Mount] = {
 }
 
 
-def mounted(call: Call, store: Store) -> tuple[Mount, Call] | None:
-    """The mount that a call is for, and the call as the mount sees it; a Group type of the same name goes first."""
-    parts = call.path.removeprefix("/").split("/")
+def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
+    """The mount of a request and the request as the mount sees it; a Group type of the same name goes first."""
+    parts = request.path.removeprefix("/").split("/")
     is_escaped = parts[0] == "-"
     name = "/".join(parts[1:2]) if is_escaped else parts[0]
     if name not in MOUNTS or not (is_escaped or _is_free(name, store)):
         return None
     prefix = f"/-/{name}" if is_escaped else f"/{name}"
-    inner = msgspec.structs.replace(call, path=call.path.removeprefix(prefix) or "/", base=call.base + prefix)
+    inner = msgspec.structs.replace(request, path=request.path.removeprefix(prefix) or "/", base=request.base + prefix)
     return MOUNTS[name], inner
 
 

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 import msgspec
 
 from postroom.errors import BadFlag
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.replicas.apply_units import STATES, Batch
 from postroom.replication.replicas.endpoints.endpoint import Overview
@@ -41,10 +42,10 @@ for _kind in (Batch, LinkConfig, LinkState, Origin, Overview, Run, UnitPage, lis
     msgspec.json.Decoder(_kind)
 
 
-def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:
-    """Answer a call to a path of the replication API."""
-    desk = _Desk(call, store, settings)
-    handlers: dict[tuple[str, str], Callable[[], Answer]] = {
+def answer_replication(request: Request, store: Store, settings: Settings) -> Response:
+    """Answer a request to a path of the replication API."""
+    desk = _Desk(request, store, settings)
+    handlers: dict[tuple[str, str], Callable[[], Response]] = {
         ("GET", ""): desk.greeting,
         ("GET", "overview"): desk.overview,
         ("POST", "entries"): desk.entries,
@@ -55,43 +56,43 @@ def answer_replication(call: Call, store: Store, settings: Settings) -> Answer:
         ("PUT", "links"): desk.put_link,
         ("DELETE", "links"): desk.delete_link,
     }
-    word = call.path.strip("/").partition("/")[0]
+    word = request.path.strip("/").partition("/")[0]
     allowed = [method for method, name in handlers if name == word]
     if not allowed:
-        raise RegistryProblem("api_not_found", f"/{NAME}{call.path}")
-    if call.method not in allowed:
+        raise RegistryProblem("api_not_found", f"/{NAME}{request.path}")
+    if request.method not in allowed:
         headers = {"allow": ", ".join(allowed)}
-        raise RegistryProblem("action_not_supported", f"/{NAME}{call.path}", action=call.method, headers=headers)
-    return handlers[call.method, word]()
+        raise RegistryProblem("action_not_supported", f"/{NAME}{request.path}", action=request.method, headers=headers)
+    return handlers[request.method, word]()
 
 
 class _Desk:
-    """One call."""
+    """One request."""
 
-    def __init__(self, call: Call, store: Store, settings: Settings) -> None:
-        self.call = call
+    def __init__(self, request: Request, store: Store, settings: Settings) -> None:
+        self.request = request
         self.store = store
         self.settings = settings
-        base = call.base.removesuffix(MOUNT).removesuffix(f"/{NAME}")
+        base = request.base.removesuffix(MOUNT).removesuffix(f"/{NAME}")
         self.side = StoreSide(store, base, base)
 
-    def greeting(self) -> Answer:
+    def greeting(self) -> Response:
         """Who this is."""
         found = self.side.overview(Scope())
-        return Answer(json={"home": found.home if found else "", "authority": self.side.name})
+        return Response(json={"home": found.home if found else "", "authority": self.side.name})
 
-    def overview(self) -> Answer:
+    def overview(self) -> Response:
         """The digests of all Groups; only that of everything when the caller knows that one."""
         found = self.side.overview(self._scope())
         if found is not None and found.digest == self._query("known"):
             found = msgspec.structs.replace(found, groups={})
-        return Answer(json=found)
+        return Response(json=found)
 
-    def entries(self) -> Answer:
+    def entries(self) -> Response:
         """The entries of some Groups."""
-        return Answer(json=self.side.entries(self._body(list[str])))
+        return Response(json=self.side.entries(self._body(list[str])))
 
-    def units(self) -> Answer:
+    def units(self) -> Response:
         """Some units, as many as an answer holds."""
         asked = self._body(list[str])[:MOST_UNITS]
         found: list[Unit] = []
@@ -105,9 +106,9 @@ class _Desk:
         else:
             left = set()
         last = asked.index(found[-1].xid) if found and left else -1
-        return Answer(json=UnitPage(found, asked[last + 1 :] if left else []))
+        return Response(json=UnitPage(found, asked[last + 1 :] if left else []))
 
-    def take(self) -> Answer:
+    def take(self) -> Response:
         """Take a batch in."""
         if self.settings.inbound == "refuse":
             raise RegistryProblem(
@@ -115,26 +116,26 @@ class _Desk:
             )
         batch = self._body(Batch)
         policy = msgspec.structs.replace(batch.policy, keeps_edits=self.settings.foreign_edits == "flag")
-        return Answer(json=self.side.apply(msgspec.structs.replace(batch, policy=policy)))
+        return Response(json=self.side.apply(msgspec.structs.replace(batch, policy=policy)))
 
-    def state(self) -> Answer:
+    def state(self) -> Response:
         """What is kept for a link."""
         with self.store.read() as tx:
-            found = tx.record(STATES, unquote(self.call.path.rpartition("/")[2]))
+            found = tx.record(STATES, unquote(self.request.path.rpartition("/")[2]))
         if found is None:
-            raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
-        return Answer(headers={"Content-Type": "application/json"}, content=found)
+            raise RegistryProblem("not_found", f"/{NAME}{self.request.path}")
+        return Response(headers={"Content-Type": "application/json"}, content=found)
 
-    def links(self) -> Answer:
+    def links(self) -> Response:
         """All links of this service, or one."""
         with self.store.read() as tx:
             found = {one: described(tx, one, config) for one, config in configured(tx).items()}
         name = self._link_id()
         if name and name not in found:
-            raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
-        return Answer(json=found[name] if name else found)
+            raise RegistryProblem("not_found", f"/{NAME}{self.request.path}")
+        return Response(json=found[name] if name else found)
 
-    def put_link(self) -> Answer:
+    def put_link(self) -> Response:
         """Create or change a link."""
         link_id, config = self._link_id(), self._body(LinkConfig)
         if config.mode == "push" and not config.authority:
@@ -143,21 +144,21 @@ class _Desk:
             check(link_id, config, self.settings, files=False)
         except BadFlag as error:
             detail = f"{error.sentence} {error.remedy}".strip()
-            raise RegistryProblem("bad_request", f"/{NAME}{self.call.path}", error_detail=detail) from None
+            raise RegistryProblem("bad_request", f"/{NAME}{self.request.path}", error_detail=detail) from None
         with self.store.write() as tx:
             is_new = link_id not in configured(tx)
             put_link(tx, link_id, config)
-            return Answer(status=201 if is_new else 200, json=described(tx, link_id, config))
+            return Response(status=201 if is_new else 200, json=described(tx, link_id, config))
 
-    def delete_link(self) -> Answer:
+    def delete_link(self) -> Response:
         """Remove a link."""
         with self.store.write() as tx:
             if not remove_link(tx, self._link_id()):
-                raise RegistryProblem("not_found", f"/{NAME}{self.call.path}")
-        return Answer(status=204)
+                raise RegistryProblem("not_found", f"/{NAME}{self.request.path}")
+        return Response(status=204)
 
     def _link_id(self) -> str:
-        return unquote(self.call.path.strip("/").partition("/")[2])
+        return unquote(self.request.path.strip("/").partition("/")[2])
 
     def _scope(self) -> Scope:
         try:
@@ -166,10 +167,10 @@ class _Desk:
             raise RegistryProblem("bad_request", f"/{NAME}", error_detail=error.sentence) from None
 
     def _query(self, name: str) -> str:
-        return next((value for key, value in self.call.query if key == name), "")
+        return next((value for key, value in self.request.query if key == name), "")
 
     def _body(self, kind: type[Kind]) -> Kind:
         try:
-            return msgspec.json.decode(self.call.body, type=kind)
+            return msgspec.json.decode(self.request.body, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RegistryProblem("parsing_data", f"/{NAME}{self.call.path}", error_detail=str(error)) from None
+            raise RegistryProblem("parsing_data", f"/{NAME}{self.request.path}", error_detail=str(error)) from None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import Response
 from postroom.protocols.cloudevents import is_json, media_type
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.subscriptions import subscription_store
@@ -20,24 +21,24 @@ from postroom.store.interface import Store
 NAME = "/subscriptions"
 UNSAID = "application/x-www-form-urlencoded"
 """What curl says of a body when nobody tells it."""
-Handler = Callable[[Call, Store, Settings, str], Answer]
+Handler = Callable[[Request, Store, Settings, str], Response]
 
 
-def answer_subscriptions(call: Call, store: Store, settings: Settings) -> Answer:
+def answer_subscriptions(request: Request, store: Store, settings: Settings) -> Response:
     """Answer a request to the collection, to a subscription, or to one of its delivery's paths."""
-    subscription_id, _, rest = call.path.strip("/").partition("/")
+    subscription_id, _, rest = request.path.strip("/").partition("/")
     handlers = _HANDLERS.get(rest if subscription_id else None)
     if handlers is None:
-        raise RegistryProblem("api_not_found", NAME + call.path)
+        raise RegistryProblem("api_not_found", NAME + request.path)
     methods = ", ".join(sorted((*handlers, "OPTIONS")))
-    if call.method == "OPTIONS":
-        return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    handler = handlers.get("GET" if call.method == "HEAD" else call.method)
-    subject = NAME + call.path.rstrip("/")
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+    handler = handlers.get("GET" if request.method == "HEAD" else request.method)
+    subject = NAME + request.path.rstrip("/")
     if handler is None:
-        raise RegistryProblem("action_not_supported", subject, action=call.method, headers={"allow": methods})
+        raise RegistryProblem("action_not_supported", subject, action=request.method, headers={"allow": methods})
     try:
-        return handler(call, store, settings, subscription_id)
+        return handler(request, store, settings, subscription_id)
     except SubscriptionUnknown:
         raise RegistryProblem("not_found", f"{NAME}/{subscription_id}") from None
     except SubscriptionRefused as refusal:
@@ -45,73 +46,73 @@ def answer_subscriptions(call: Call, store: Store, settings: Settings) -> Answer
         raise RegistryProblem("bad_request", subject, error_detail=detail, pointer=refusal.pointer) from None
 
 
-def _list(call: Call, store: Store, settings: Settings, _: str) -> Answer:
+def _list(request: Request, store: Store, settings: Settings, _: str) -> Response:
     with store.read() as tx:
-        return Answer(json=[found.shown() for found in subscription_store.listed(tx)])
+        return Response(json=[found.shown() for found in subscription_store.listed(tx)])
 
 
-def _create(call: Call, store: Store, settings: Settings, _: str) -> Answer:
-    given = _document(call, settings)
-    root = call.base.removesuffix(NAME).removesuffix("/-")
+def _create(request: Request, store: Store, settings: Settings, _: str) -> Response:
+    given = _document(request, settings)
+    root = request.base.removesuffix(NAME).removesuffix("/-")
     with store.write() as tx:
         made = subscription_store.create(tx, given, root, settings)
-    return Answer(status=201, headers={"Location": f"{call.base}/{made.id}"}, json=made.shown())
+    return Response(status=201, headers={"Location": f"{request.base}/{made.id}"}, json=made.shown())
 
 
-def _read(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
+def _read(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     with store.read() as tx:
-        return Answer(json=subscription_store.read(tx, subscription_id).shown())
+        return Response(json=subscription_store.read(tx, subscription_id).shown())
 
 
-def _replace(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
-    given = _document(call, settings)
+def _replace(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
+    given = _document(request, settings)
     with store.write() as tx:
-        return Answer(json=subscription_store.replace(tx, subscription_id, given, settings).shown())
+        return Response(json=subscription_store.replace(tx, subscription_id, given, settings).shown())
 
 
-def _remove(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
+def _remove(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     with store.write() as tx:
-        return Answer(json=subscription_store.remove(tx, subscription_id).shown())
+        return Response(json=subscription_store.remove(tx, subscription_id).shown())
 
 
-def _delivery(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
+def _delivery(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     with store.read() as tx:
         subscription_store.read(tx, subscription_id)
-        return Answer(json=subscription_store.read_progress(tx, subscription_id).shown())
+        return Response(json=subscription_store.read_progress(tx, subscription_id).shown())
 
 
-def _letters(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
+def _letters(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     with store.read() as tx:
-        return Answer(json=subscription_store.letters(tx, subscription_id))
+        return Response(json=subscription_store.letters(tx, subscription_id))
 
 
-def _resume(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
-    query = dict(call.query)
+def _resume(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
+    query = dict(request.query)
     with store.write() as tx:
         resumed = subscription_store.resume(tx, subscription_id, skip="skip" in query, after=query.get("after"))
-    return Answer(json=resumed.shown())
+    return Response(json=resumed.shown())
 
 
-def _confirm(call: Call, store: Store, settings: Settings, subscription_id: str) -> Answer:
+def _confirm(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     """A sink's consent, given by a program or by a person with a browser (WH 4.1.3); a wrong key finds nothing."""
     try:
-        rate = parse_rate(call.header("webhook-allowed-rate") or "*")
+        rate = parse_rate(request.header("webhook-allowed-rate") or "*")
     except DeliveryFailed as failure:
         raise RegistryProblem("bad_request", NAME, error_detail=failure.sentence) from None
     with store.write() as tx:
-        if not subscription_store.confirm(tx, subscription_id, dict(call.query).get("key", ""), rate):
+        if not subscription_store.confirm(tx, subscription_id, dict(request.query).get("key", ""), rate):
             raise SubscriptionUnknown(subscription_id)
-    return Answer(json={"status": "active"}, cacheable=False)
+    return Response(json={"status": "active"}, cacheable=False)
 
 
-def _document(call: Call, settings: Settings) -> Any:
-    stated = call.header("content-type") or ""
+def _document(request: Request, settings: Settings) -> Any:
+    stated = request.header("content-type") or ""
     if not is_json(stated) and media_type(stated) != UNSAID:
         detail = f"a subscription is JSON, not {stated[:80]}"
-        raise RegistryProblem("bad_request", NAME + call.path.rstrip("/"), error_detail=detail, status=415)
-    if not call.body.strip():
-        raise RegistryProblem("missing_body", NAME + call.path.rstrip("/"))
-    return parse_json(call.body, settings.max_depth, NAME + call.path.rstrip("/"))
+        raise RegistryProblem("bad_request", NAME + request.path.rstrip("/"), error_detail=detail, status=415)
+    if not request.body.strip():
+        raise RegistryProblem("missing_body", NAME + request.path.rstrip("/"))
+    return parse_json(request.body, settings.max_depth, NAME + request.path.rstrip("/"))
 
 
 _HANDLERS: dict[str | None, dict[str, Handler]] = {

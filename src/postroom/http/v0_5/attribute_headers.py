@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.v0_5.current_entities import COMMON, VersionView
 from postroom.http.v0_5.names import uri_name
 from postroom.http.xregistry.attribute_headers import decode
@@ -49,35 +49,35 @@ def _is_url(name: str) -> bool:
     return name in ("self", "docs") or name.lower().endswith("uri")
 
 
-def given_attributes(call: Call, kind: ResourceType, before: Tree) -> Tree:
+def given_attributes(request: Request, kind: ResourceType, before: Tree) -> Tree:
     """The attributes that the headers of a request give; None for those they take away."""
     spelled = {name.lower(): name for name in (*COMMON, uri_name(kind), *before)}
     if kind.hasdocument:
         spelled[kind.singular + "url"] = uri_name(kind)
     given: Tree = {}
     seen: set[str] = set()
-    for header, raw in call.headers:
+    for header, raw in request.headers:
         if not header.startswith(PREFIX):
             continue
         name = header.removeprefix(PREFIX)
         if name in seen:
-            raise RegistryProblem("header_error", call.path, name=header, error_detail="it is there twice")
+            raise RegistryProblem("header_error", request.path, name=header, error_detail="it is there twice")
         seen.add(name)
-        text = raw.strip() if _is_url(name) else decode(raw, header, call.path)
+        text = raw.strip() if _is_url(name) else decode(raw, header, request.path)
         if name.startswith("tags."):
             _put_tag(given, before, name.removeprefix("tags."), text)
         else:
-            _check_name(name, header, kind, call)
+            _check_name(name, header, kind, request)
             given[spelled.get(name, name)] = _typed(text, name, kind) if text else None
     return given
 
 
-def _check_name(name: str, header: str, kind: ResourceType, call: Call) -> None:
+def _check_name(name: str, header: str, kind: ResourceType, request: Request) -> None:
     if not name:
-        raise RegistryProblem("header_error", call.path, name=header, error_detail="it names no attribute")
+        raise RegistryProblem("header_error", request.path, name=header, error_detail="it names no attribute")
     if kind.hasdocument and name in (kind.singular, kind.singular + "base64", "contenttype"):
         detail = "the body and Content-Type carry the document"
-        raise RegistryProblem("extra_xregistry_header", call.path, name=header, error_detail=detail)
+        raise RegistryProblem("extra_xregistry_header", request.path, name=header, error_detail=detail)
 
 
 def _put_tag(given: Tree, before: Tree, tag: str, text: str) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import Response
 from postroom.http.v0_5.current_entities import GroupView, VersionView, version_order
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import v0_5_path
@@ -28,20 +29,20 @@ State = GroupView | VersionView
 class EntityDeleter:
     """One request to delete."""
 
-    def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
+    def __init__(self, interaction: Interaction, request: Request, settings: Settings) -> None:
         self.interaction = interaction
         self.tx = interaction.tx
-        self.call = call
+        self.request = request
         self.settings = settings
-        self.reading = EntityReader(interaction.tx, call, settings)
+        self.reading = EntityReader(interaction.tx, request, settings)
         self.states = self.reading.states
 
-    def entity(self, place: Place) -> Answer:
+    def entity(self, place: Place) -> Response:
         """DELETE of one Group, Resource or version."""
         state = self._state(place)
-        check_epoch(parse_parameters(self.call).epoch, _epoch(state), self.call.path)
+        check_epoch(parse_parameters(self.request).epoch, _epoch(state), self.request.path)
         if isinstance(state, GroupView):
-            answer = Answer(json=self.reading.group(state))
+            answer = Response(json=self.reading.group(state))
         else:
             answer = self.reading.resource(state)
         if place.kind == "version" and self.tx.count(f"{place.resource_xid}/versions") == 1:
@@ -49,29 +50,29 @@ class EntityDeleter:
         self._delete(place)
         return answer
 
-    def members(self, place: Place) -> Answer:
+    def members(self, place: Place) -> Response:
         """DELETE of the members that a list names; without a list, of all (of versions: all but the latest)."""
         if place.kind != "groups":
             require_entity(self.tx, place.group_xid)
         if place.kind == "versions":
             return self._versions(place)
-        chosen = self._named(place) if self.call.body.strip() else self._all(place)
+        chosen = self._named(place) if self.request.body.strip() else self._all(place)
         for entity_id in chosen:
             self._delete(_member(place, entity_id))
-        return Answer(json=chosen)
+        return Response(json=chosen)
 
-    def _versions(self, place: Place) -> Answer:
+    def _versions(self, place: Place) -> Response:
         found = self.states.versions(place)
-        chosen = list(self._named(place)) if self.call.body.strip() else sorted(found, key=version_order)[:-1]
+        chosen = list(self._named(place)) if self.request.body.strip() else sorted(found, key=version_order)[:-1]
         if len(chosen) == len(found):
             self._refuse_last()
         for one in chosen:
             self._groups().forget(place, one)
         operations.delete(self.interaction, place, None, {one: {} for one in chosen}, "")
-        return Answer(json={one: found[one].metadata for one in chosen})
+        return Response(json={one: found[one].metadata for one in chosen})
 
     def _refuse_last(self) -> None:
-        raise RegistryProblem("missing_versions", self.call.path, detail="Delete the Resource instead.")
+        raise RegistryProblem("missing_versions", self.request.path, detail="Delete the Resource instead.")
 
     def _delete(self, place: Place) -> None:
         if place.kind != "group":
@@ -79,7 +80,7 @@ class EntityDeleter:
         operations.delete(self.interaction, place, None, None, "")
 
     def _groups(self) -> GroupWriter:
-        return GroupWriter(self.interaction, self.call, self.settings)
+        return GroupWriter(self.interaction, self.request, self.settings)
 
     def _all(self, place: Place) -> dict[str, Tree]:
         if place.kind == "groups":
@@ -88,14 +89,14 @@ class EntityDeleter:
         return {one: state.metadata for one, state in self.states.resources(place).items()}
 
     def _named(self, place: Place) -> dict[str, Tree]:
-        listed = parse_json(self.call.body, self.settings.max_depth, self.call.path)
+        listed = parse_json(self.request.body, self.settings.max_depth, self.request.path)
         if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-            raise RegistryProblem("bad_request", self.call.path, error_detail="the body must be an array of objects")
+            raise RegistryProblem("bad_request", self.request.path, error_detail="the body must be an array of objects")
         chosen: dict[str, Tree] = {}
         for one in listed:
             entity_id = self._member_id(place, one)
             if entity_id in chosen:
-                raise RegistryProblem("bad_request", self.call.path, error_detail=f"{entity_id} is named twice")
+                raise RegistryProblem("bad_request", self.request.path, error_detail=f"{entity_id} is named twice")
             chosen[entity_id] = self._last(_member(place, entity_id), one.get("epoch"))
         return chosen
 
@@ -103,13 +104,13 @@ class EntityDeleter:
         if place.kind != "versions":
             entity_id = named.get("id")
         else:
-            check_id(named.get("id"), place.ids[3], place.resource.singular, self.call.path)
+            check_id(named.get("id"), place.ids[3], place.resource.singular, self.request.path)
             entity_id = named.get("version")
-            check_version(entity_id, str(entity_id), self.call.path)
+            check_version(entity_id, str(entity_id), self.request.path)
             entity_id = None if entity_id is None else str(entity_id)
         if not isinstance(entity_id, str):
             what = "version" if place.kind == "versions" else "id"
-            raise RegistryProblem("bad_request", self.call.path, error_detail=f"each object needs its {what}")
+            raise RegistryProblem("bad_request", self.request.path, error_detail=f"each object needs its {what}")
         return entity_id
 
     def _last(self, place: Place, epoch: Any) -> Tree:

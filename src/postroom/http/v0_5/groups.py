@@ -9,8 +9,9 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras
 from postroom.documents.dialects.v0_5 import SERVICE
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
+from postroom.http.server.response import Response
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import plural, singular, v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
@@ -38,42 +39,42 @@ CONFLICT = 409
 class GroupWriter:
     """One write to Groups."""
 
-    def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
+    def __init__(self, interaction: Interaction, request: Request, settings: Settings) -> None:
         self.interaction = interaction
         self.tx = interaction.tx
-        self.call = call
+        self.request = request
         self.settings = settings
-        self.reading = EntityReader(interaction.tx, call, settings)
+        self.reading = EntityReader(interaction.tx, request, settings)
 
-    def create(self, place: Place) -> Answer:
+    def create(self, place: Place) -> Response:
         """POST: a new Group, with the Resources that it embeds."""
-        body = _without_locations(json_object(self.call, self.settings), place.group)
+        body = _without_locations(json_object(self.request, self.settings), place.group)
         group_id = body.pop("id", None)
         group_id = str(uuid.uuid4()) if group_id is None else group_id
-        made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.call.path)}")
-        refuse_existing(self.tx.entity(made.xid), self.call)
+        made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.request.path)}")
+        refuse_existing(self.tx.entity(made.xid), self.request)
         body = {name: value for name, value in without_empty(body).items() if name not in ("epoch", "self")}
         body = with_common_format(place.group, body)
-        check_group(place.group, body, self.call.path)
+        check_group(place.group, body, self.request.path)
         operations.put_group(self.interaction, made, self._tree(place.group, body), False)
         if "definitions" in body and "messages" in place.group.resources:
             self._embed(made, body["definitions"])
         self.interaction.settle()
         return self._answer(made, 201)
 
-    def update(self, place: Place) -> Answer:
+    def update(self, place: Place) -> Response:
         """PUT: the attributes of a Group anew; what it holds is not touched."""
         entity = require_entity(self.tx, place.xid)
         state = self.reading.states.group(place.group, entity)
-        body = without_empty(_without_collections(json_object(self.call, self.settings), place.group))
-        check_epoch(parse_parameters(self.call).epoch, entity.epoch, self.call.path)
+        body = without_empty(_without_collections(json_object(self.request, self.settings), place.group))
+        check_epoch(parse_parameters(self.request).epoch, entity.epoch, self.request.path)
         names = {"entity_id": entity.id, "singular": singular(place.group)}
-        after = take_conditions(body, self.call.path, epoch=entity.epoch, **names)
-        check_group(place.group, after, self.call.path, had_format="format" in state.document)
+        after = take_conditions(body, self.request.path, epoch=entity.epoch, **names)
+        check_group(place.group, after, self.request.path, had_format="format" in state.document)
         before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
         result = merge_entity(state.translation, state.stored, before, after)
         patch = attribute_patch(state.stored, result)
-        extras = storable_extras(state.translation.extras(after), place.group.attributes, self.call.path)
+        extras = storable_extras(state.translation.extras(after), place.group.attributes, self.request.path)
         self._put(place, {**patch, EXTRAS: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
         return self._answer(place, 200)
 
@@ -107,21 +108,21 @@ class GroupWriter:
             document = {plural(kind): {"group": {"schemas": body["schemas"]}}}
             read = collect_extras(SERVICE.to_rc4(document)[0], document, SERVICE)[kind.plural]["group"]
             tree, extras = {**tree, "schemas": read["schemas"]}, [*extras, *read.get(EXTRAS, ())]
-        extras = storable_extras(extras, kind.attributes, self.call.path)
+        extras = storable_extras(extras, kind.attributes, self.request.path)
         return {**tree, EXTRAS: extras} if extras else tree
 
     def _check_embedded(self, kind: GroupType, collections: Tree) -> None:
         for name, members in collections.items():
             if kind.plural not in GROUP_TYPES or name not in ("definitions", "schemas"):
                 detail = f"{name} come one by one, not in their group"
-                raise RegistryProblem("bad_request", self.call.path, error_detail=detail)
+                raise RegistryProblem("bad_request", self.request.path, error_detail=detail)
             if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):
-                raise RegistryProblem("bad_request", self.call.path, error_detail=f"{name} must be a map of objects")
+                raise RegistryProblem("bad_request", self.request.path, error_detail=f"{name} must be a map of objects")
 
     def _embed(self, place: Place, definitions: Tree) -> None:
         group = self.reading.states.group(place.group, require_entity(self.tx, place.xid)).document
         for name, given in definitions.items():
-            subject = f"{self.call.path}/{place.ids[1]}/definitions/{name}"
+            subject = f"{self.request.path}/{place.ids[1]}/definitions/{name}"
             definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
             flat = {member: one for member, one in _flat(given).items() if member != "epoch"}
             after = take_conditions(without_empty(flat), subject, entity_id=name, singular="definition", epoch=0)
@@ -140,10 +141,10 @@ class GroupWriter:
         extras = storable_extras(translation.extras(after), place.resource.attributes, subject)
         return {**tree, **({EXTRAS: extras} if extras else {})}
 
-    def _answer(self, place: Place, status: int) -> Answer:
+    def _answer(self, place: Place, status: int) -> Response:
         state = self.reading.states.group(place.group, require_entity(self.tx, place.xid))
-        headers = {"Location": self.call.base + v0_5_path(place.xid)} if status == 201 else {}
-        return Answer(status=status, headers=headers, json=self.reading.group(state))
+        headers = {"Location": self.request.base + v0_5_path(place.xid)} if status == 201 else {}
+        return Response(status=status, headers=headers, json=self.reading.group(state))
 
 
 def _flat(given: Tree) -> Tree:
@@ -153,20 +154,20 @@ def _flat(given: Tree) -> Tree:
     return {**rest, **content} if isinstance(content, dict) else given
 
 
-def json_object(call: Call, settings: Settings) -> Tree:
+def json_object(request: Request, settings: Settings) -> Tree:
     """The JSON object of a body that has to be there."""
-    if not call.body.strip():
-        raise RegistryProblem("missing_body", call.path)
-    body = parse_json(call.body, settings.max_depth, call.path)
+    if not request.body.strip():
+        raise RegistryProblem("missing_body", request.path)
+    body = parse_json(request.body, settings.max_depth, request.path)
     if not isinstance(body, dict):
-        raise RegistryProblem("bad_request", call.path, error_detail="the body must be a JSON object")
+        raise RegistryProblem("bad_request", request.path, error_detail="the body must be a JSON object")
     return body
 
 
-def refuse_existing(found: object, call: Call) -> None:
+def refuse_existing(found: object, request: Request) -> None:
     """POST makes what is not there yet."""
     if found is not None:
-        raise RegistryProblem("bad_request", call.path, error_detail="the id is taken", status=CONFLICT)
+        raise RegistryProblem("bad_request", request.path, error_detail="the id is taken", status=CONFLICT)
 
 
 def _without_locations(body: Tree, kind: GroupType) -> Tree:

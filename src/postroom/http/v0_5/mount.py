@@ -1,4 +1,4 @@
-"""The service of 0.5 as a mount: which place a call is for, what can be done there, problems in the words of 0.5."""
+"""The service of 0.5 as a mount: which place a request is for, what can be done there, problems in the words of 0.5."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
-from postroom.http.server.request import Answer, Call
-from postroom.http.server.response import correlated
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import correlated
 from postroom.http.v0_5.delete import EntityDeleter
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of, v0_5_path
@@ -37,37 +38,39 @@ METHODS: dict[str, tuple[str, ...]] = {
 _THEIRS = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 
 
-def answer_v0_5(call: Call, store: Store, settings: Settings) -> Answer:
-    """Answer a call to the service of 0.5."""
+def answer_v0_5(request: Request, store: Store, settings: Settings) -> Response:
+    """Answer a request to the service of 0.5."""
     try:
-        return _answer(call, store, settings)
+        return _answer(request, store, settings)
     except RegistryProblem as problem:
         raise _in_its_words(problem) from None
 
 
-def _answer(call: Call, store: Store, settings: Settings) -> Answer:
-    right = corrected_version_path(call.path)
+def _answer(request: Request, store: Store, settings: Settings) -> Response:
+    right = corrected_version_path(request.path)
     if right:
-        query = f"?{urlencode(call.query, quote_via=quote)}" if call.query else ""
-        return Answer(status=308, headers={"Location": call.base + right + query})
+        query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
+        return Response(status=308, headers={"Location": request.base + right + query})
     with store.read() as tx:
-        place = resolve_path(tx.model(), call.path)
+        place = resolve_path(tx.model(), request.path)
         allowed = _allowed(tx, place)
         methods = ", ".join(sorted((*allowed, "OPTIONS")))
-        if call.method == "OPTIONS":
-            return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-        if call.method not in allowed:
-            raise RegistryProblem("action_not_supported", call.path, action=call.method, headers={"allow": methods})
-        if call.method in READS:
-            return EntityReader(tx, call, settings).answer(place)
-    return write_checked(store, lambda tx: _written(tx, call, settings))
+        if request.method == "OPTIONS":
+            return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+        if request.method not in allowed:
+            raise RegistryProblem(
+                "action_not_supported", request.path, action=request.method, headers={"allow": methods}
+            )
+        if request.method in READS:
+            return EntityReader(tx, request, settings).answer(place)
+    return write_checked(store, lambda tx: _written(tx, request, settings))
 
 
-def _written(tx: Transaction, call: Call, settings: Settings) -> Answer:
-    place = resolve_path(tx.model(), call.path)
-    _check_preconditions(tx, call, place, settings)
-    interaction = Interaction(tx, actor=call.actor)
-    answer = _write(interaction, call, place, settings)
+def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
+    place = resolve_path(tx.model(), request.path)
+    _check_preconditions(tx, request, place, settings)
+    interaction = Interaction(tx, actor=request.actor)
+    answer = _write(interaction, request, place, settings)
     interaction.finish()
     return correlated(answer, interaction, settings)
 
@@ -78,31 +81,31 @@ def _allowed(tx: Transaction, place: Place) -> tuple[str, ...]:
     return METHODS[place.kind] if capabilities.mutable("entities") else READS
 
 
-def _write(interaction: Interaction, call: Call, place: Place, settings: Settings) -> Answer:
-    match call.method, place.kind:
+def _write(interaction: Interaction, request: Request, place: Place, settings: Settings) -> Response:
+    match request.method, place.kind:
         case "DELETE", "groups" | "resources" | "versions":
-            return EntityDeleter(interaction, call, settings).members(place)
+            return EntityDeleter(interaction, request, settings).members(place)
         case "DELETE", _:
-            return EntityDeleter(interaction, call, settings).entity(place)
+            return EntityDeleter(interaction, request, settings).entity(place)
         case "POST", "groups":
-            return GroupWriter(interaction, call, settings).create(place)
+            return GroupWriter(interaction, request, settings).create(place)
         case "PUT", "group":
-            return GroupWriter(interaction, call, settings).update(place)
+            return GroupWriter(interaction, request, settings).update(place)
         case "POST", "resources":
-            return ResourceWriter(interaction, call, settings).create(place)
+            return ResourceWriter(interaction, request, settings).create(place)
         case "POST", _:
-            return ResourceWriter(interaction, call, settings).add_version(place)
+            return ResourceWriter(interaction, request, settings).add_version(place)
         case _:
-            return ResourceWriter(interaction, call, settings).update(place)
+            return ResourceWriter(interaction, request, settings).update(place)
 
 
-def _check_preconditions(tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
+def _check_preconditions(tx: Transaction, request: Request, place: Place, settings: Settings) -> None:
     """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
 
-    def read(reading: Call) -> Answer:
-        return EntityReader(tx, msgspec.structs.replace(reading, base=call.base), settings).answer(place)
+    def read(reading: Request) -> Response:
+        return EntityReader(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(place)
 
-    check_preconditions(msgspec.structs.replace(call, base=root_of(call.base)), read, settings)
+    check_preconditions(msgspec.structs.replace(request, base=root_of(request.base)), read, settings)
 
 
 def _in_its_words(problem: RegistryProblem) -> RegistryProblem:

@@ -8,7 +8,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.v0_5.attribute_headers import resource_headers
 from postroom.http.v0_5.current_entities import EntityViews, GroupView, VersionView
 from postroom.http.v0_5.names import plural, singular, v0_5_path
@@ -36,36 +37,36 @@ _FLAGS = ("epoch", *PAGING)
 _KNOWN = Capabilities(flags=("epoch",), pagination=True)
 
 
-def parse_parameters(call: Call) -> Flags:
+def parse_parameters(request: Request) -> Flags:
     """The parameters of a query that have a value; what 1.0 can be asked for beside them is not known here."""
-    return parse_flags([one for one in call.query if one[0] in _FLAGS], _KNOWN, call.path)
+    return parse_flags([one for one in request.query if one[0] in _FLAGS], _KNOWN, request.path)
 
 
-def has_parameter(call: Call, name: str) -> bool:
+def has_parameter(request: Request, name: str) -> bool:
     """Whether a query has a parameter, with any value."""
-    return any(name == given for given, _ in call.query)
+    return any(name == given for given, _ in request.query)
 
 
 class EntityReader:
-    """The reading side of one call."""
+    """The reading side of one request."""
 
-    def __init__(self, tx: Transaction, call: Call, settings: Settings) -> None:
+    def __init__(self, tx: Transaction, request: Request, settings: Settings) -> None:
         self.tx = tx
-        self.call = call
+        self.request = request
         self.settings = settings
-        self.states = EntityViews(tx, call.base)
+        self.states = EntityViews(tx, request.base)
 
-    def answer(self, place: Place) -> Answer:
+    def answer(self, place: Place) -> Response:
         """What is at a place."""
         match place.kind:
             case "registry":
-                return Answer(
-                    json=model_document(self.tx.model()) if has_parameter(self.call, "model") else self._registry()
+                return Response(
+                    json=model_document(self.tx.model()) if has_parameter(self.request, "model") else self._registry()
                 )
             case "group":
                 self._check_size(place.xid)
                 group = self.states.group(place.group, require_entity(self.tx, place.xid))
-                return Answer(json=self.group(group, has_parameter(self.call, "inline")))
+                return Response(json=self.group(group, has_parameter(self.request, "inline")))
             case "resource" | "version":
                 is_latest = place.kind == "resource"
                 return self._entity(self.states.latest(place) if is_latest else self.states.version(place))
@@ -77,7 +78,7 @@ class EntityReader:
         document = dict(state.document)
         for kind in state.kind.resources.values():
             xid = f"{state.entity.xid}/{kind.plural}"
-            document[plural(kind) + "URL"] = self.call.base + v0_5_path(xid)
+            document[plural(kind) + "URL"] = self.request.base + v0_5_path(xid)
             document[plural(kind) + "Count"] = self.tx.count(xid)
             if inline:
                 place = Place(kind="resources", xid=xid, group_type=state.kind, resource_type=kind)
@@ -85,35 +86,35 @@ class EntityReader:
                 document[plural(kind)] = {one: self._inlined(state, versions) for one, state in found.items()}
         return document
 
-    def resource(self, state: VersionView, status: int = 200, location: str = "") -> Answer:
+    def resource(self, state: VersionView, status: int = 200, location: str = "") -> Response:
         """A Resource as a body with headers, or the way to where it is."""
         headers = resource_headers(state)
         if location:
-            headers["Location"] = self.call.base + v0_5_path(location)
+            headers["Location"] = self.request.base + v0_5_path(location)
         if state.uri:
             return self._elsewhere(state, headers, status)
         if not state.kind.hasdocument:
-            return Answer(status=status, headers=headers, json=state.content)
+            return Response(status=status, headers=headers, json=state.content)
         return self._document(state, headers, status)
 
-    def _document(self, state: VersionView, headers: dict[str, str], status: int) -> Answer:
+    def _document(self, state: VersionView, headers: dict[str, str], status: int) -> Response:
         entity = state.tree.entity
         contenttype = entity.attributes.get("contenttype")
         headers |= {**HARMLESS, **({"Content-Type": contenttype} if contenttype else {})}
-        made = Answer(status=status, headers=headers, content=(entity.document or Document()).content)
+        made = Response(status=status, headers=headers, content=(entity.document or Document()).content)
         proxied = entity.attributes.get(proxy_name(state.kind.singular))
         return relay(made, proxied, self.settings, is_read=self._is_read()) if proxied else made
 
-    def _elsewhere(self, state: VersionView, headers: dict[str, str], status: int) -> Answer:
+    def _elsewhere(self, state: VersionView, headers: dict[str, str], status: int) -> Response:
         if not self._is_read():
-            return Answer(status=status, headers=headers)
-        return Answer(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
+            return Response(status=status, headers=headers)
+        return Response(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
 
     def _is_read(self) -> bool:
-        return self.call.method in ("GET", "HEAD")
+        return self.request.method in ("GET", "HEAD")
 
-    def _entity(self, state: VersionView) -> Answer:
-        return Answer(json=state.metadata) if has_parameter(self.call, "meta") else self.resource(state)
+    def _entity(self, state: VersionView) -> Response:
+        return Response(json=state.metadata) if has_parameter(self.request, "meta") else self.resource(state)
 
     def _inlined(self, state: VersionView, versions: bool = False) -> Tree:
         document = {**state.metadata, **state.inlined}
@@ -123,32 +124,32 @@ class EntityReader:
         return document
 
     def _registry(self) -> Tree:
-        root, inline, model = require_entity(self.tx, "/"), has_parameter(self.call, "inline"), self.tx.model()
+        root, inline, model = require_entity(self.tx, "/"), has_parameter(self.request, "inline"), self.tx.model()
         self._check_size("/")
         own = {name: one for name, one in root.attributes.items() if name not in ("registryid", "capabilities")}
         said = PLAIN_TRANSLATION.write({**own, "createdat": root.createdat, "modifiedat": root.modifiedat})
         document: Tree = {
             "id": root.attributes["registryid"],
             "specVersion": SPECVERSION,
-            "self": self.call.base + "/",
+            "self": self.request.base + "/",
             **{name: value for name, value in said.items() if name not in ("id", "self", "specversion")},
             **({"model": model_document(model)} if inline else {}),
         }
         for kind in model.groups.values():
-            document[plural(kind) + "URL"] = f"{self.call.base}/{plural(kind)}"
+            document[plural(kind) + "URL"] = f"{self.request.base}/{plural(kind)}"
             document[plural(kind) + "Count"] = self.tx.count(f"/{kind.plural}")
             if inline:
                 groups = [self.states.group(kind, entity) for entity in self.tx.entities(f"/{kind.plural}")]
                 document[plural(kind)] = {one.entity.id: self.group(one, inline=True, versions=True) for one in groups}
         return document
 
-    def _collection(self, place: Place) -> Answer:
+    def _collection(self, place: Place) -> Response:
         page = self._page(place)
         headers = {"Link": f"<{self._next(page)}>;rel=next;count={page.count}"} if page.next else {}
-        return Answer(json=self._members(place, page.ids), headers=headers)
+        return Response(json=self._members(place, page.ids), headers=headers)
 
     def _members(self, place: Place, ids: list[str]) -> Tree:
-        inline = has_parameter(self.call, "inline")
+        inline = has_parameter(self.request, "inline")
         if place.kind == "groups":
             self._check_size(*(f"{place.xid}/{one}" for one in ids))
             groups = [self.states.group(place.group, require_entity(self.tx, f"{place.xid}/{one}")) for one in ids]
@@ -157,22 +158,22 @@ class EntityReader:
         return {one: self._inlined(state) if inline else state.metadata for one, state in found.items()}
 
     def _page(self, place: Place) -> Page:
-        flags = parse_parameters(self.call)
+        flags = parse_parameters(self.request)
         cursor = read_cursor(flags.cursor, place) if flags.cursor else None
         collection = stored_collection(self.tx, place)
         limit = min(cursor.limit if cursor else flags.limit or PAGE, LARGEST_PAGE)
         return read_page(by_id(self.tx, collection, False), limit, cursor, lambda: self.tx.count(collection))
 
     def _next(self, page: Page) -> str:
-        kept: list[tuple[str, Any]] = [one for one in self.call.query if one[0] not in PAGING]
+        kept: list[tuple[str, Any]] = [one for one in self.request.query if one[0] not in PAGING]
         if page.next is not None:
             kept.append(("cursor", page.next.token()))
-        return f"{self.call.base}{self.call.path}?{urlencode(kept, quote_via=quote)}"
+        return f"{self.request.base}{self.request.path}?{urlencode(kept, quote_via=quote)}"
 
     def _check_size(self, *xids: str) -> None:
         """Nothing is left out of what is inlined; where that is too much, there are pages (D5R-005)."""
-        if has_parameter(self.call, "inline") and sum(map(self.tx.size, xids)) > read.MOST_ENTITIES:
-            raise RegistryProblem("too_large", self.call.path, detail="Ask for the collections one by one.")
+        if has_parameter(self.request, "inline") and sum(map(self.tx.size, xids)) > read.MOST_ENTITIES:
+            raise RegistryProblem("too_large", self.request.path, detail="Ask for the collections one by one.")
 
 
 def model_document(model: Model) -> Tree:

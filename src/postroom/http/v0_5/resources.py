@@ -10,7 +10,8 @@ import msgspec
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.preserved_members import EXTRAS
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.v0_5.attribute_headers import given_attributes
 from postroom.http.v0_5.current_entities import COMMON, OF_THE_SERVER, VersionView, stored_uri
 from postroom.http.v0_5.groups import GroupWriter, json_object, refuse_existing
@@ -57,24 +58,24 @@ class WrittenEntity(msgspec.Struct, frozen=True):
 class ResourceWriter:
     """One write to a Resource."""
 
-    def __init__(self, interaction: Interaction, call: Call, settings: Settings) -> None:
+    def __init__(self, interaction: Interaction, request: Request, settings: Settings) -> None:
         self.interaction = interaction
         self.tx = interaction.tx
-        self.call = call
+        self.request = request
         self.settings = settings
-        self.reading = EntityReader(interaction.tx, call, settings)
-        self.groups = GroupWriter(interaction, call, settings)
+        self.reading = EntityReader(interaction.tx, request, settings)
+        self.groups = GroupWriter(interaction, request, settings)
 
-    def create(self, place: Place) -> Answer:
+    def create(self, place: Place) -> Response:
         """POST to a collection: a new Resource."""
         require_entity(self.tx, place.group_xid)
-        headers, body = given_attributes(self.call, place.resource, {}), self._body(place)
+        headers, body = given_attributes(self.request, place.resource, {}), self._body(place)
         self._check_agreement(headers, body)
         self._refuse_version(headers)
         given_id = headers.get("id") or body.get("id")
-        resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.call.path)
+        resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.request.path)
         made = resolve(self.tx.model(), f"{place.xid}/{resource_id}")
-        refuse_existing(self.tx.entity(made.xid), self.call)
+        refuse_existing(self.tx.entity(made.xid), self.request)
         state = self.reading.states.unsaid(made)
         given = self._given(state, headers, body)
         self._need_document(state, given.document)
@@ -82,10 +83,10 @@ class ResourceWriter:
         operations.put_resource(self.interaction, made, self._tree(state, given), False, "")
         return self._answer(made, 201, made.xid)
 
-    def add_version(self, place: Place) -> Answer:
+    def add_version(self, place: Place) -> Response:
         """POST to a Resource: a new version, with what it does not say taken from the latest."""
         state = self.reading.states.latest(place)
-        headers, body = given_attributes(self.call, place.resource, state.metadata), self._body(place)
+        headers, body = given_attributes(self.request, place.resource, state.metadata), self._body(place)
         self._refuse_version(headers)
         body.pop("version", None)
         given = self._given(state, headers, body)
@@ -98,20 +99,20 @@ class ResourceWriter:
         self.groups.forget(place, written.versions[0])
         return self._answer(place, 201, place.xid)
 
-    def update(self, place: Place) -> Answer:
+    def update(self, place: Place) -> Response:
         """PUT of a Resource's latest version or of a certain one: all of it, or with `?meta` its metadata."""
         is_latest = place.kind == "resource"
         state = self.reading.states.latest(place) if is_latest else self.reading.states.version(place)
-        if has_parameter(self.call, "meta"):
+        if has_parameter(self.request, "meta"):
             given = self._given_metadata(state)
         else:
-            headers, body = given_attributes(self.call, place.resource, state.metadata), self._body(place)
+            headers, body = given_attributes(self.request, place.resource, state.metadata), self._body(place)
             given = self._given(state, headers, body)
         self._write(state, given)
         self.groups.forget(state.place, state.tree.entity.id)
         self.interaction.settle()
-        if has_parameter(self.call, "meta"):
-            return Answer(json=self._after(place).metadata)
+        if has_parameter(self.request, "meta"):
+            return Response(json=self._after(place).metadata)
         return self._answer(place, 200)
 
     def _write(self, state: VersionView, given: WrittenEntity) -> None:
@@ -136,7 +137,7 @@ class ResourceWriter:
         shown = state.document if state.xref else {}
         for name, value in given.said.items():
             if name != "uri" and value not in (lender.get(name), shown.get(name), None):
-                refuse_own_attribute(name, self.call.path)
+                refuse_own_attribute(name, self.request.path)
 
     def _tree(self, state: VersionView, given: WrittenEntity) -> Tree:
         """A new Resource or version as a whole."""
@@ -150,7 +151,7 @@ class ResourceWriter:
     def _need_document(self, state: VersionView, document: Tree) -> None:
         given = {name for name, value in document.items() if value is not None}
         if state.kind.plural == "schemas" and state.kind.hasdocument and not given & set(document_names("schema")):
-            raise RegistryProblem("required_attribute_missing", self.call.path, list="schema or schemaurl")
+            raise RegistryProblem("required_attribute_missing", self.request.path, list="schema or schemaurl")
 
     def _result(self, state: VersionView, given: WrittenEntity) -> Tree:
         """The attributes to be stored, extras included."""
@@ -158,7 +159,7 @@ class ResourceWriter:
         result = merge_entity(state.translation, state.stored, _local(before, state), given.after)
         if result.get("meta") is not None:
             return result
-        extras = storable_extras(state.translation.extras(given.after), state.kind.attributes, self.call.path)
+        extras = storable_extras(state.translation.extras(given.after), state.kind.attributes, self.request.path)
         kept = [*other_extras(state.tree.entity.attributes), *extras]
         return {**result, EXTRAS: kept} if kept else result
 
@@ -174,7 +175,7 @@ class ResourceWriter:
 
     def _given_metadata(self, state: VersionView) -> WrittenEntity:
         """PUT of metadata: attributes that are missing go, except those that a Resource cannot be without."""
-        body = json_object(self.call, self.settings)
+        body = json_object(self.request, self.settings)
         self._check_epoch(state)
         body = self._without_conditions(body, state, state.tree.entity.id)
         content = body.pop(singular(state.kind), None) if not state.kind.hasdocument else None
@@ -188,19 +189,19 @@ class ResourceWriter:
 
     def _document(self, state: VersionView, headers: Tree) -> Tree:
         name = uri_name(state.kind)
-        uri, body = headers.get(name), self.call.body
+        uri, body = headers.get(name), self.request.body
         if uri is not None:
             if body:
                 detail = "with it the body has to be empty"
-                raise RegistryProblem("extra_xregistry_header", self.call.path, name=name, error_detail=detail)
-            check_external(uri, name, root_of(self.call.base), self.call.path)
+                raise RegistryProblem("extra_xregistry_header", self.request.path, name=name, error_detail=detail)
+            check_external(uri, name, root_of(self.request.base), self.request.path)
             return {stored_uri(state.kind): uri}
         if not body and state.uri and name not in headers:
             return {}  # a header that is missing leaves what is there
         if not state.kind.hasdocument:
             return {stored_uri(state.kind): None} if state.uri else {}
         encoded = base64.b64encode(body).decode() if body else None
-        return {state.kind.singular + "base64": encoded, "contenttype": self.call.header("content-type")}
+        return {state.kind.singular + "base64": encoded, "contenttype": self.request.header("content-type")}
 
     def _inline_document(self, state: VersionView, body: Tree) -> Tree:
         """What metadata say about the document; a Resource that is its attributes can only be elsewhere."""
@@ -212,56 +213,56 @@ class ResourceWriter:
         given = [(theirs, members[theirs], body.pop(theirs)) for theirs in members if theirs in body]
         chosen = {ours: value for _, ours, value in given}
         if any(chosen[ours] != value for _, ours, value in given):
-            raise RegistryProblem("one_resource", self.call.path, list=f"{name}, {stored}")
+            raise RegistryProblem("one_resource", self.request.path, list=f"{name}, {stored}")
         uri = chosen.get(stored)
         if uri is not None and uri != state.uri:
-            check_external(uri, name, root_of(self.call.base), self.call.path)
+            check_external(uri, name, root_of(self.request.base), self.request.path)
         return chosen
 
     def _checked(self, state: VersionView, after: Tree, has_content: bool) -> Tree:
         if state.kind.plural != "messages" or state.kind.hasdocument:
-            check_entity(after, self.call.path)
+            check_entity(after, self.request.path)
             return after
         group = self.reading.states.group(state.place.group, require_entity(self.tx, state.place.group_xid)).document
         if has_content:
-            check_definition(after, group, self.call.path)
+            check_definition(after, group, self.request.path)
         else:
-            check_entity(after, self.call.path)
-            check_format(after, group, self.call.path)
+            check_entity(after, self.request.path)
+            check_format(after, group, self.request.path)
         return with_format(after, group)
 
     def _check_epoch(self, state: VersionView) -> None:
         if state.document:
-            check_epoch(parse_parameters(self.call).epoch, state.tree.entity.epoch, self.call.path)
+            check_epoch(parse_parameters(self.request).epoch, state.tree.entity.epoch, self.request.path)
 
     def _without_conditions(self, given: Tree, state: VersionView, version: str) -> Tree:
         names = {"entity_id": state.place.ids[3], "singular": singular(state.kind), "version": version}
         given = given if state.document else {name: one for name, one in given.items() if name != "epoch"}
-        return take_conditions(given, self.call.path, epoch=state.tree.entity.epoch, **names)
+        return take_conditions(given, self.request.path, epoch=state.tree.entity.epoch, **names)
 
     def _check_agreement(self, headers: Tree, body: Tree) -> None:
         """What is said in a header and in the body has to be the same (D5R-025)."""
         for name, value in headers.items():
             if name in body and name != "self" and body[name] != value and str(body[name]) != value:
                 detail = f"the header Registry-{name} and the body say different things"
-                raise RegistryProblem("bad_request", self.call.path, error_detail=detail)
+                raise RegistryProblem("bad_request", self.request.path, error_detail=detail)
 
     def _refuse_version(self, headers: Tree) -> None:
         if headers.get("version") is not None:
             detail = "new versions get their number from the server"
-            raise RegistryProblem("header_error", self.call.path, name="Registry-version", error_detail=detail)
+            raise RegistryProblem("header_error", self.request.path, name="Registry-version", error_detail=detail)
 
     def _body(self, place: Place) -> Tree:
         """The entity in the body of a Resource that is its attributes; no body, no content."""
-        if place.resource.hasdocument or not self.call.body.strip():
+        if place.resource.hasdocument or not self.request.body.strip():
             return {}
-        return json_object(self.call, self.settings)
+        return json_object(self.request, self.settings)
 
     def _after(self, place: Place) -> VersionView:
         states = self.reading.states
         return states.version(place) if place.kind == "version" else states.latest(place)
 
-    def _answer(self, place: Place, status: int, location: str = "") -> Answer:
+    def _answer(self, place: Place, status: int, location: str = "") -> Response:
         self.interaction.settle()
         return self.reading.resource(self._after(place), status, location)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 
 NAMES = (".well-known/xregistry", ".xregistry")
 
 
-def answer_discovery(call: Call) -> Answer:
+def answer_discovery(request: Request) -> Response:
     """The registries of this host (core §xRegistry Discovery, C-54): this one."""
-    return Answer(json={"registries": [call.base]})
+    return Response(json={"registries": [request.base]})

@@ -1,4 +1,4 @@
-"""From a call to an answer: which part of the service it is for, is the method allowed, problems as documents."""
+"""From a request to an answer: which part of the service it is for, is the method allowed, problems as documents."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from postroom.deadlines import DeadlinePassed
 from postroom.http.older_releases.problems import problem_document, problem_status
 from postroom.http.older_releases.releases import OlderRelease, named_release, requested_release
 from postroom.http.older_releases.translate import may_need_translation, translate_request, translate_response_to
-from postroom.http.server.request import Answer, Call
-from postroom.http.server.response import completed
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import completed
 from postroom.http.server.thread_pools import busy
 from postroom.http.services.mounts import mounted
 from postroom.http.xregistry import configuration, entities
@@ -31,121 +32,123 @@ from postroom.store.interface import Store
 LOG = logging.getLogger("postroom.http")
 
 
-def answer(call: Call, store: Store, settings: Settings) -> Answer:
-    """The answer to a call, whatever happens on the way; with `after`, it waits for `finish`."""
-    return _answered(lambda: _begun(call, store, settings), call, store, settings)
+def answer(request: Request, store: Store, settings: Settings) -> Response:
+    """The answer to a request, whatever happens on the way; with `after`, it waits for `finish`."""
+    return _answered(lambda: _begun(request, store, settings), request, store, settings)
 
 
-def finish(made: Answer, call: Call, store: Store, settings: Settings) -> Answer:
+def finish(made: Response, request: Request, store: Store, settings: Settings) -> Response:
     """The answer with what has to be fetched for it, which may take as long as other hosts do."""
-    return _answered(lambda: completed(made.after(made) if made.after else made, call, settings), call, store, settings)
+    return _answered(
+        lambda: completed(made.after(made) if made.after else made, request, settings), request, store, settings
+    )
 
 
-def next_piece(pieces: Iterator[bytes], call: Call, settings: Settings) -> bytes | None:
+def next_piece(pieces: Iterator[bytes], request: Request, settings: Settings) -> bytes | None:
     """What is to be sent next, None at the end; a problem when there is something to be sent and it cannot be made."""
     try:
         return next(pieces, None)
     except DeadlinePassed:
-        raise _late(call, settings) from None
+        raise _late(request, settings) from None
     except RegistryProblem:
         raise
     except Exception as error:
-        raise RegistryProblem("server_error", call.path) from error
+        raise RegistryProblem("server_error", request.path) from error
 
 
-def _begun(call: Call, store: Store, settings: Settings) -> Answer:
-    made = _dispatch(call, store, settings)
+def _begun(request: Request, store: Store, settings: Settings) -> Response:
+    made = _dispatch(request, store, settings)
     if made.after is not None:
         return made
     if made.pieces is not None:
         made = msgspec.structs.replace(made, pieces=itertools.chain([next(made.pieces, b"")], made.pieces))
     try:
-        return completed(made, call, settings, waits=False)
+        return completed(made, request, settings, waits=False)
     except MustFetch:
         return msgspec.structs.replace(made, after=lambda given: given)
 
 
-def _answered(make: Callable[[], Answer], call: Call, store: Store, settings: Settings) -> Answer:
+def _answered(make: Callable[[], Response], request: Request, store: Store, settings: Settings) -> Response:
     try:
         return make()
     except RegistryProblem as problem:
-        return refuse(problem, call, _release(call, store))
+        return refuse(problem, request, _release(request, store))
     except DeadlinePassed:
-        return refuse(_late(call, settings), call, named_release(call.query))
+        return refuse(_late(request, settings), request, named_release(request.query))
     except Exception as error:  # noqa: BLE001 - a defect of ours: the client gets an answer, the log says which it was
-        return refuse(RegistryProblem("server_error", call.path), call, named_release(call.query), cause=error)
+        return refuse(RegistryProblem("server_error", request.path), request, named_release(request.query), cause=error)
 
 
-def _late(call: Call, settings: Settings) -> RegistryProblem:
+def _late(request: Request, settings: Settings) -> RegistryProblem:
     seconds = f"{settings.request_timeout_s:g} seconds (request_timeout_s)"
-    return busy(call.path, f"It was not done after {seconds}. Ask for less: a page, fewer filters, fewer records.")
+    return busy(request.path, f"It was not done after {seconds}. Ask for less: a page, fewer filters, fewer records.")
 
 
 def refuse(
-    problem: RegistryProblem, call: Call, release: OlderRelease | None = None, cause: BaseException | None = None
-) -> Answer:
+    problem: RegistryProblem, request: Request, release: OlderRelease | None = None, cause: BaseException | None = None
+) -> Response:
     """A problem as an answer; `instance` lets an operator find the request in the log."""
     instance = f"urn:uuid:{uuid.uuid4()}"
-    _log(problem, call, instance, cause)
+    _log(problem, request, instance, cause)
     document, status = {**problem.document(), "instance": instance}, problem.status
     if release is not None:
-        document = {"instance": instance, **problem_document(problem, release, call.base)}
+        document = {"instance": instance, **problem_document(problem, release, request.base)}
         status = problem_status(problem, release)
     headers = {name.title(): value for name, value in problem.extra_headers.items()}
-    return completed(Answer(status=status, headers=headers, json=document), call, Settings())
+    return completed(Response(status=status, headers=headers, json=document), request, Settings())
 
 
-def _log(problem: RegistryProblem, call: Call, instance: str, cause: BaseException | None) -> None:
+def _log(problem: RegistryProblem, request: Request, instance: str, cause: BaseException | None) -> None:
     fields = {"fields": {"instance": instance}}
     if cause is None:
-        LOG.info("%s %s: %s", call.method, call.path, problem.sentence, extra=fields)
+        LOG.info("%s %s: %s", request.method, request.path, problem.sentence, extra=fields)
         return
-    LOG.error("%s %s failed (%s)", call.method, call.path, instance, exc_info=cause, extra=fields)
+    LOG.error("%s %s failed (%s)", request.method, request.path, instance, exc_info=cause, extra=fields)
 
 
-def _release(call: Call, store: Store) -> OlderRelease | None:
-    if named_release(call.query) is None:
+def _release(request: Request, store: Store) -> OlderRelease | None:
+    if named_release(request.query) is None:
         return None
     with store.read() as tx:
-        return requested_release(call.query, read_capabilities(tx))
+        return requested_release(request.query, read_capabilities(tx))
 
 
-def _dispatch(call: Call, store: Store, settings: Settings) -> Answer:
-    if call.path.startswith(SHORT):
-        return configuration.answer_short(call, store)
-    if found := mounted(call, store):
+def _dispatch(request: Request, store: Store, settings: Settings) -> Response:
+    if request.path.startswith(SHORT):
+        return configuration.answer_short(request, store)
+    if found := mounted(request, store):
         mount, inner = found
         return mount(inner, store, settings)
-    if not may_need_translation(call):
-        return _native(call, store, settings)
+    if not may_need_translation(request):
+        return _native(request, store, settings)
     with store.read() as tx:
-        native, release = translate_request(call, tx, settings)
+        native, release = translate_request(request, tx, settings)
     made = _native(msgspec.structs.replace(native, keeps_json=True), store, settings)
     if release is None:
         return made
     with store.read() as tx:
-        return translate_response_to(release, made, call, tx)
+        return translate_response_to(release, made, request, tx)
 
 
-def _native(call: Call, store: Store, settings: Settings) -> Answer:
-    """The answer to a call in the words of today."""
-    name = _fixed_name(call.path, store)
+def _native(request: Request, store: Store, settings: Settings) -> Response:
+    """The answer to a request in the words of today."""
+    name = _fixed_name(request.path, store)
     with store.read() as tx:
         capabilities = read_capabilities(tx)
-        allowed = configuration.METHODS[name] if name else entities.METHODS[resolve(tx.model(), call.path).kind]
+        allowed = configuration.METHODS[name] if name else entities.METHODS[resolve(tx.model(), request.path).kind]
     if name not in configuration.OURS and name not in NAMES:
         capabilities.require(name or "entities")
         if not capabilities.mutable(name or "entities"):
             allowed = ("GET",)
     methods = ", ".join(sorted((*allowed, "OPTIONS")))
-    if call.method == "OPTIONS":
-        return Answer(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    if call.method not in allowed:
-        raise RegistryProblem("action_not_supported", call.path, action=call.method, headers={"allow": methods})
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+    if request.method not in allowed:
+        raise RegistryProblem("action_not_supported", request.path, action=request.method, headers={"allow": methods})
     if name is not None:
-        parse_flags(call.query, capabilities, call.path)
-        return configuration.answer_configuration(name, call, store, settings)
-    return entities.answer_entities(call, store, settings)
+        parse_flags(request.query, capabilities, request.path)
+        return configuration.answer_configuration(name, request, store, settings)
+    return entities.answer_entities(request, store, settings)
 
 
 def _fixed_name(path: str, store: Store) -> str | None:

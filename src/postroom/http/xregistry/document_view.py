@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
 from postroom.http.xregistry.attribute_headers import attribute_headers, read_attributes
 from postroom.http.xregistry.proxied_documents import relay
 from postroom.model.types import ResourceType
@@ -26,8 +27,8 @@ HARMLESS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "san
 
 
 def document_answer(
-    tree: ResourceTree | VersionTree, view: View, call: Call, created: bool, settings: Settings
-) -> Answer:
+    tree: ResourceTree | VersionTree, view: View, request: Request, created: bool, settings: Settings
+) -> Response:
     """The document with its attributes as headers; a redirect, or a relay, where it is elsewhere."""
     version = tree.default if isinstance(tree, ResourceTree) else tree
     if version is None:
@@ -44,16 +45,16 @@ def document_answer(
         headers["Content-Type"] = contenttype
     if created:
         headers["Location"] = view.base + tree.xid
-    made = Answer(status=201 if created else 200, headers=headers, content=document.content)
+    made = Response(status=201 if created else 200, headers=headers, content=document.content)
     elsewhere = version.entity.attributes.get(proxy_name(tree.type.singular))
     if elsewhere:
-        return relay(made, elsewhere, settings, is_read=call.method == "GET")
-    return _redirect(made, document.url, call) if document.url else made
+        return relay(made, elsewhere, settings, is_read=request.method == "GET")
+    return _redirect(made, document.url, request) if document.url else made
 
 
-def _redirect(made: Answer, url: str, call: Call) -> Answer:
+def _redirect(made: Response, url: str, request: Request) -> Response:
     headers = {"Location": quote(url, safe=URL_CHARACTERS), **made.headers}
-    status = 303 if call.method == "GET" else made.status
+    status = 303 if request.method == "GET" else made.status
     return msgspec.structs.replace(made, status=status, headers=headers, content=b"")
 
 
@@ -61,15 +62,15 @@ def _not_in_headers(kind: ResourceType) -> frozenset[str]:
     return NOT_IN_HEADERS | {kind.singular, kind.singular + "base64"}
 
 
-def document_body(kind: ResourceType, call: Call) -> dict[str, Any]:
+def document_body(kind: ResourceType, request: Request) -> dict[str, Any]:
     """What a document write says, in the form of a metadata write: attributes of the headers, the body as base64."""
-    body = read_attributes(call.headers, kind, call.path)
-    body["contenttype"] = call.header("content-type")  # RES-016: without the header it is erased
+    body = read_attributes(request.headers, kind, request.path)
+    body["contenttype"] = request.header("content-type")  # RES-016: without the header it is erased
     elsewhere = [name for name in (kind.singular + "url", proxy_name(kind.singular)) if body.get(name) is not None]
     if not elsewhere:
-        body[kind.singular + "base64"] = base64.b64encode(call.body).decode() if call.body else None
+        body[kind.singular + "base64"] = base64.b64encode(request.body).decode() if request.body else None
         return body
-    if call.body:
+    if request.body:
         detail = "with it the body has to be empty"
-        raise RegistryProblem("extra_xregistry_header", call.path, name=elsewhere[0], error_detail=detail)
+        raise RegistryProblem("extra_xregistry_header", request.path, name=elsewhere[0], error_detail=detail)
     return body

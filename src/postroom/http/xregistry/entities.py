@@ -1,4 +1,4 @@
-"""The xRegistry binding for entities and collections: a call becomes a registry operation, its result an answer."""
+"""The xRegistry binding for entities and collections: a request becomes a registry operation, its result an answer."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 import msgspec
 
 from postroom.http.older_releases.translate import translate_response
-from postroom.http.server.request import Answer, Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
-from postroom.http.server.response import correlated
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import correlated
 from postroom.http.xregistry.attribute_headers import refuse_attributes
 from postroom.http.xregistry.configuration import required_json
 from postroom.http.xregistry.document_view import document_answer, document_body
 from postroom.http.xregistry.model_includes import fetched_for
 from postroom.http.xregistry.preconditions import check_preconditions
-from postroom.http.xregistry.read import Reading
+from postroom.http.xregistry.read import EntityReader
 from postroom.model.includes import Fetch
 from postroom.registry import operations
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
@@ -44,46 +45,46 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 
 class EntityCall:
-    """One call to one place, inside one transaction."""
+    """One request to one place, inside one transaction."""
 
-    def __init__(self, tx: Transaction, call: Call, place: Place, settings: Settings) -> None:
+    def __init__(self, tx: Transaction, request: Request, place: Place, settings: Settings) -> None:
         self.tx = tx
-        self.call = call
+        self.request = request
         self.place = place
         self.settings = settings
         self.capabilities: Capabilities = read_capabilities(tx)
-        self.flags = parse_flags(call.query, self.capabilities, call.path)
-        check_flags(self.flags, place.kind, call.method, call.path)
+        self.flags = parse_flags(request.query, self.capabilities, request.path)
+        check_flags(self.flags, place.kind, request.method, request.path)
         self.ignoring = IgnoredParts(tx, place, self.flags.ignores)
-        self.reading = Reading(tx, call, place, self.flags, self.capabilities)
+        self.reader = EntityReader(tx, request, place, self.flags, self.capabilities)
 
-    def read(self) -> Answer:
+    def read(self) -> Response:
         """GET."""
         if self.place.is_collection:
-            return self.reading.collection()
-        made = None if self.flags.collections else self.reading.text()
+            return self.reader.collection()
+        made = None if self.flags.collections else self.reader.text()
         return made or self._entity(self.place)
 
-    def write(self, fetch: Fetch) -> Answer:
+    def write(self, fetch: Fetch) -> Response:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
-        interaction = Interaction(self.tx, actor=self.call.actor)
+        interaction = Interaction(self.tx, actor=self.request.actor)
         interaction.checks_epochs = "epoch" not in self.flags.ignores
-        self.ignoring.check(self.call.path)
+        self.ignoring.check(self.request.path)
         interaction.fetch = fetch
-        handler = getattr(self, f"_{self.call.method.lower()}")
-        answer: Answer = handler(interaction)
+        handler = getattr(self, f"_{self.request.method.lower()}")
+        answer: Response = handler(interaction)
         interaction.finish()
         return correlated(answer, interaction, self.settings)
 
-    def _delete(self, interaction: Interaction) -> Answer:
+    def _delete(self, interaction: Interaction) -> Response:
         members = None
-        if self.place.is_collection and self.call.body.strip():
-            members = parse_json(self.call.body, self.settings.max_depth, self.call.path)
+        if self.place.is_collection and self.request.body.strip():
+            members = parse_json(self.request.body, self.settings.max_depth, self.request.path)
         members = self.ignoring.deletions(members)
         operations.delete(interaction, self.place, self.flags.epoch, members, self.flags.default)
-        return Answer(status=204)
+        return Response(status=204)
 
-    def _put(self, interaction: Interaction, patch: bool = False) -> Answer:
+    def _put(self, interaction: Interaction, patch: bool = False) -> Response:
         place = self.place
         if self._is_document_call():
             return self._put_document(interaction)
@@ -103,25 +104,25 @@ class EntityCall:
                 written = operations.put_version(interaction, place, place.ids[5], body, patch, self.flags.default)
                 return self._entity(place, bool(written.new_versions))
 
-    def _put_meta(self, interaction: Interaction, body: Any, patch: bool) -> Answer:
+    def _put_meta(self, interaction: Interaction, body: Any, patch: bool) -> Response:
         is_new = self.tx.entity(self.place.resource_xid) is None
         try:
             operations.put_meta(interaction, self.place, body, patch, self.flags.default)
         except RegistryProblem as problem:
             # Other servers say where the meta would have been, unless it would be a reference to nowhere.
             if is_new and problem.name != "malformed_xref":
-                problem.extra_headers["location"] = self.call.base + self.place.xid
+                problem.extra_headers["location"] = self.request.base + self.place.xid
             raise
         return self._entity(self.place, is_new)
 
-    def _patch(self, interaction: Interaction) -> Answer:
+    def _patch(self, interaction: Interaction) -> Response:
         if self.place.is_collection:
             return self._write_members(interaction, patch=True)
         if self._is_document_call():
-            raise RegistryProblem("details_required", self.call.path)
+            raise RegistryProblem("details_required", self.request.path)
         return self._put(interaction, patch=True)
 
-    def _post(self, interaction: Interaction) -> Answer:
+    def _post(self, interaction: Interaction) -> Response:
         place = self.place
         if place.is_collection:
             return self._write_members(interaction, patch=False)
@@ -130,11 +131,11 @@ class EntityCall:
         body = self._metadata()
         if place.kind == "registry":
             written = operations.put_groups(interaction, body)
-            return Answer(json={p: self.reading.members(f"/{p}", ids) for p, ids in written.items()})
+            return Response(json={p: self.reader.members(f"/{p}", ids) for p, ids in written.items()})
         written = operations.put_resource_collections(interaction, place, body)
-        return Answer(json={p: self.reading.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
+        return Response(json={p: self.reader.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
 
-    def _post_version(self, interaction: Interaction) -> Answer:
+    def _post_version(self, interaction: Interaction) -> Response:
         document = self._is_document_call()
         body = self._document_body() if document else self._metadata()
         default = self.flags.default
@@ -142,7 +143,7 @@ class EntityCall:
         place = self._version_place(written.versions[0])
         return self._entity(place, bool(written.new_versions))
 
-    def _put_document(self, interaction: Interaction) -> Answer:
+    def _put_document(self, interaction: Interaction) -> Response:
         body, default = self._document_body(), self.flags.default
         if self.place.kind == "resource":
             written = operations.put_resource(interaction, self.place, body, True, default)
@@ -150,55 +151,57 @@ class EntityCall:
         written = operations.put_version(interaction, self.place, self.place.ids[5], body, True, default)
         return self._entity(self.place, bool(written.new_versions))
 
-    def _write_members(self, interaction: Interaction, patch: bool) -> Answer:
+    def _write_members(self, interaction: Interaction, patch: bool) -> Response:
         place, body = self.place, self._metadata()
         if place.kind == "versions":
             written = operations.put_versions(interaction, place, body, patch, self.flags.default)
-            return Answer(json=self.reading.members(place.xid, list(written.versions)))
-        return Answer(json=self.reading.members(place.xid, operations.put_members(interaction, place, body, patch)))
+            return Response(json=self.reader.members(place.xid, list(written.versions)))
+        return Response(json=self.reader.members(place.xid, operations.put_members(interaction, place, body, patch)))
 
     def _is_document_call(self) -> bool:
         return self.place.has_document and not self.place.details and not self.flags.doc
 
     def _metadata(self) -> Any:
-        refuse_attributes(self.call.headers, self.call.path)
-        return self.ignoring.remove_from(required_json(self.call, self.settings), is_post=self.call.method == "POST")
+        refuse_attributes(self.request.headers, self.request.path)
+        return self.ignoring.remove_from(
+            required_json(self.request, self.settings), is_post=self.request.method == "POST"
+        )
 
     def _document_body(self) -> dict[str, Any]:
-        body = document_body(self.place.resource, self.call)
-        remaining: dict[str, Any] = self.ignoring.remove_from(body, is_post=self.call.method == "POST")
+        body = document_body(self.place.resource, self.request)
+        remaining: dict[str, Any] = self.ignoring.remove_from(body, is_post=self.request.method == "POST")
         return remaining
 
     def _version_place(self, version_id: str) -> Place:
         xid = f"{self.place.resource_xid}/versions/{version_id}"
         return msgspec.structs.replace(self.place, kind="version", xid=xid)
 
-    def _entity(self, place: Place, created: bool = False) -> Answer:
+    def _entity(self, place: Place, created: bool = False) -> Response:
         if self.flags.collections:
-            return Answer(status=201 if created else 200, json=self.reading.collections())
-        tree, view = self.reading.entity(place)
+            return Response(status=201 if created else 200, json=self.reader.collections())
+        tree, view = self.reader.entity(place)
         if self._is_document_call() and isinstance(tree, ResourceTree | VersionTree):
-            return document_answer(tree, view, self.call, created, self.settings)
+            return document_answer(tree, view, self.request, created, self.settings)
         details = "$details" if place.details else ""
-        headers = {"Location": self.call.base + place.xid + details} if created else {}
-        return Answer(status=201 if created else 200, headers=headers, json=render(tree, view))
+        headers = {"Location": self.request.base + place.xid + details} if created else {}
+        return Response(status=201 if created else 200, headers=headers, json=render(tree, view))
 
 
-def answer_entities(call: Call, store: Store, settings: Settings) -> Answer:
-    """Answer a call to a path of the model; raises problems for places and methods that do not exist."""
+def answer_entities(request: Request, store: Store, settings: Settings) -> Response:
+    """Answer a request to a path of the model; raises problems for places and methods that do not exist."""
     with store.read() as tx:
-        place = resolve(tx.model(), call.path)
-        if call.method == "GET":
-            return EntityCall(tx, call, place, settings).read()
-    fetch = fetched_for(call, settings)
+        place = resolve(tx.model(), request.path)
+        if request.method == "GET":
+            return EntityCall(tx, request, place, settings).read()
+    fetch = fetched_for(request, settings)
 
-    def write(tx: Transaction) -> Answer:
-        place = resolve(tx.model(), call.path)
+    def write(tx: Transaction) -> Response:
+        place = resolve(tx.model(), request.path)
         check_preconditions(
-            call,
+            request,
             lambda reading: translate_response(EntityCall(tx, reading, place, settings).read(), reading, tx),
             settings,
         )
-        return EntityCall(tx, call, place, settings).write(fetch)
+        return EntityCall(tx, request, place, settings).write(fetch)
 
     return write_checked(store, write)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from postroom.http.server.request import Call
+from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.model.includes import CachedFetch, Fetch, expand_includes
 from postroom.model.model_refused import ModelRefused
@@ -24,11 +24,11 @@ def fetched_includes(source: Any, settings: Settings) -> Fetch:
     return fetch.cached_only()
 
 
-def fetched_for(call: Call, settings: Settings) -> Fetch:
+def fetched_for(request: Request, settings: Settings) -> Fetch:
     """The same for a write to the Registry, whose body may hold a model."""
     source = None
-    if call.path == "/" and b"modelsource" in call.body:
+    if request.path == "/" and b"modelsource" in request.body:
         with suppress(RegistryProblem):
-            body = parse_json(call.body, settings.max_depth, call.path)
+            body = parse_json(request.body, settings.max_depth, request.path)
             source = body.get("modelsource") if isinstance(body, dict) else None
     return fetched_includes(source, settings)

@@ -7,36 +7,37 @@ from collections.abc import Callable
 import msgspec
 
 from postroom.http.server.representation import GZIP_MARK, matches, tag
-from postroom.http.server.request import Answer, Call
-from postroom.http.server.response import completed
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import completed
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
 FAILED = 412
-Read = Callable[[Call], Answer]
+Read = Callable[[Request], Response]
 
 
-def check_preconditions(call: Call, read: Read, settings: Settings) -> None:
+def check_preconditions(request: Request, read: Read, settings: Settings) -> None:
     """Refuse a write (412) whose conditions do not hold; `read` answers a GET inside the transaction of the write."""
-    wanted, unwanted = call.header("if-match"), call.header("if-none-match")
+    wanted, unwanted = request.header("if-match"), request.header("if-none-match")
     if wanted is None and unwanted is None:
         return
-    tags = _tags(call, read, settings)
+    tags = _tags(request, read, settings)
     if wanted is not None and not _any(wanted, tags):
-        _refuse(call, "If-Match names another state than the present one")
+        _refuse(request, "If-Match names another state than the present one")
     if unwanted is not None and _any(unwanted, tags):
-        _refuse(call, "If-None-Match names the present state")
+        _refuse(request, "If-None-Match names the present state")
 
 
 def _any(condition: str, tags: set[str]) -> bool:
     return any(matches(condition.replace(GZIP_MARK, ""), one) for one in tags)
 
 
-def _tags(call: Call, read: Read, settings: Settings) -> set[str]:
+def _tags(request: Request, read: Read, settings: Settings) -> set[str]:
     """The tags of the plain representation and of the one that the flags of this request ask for."""
     found = set()
-    for query in {(), call.query}:
-        reading = msgspec.structs.replace(call, method="GET", body=b"", query=query)
+    for query in {(), request.query}:
+        reading = msgspec.structs.replace(request, method="GET", body=b"", query=query)
         try:
             made = completed(read(reading), reading, settings)
         except RegistryProblem:
@@ -45,5 +46,5 @@ def _tags(call: Call, read: Read, settings: Settings) -> set[str]:
     return found
 
 
-def _refuse(call: Call, detail: str) -> None:
-    raise RegistryProblem("bad_request", call.path, error_detail=detail, status=FAILED)
+def _refuse(request: Request, detail: str) -> None:
+    raise RegistryProblem("bad_request", request.path, error_detail=detail, status=FAILED)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from postroom.deadlines import check_deadline
-from postroom.http.server.request import Answer
+from postroom.http.server.response import Response
 from postroom.outbound import Fetched, FetchRefused, allowed_fetcher
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import ProxiedContent
@@ -21,13 +21,13 @@ from postroom.settings import Settings
 BAD_GATEWAY = 502
 
 
-def relay(answer: Answer, url: str, settings: Settings, is_read: bool) -> Answer:
+def relay(answer: Response, url: str, settings: Settings, is_read: bool) -> Response:
     """An answer whose body comes from elsewhere."""
     after = partial(_relayed, url=url, settings=settings, is_read=is_read)
     return msgspec.structs.replace(answer, content=b"", cacheable=False, after=after)
 
 
-def _relayed(answer: Answer, url: str, settings: Settings, is_read: bool) -> Answer:
+def _relayed(answer: Response, url: str, settings: Settings, is_read: bool) -> Response:
     fetched = _fetched(url, settings, is_read)
     if fetched is None or (not is_read and fetched.status != 200):
         return answer  # what was written is written, whatever the other host says
@@ -40,7 +40,7 @@ class MustFetch(Exception):
     """An answer needs documents from elsewhere, and whoever encodes it does not want to wait for them."""
 
 
-def encoded(answer: Answer, settings: Settings, *, waits: bool = True) -> Answer:
+def encoded(answer: Response, settings: Settings, *, waits: bool = True) -> Response:
     """An answer whose JSON is bytes, with the documents that had to be fetched for it; null for one not to be had.
 
     MustFetch where that would take a while and nobody waits.

@@ -10,8 +10,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from postroom.http.server.request import Answer, Call
-from postroom.http.server.response import JSON_TYPE
+from postroom.http.server.request import Request
+from postroom.http.server.response import Response
+from postroom.http.server.response_encoding import JSON_TYPE
 from postroom.http.server.streamed_json import written
 from postroom.http.xregistry.proxied_documents import MustFetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
@@ -40,19 +41,21 @@ LARGE = frozenset({"registry", "groups", "group", "resources"})
 WITH_META = Inline(names={"meta": NOTHING})
 
 
-class Reading:
-    """The reading side of one call. Flags are read against the model when they are used: the call may change it."""
+class EntityReader:
+    """Reads what one response shows. Flags are read against the model when they are used: a write may change it."""
 
-    def __init__(self, tx: Transaction, call: Call, place: Place, flags: Flags, capabilities: Capabilities) -> None:
+    def __init__(
+        self, tx: Transaction, request: Request, place: Place, flags: Flags, capabilities: Capabilities
+    ) -> None:
         self.tx = tx
-        self.call = call
+        self.request = request
         self.place = place
         self.flags = flags
         self.capabilities = capabilities
-        self.order = parse_sort(place, flags.sort, call.path)
-        parse_filter(tx.model(), place, flags.filters, call.path)
+        self.order = parse_sort(place, flags.sort, request.path)
+        parse_filter(tx.model(), place, flags.filters, request.path)
         if flags.limit is not None and not place.is_collection:
-            raise RegistryProblem("bad_request", call.path, error_detail="limit is for collections only")
+            raise RegistryProblem("bad_request", request.path, error_detail="limit is for collections only")
 
     @functools.cached_property
     def inline(self) -> Inline:
@@ -62,8 +65,8 @@ class Reading:
     @functools.cached_property
     def scope(self) -> FilterScope:
         """What of the targeted place to show."""
-        wanted = parse_filter(self.tx.model(), self.place, self.flags.filters, self.call.path)
-        seen = View(base=self.call.base, inline=WITH_META if wanted and wanted.mentions_meta else NOTHING)
+        wanted = parse_filter(self.tx.model(), self.place, self.flags.filters, self.request.path)
+        seen = View(base=self.request.base, inline=WITH_META if wanted and wanted.mentions_meta else NOTHING)
         return filter_scope(wanted, lambda tree: render(tree, seen))
 
     def entity(self, place: Place) -> tuple[Tree, View]:
@@ -83,7 +86,7 @@ class Reading:
         shown = {name for plural in plurals for name in (plural, plural + "url", plural + "count")}
         return {name: value for name, value in document.items() if name in shown}
 
-    def collection(self) -> Answer:
+    def collection(self) -> Response:
         """The targeted collection: all of it, or a page."""
         self._check_doc(self.place)
         if self.flags.limit is not None or self.flags.cursor:
@@ -92,18 +95,18 @@ class Reading:
         if made := self.text():
             return made
         found = read_collection(self.tx, self.place, self.inline, scope=self.scope)
-        return Answer(json=render_collection(self._sorted(found), self.view(self.inline)))
+        return Response(json=render_collection(self._sorted(found), self.view(self.inline)))
 
-    def text(self) -> Answer | None:
+    def text(self) -> Response | None:
         """The targeted place as JSON text, written in pieces; None where it is small, or has to stay a value."""
         is_small = not self.place.is_collection and self.inline == NOTHING
         is_chosen = self.scope.is_on or self.order is not None
-        if is_small or is_chosen or self.call.keeps_json or self.place.kind not in LARGE:
+        if is_small or is_chosen or self.request.keeps_json or self.place.kind not in LARGE:
             return None
         self._check_size(self.place, self.inline)
         with suppress(MustFetch):
             pieces = written(self.tx, self.place, self.view(self.inline))
-            return Answer(headers={"Content-Type": JSON_TYPE}, content=b"".join(pieces))
+            return Response(headers={"Content-Type": JSON_TYPE}, content=b"".join(pieces))
         return None
 
     def members(self, xid: str, ids: Iterable[str]) -> dict[str, Any]:
@@ -118,7 +121,7 @@ class Reading:
         """How to show what starts at a place."""
         shown = read_capabilities(self.tx).document() if inline.shows("capabilities") else {}
         return View(
-            base=self.call.base,
+            base=self.request.base,
             inline=inline,
             doc=self.flags.doc,
             binary=self.flags.binary,
@@ -142,7 +145,7 @@ class Reading:
 
     def _check_size(self, place: Place, inline: Inline) -> None:
         if inline != NOTHING and self.tx.size(place.xid) > MOST_ENTITIES:
-            raise RegistryProblem("too_large", self.call.path)
+            raise RegistryProblem("too_large", self.request.path)
 
     def _sorted(self, found: Collection) -> Collection:
         if self.order is None:
@@ -152,10 +155,10 @@ class Reading:
         return {entity_id: members[entity_id] for _, entity_id in take(None, len(members), False)}
 
     def _marks(self, found: Collection, order: Sort) -> list[tuple[Any, str]]:
-        seen = View(base=self.call.base, inline=WITH_META if order.path[:1] == ("meta",) else NOTHING)
+        seen = View(base=self.request.base, inline=WITH_META if order.path[:1] == ("meta",) else NOTHING)
         return [(order.value(render(tree, seen)) if order.path else None, one) for one, tree in found.items()]
 
-    def _page(self) -> Answer:
+    def _page(self) -> Response:
         cursor = read_cursor(self.flags.cursor, self.place) if self.flags.cursor else None
         limit = cursor.limit if cursor else self.flags.limit or 1
         page = self._turned(limit, cursor)
@@ -163,7 +166,7 @@ class Reading:
             self._check_size(self.place, self.inline)
         found = read_collection(self.tx, self.place, self.inline, page.ids, self.scope)
         headers = {"Link": links} if (links := self._links(page)) else {}
-        return Answer(json=render_collection(found, self.view(self.inline)), headers=headers)
+        return Response(json=render_collection(found, self.view(self.inline)), headers=headers)
 
     def _turned(self, limit: int, cursor: Cursor | None) -> Page:
         order = self.order or BY_ID
@@ -182,8 +185,10 @@ class Reading:
         )
 
     def _page_url(self, cursor: Cursor) -> str:
-        kept = [(name, value) for name, value in self.call.query if name not in PAGING]
-        return f"{self.call.base}{self.call.path}?{urlencode([*kept, ('cursor', cursor.token())], quote_via=quote)}"
+        kept = [(name, value) for name, value in self.request.query if name not in PAGING]
+        return (
+            f"{self.request.base}{self.request.path}?{urlencode([*kept, ('cursor', cursor.token())], quote_via=quote)}"
+        )
 
 
 def export_flags(flags: Flags, capabilities: Capabilities) -> Flags:
