@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.shipped_models import expanded_source, model_source
-from postroom.registry.configuration.capabilities import read_capabilities, write_capabilities
+from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import checked_model, write_modelsource
 from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
@@ -31,7 +31,7 @@ from postroom.registry.write.group import (
 )
 from postroom.registry.write.merge_attributes import as_body, as_map
 from postroom.registry.write.resource import ResourceWrite, Written, write_resource
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import Interaction, operation
 
 REGISTRY_WORDS = frozenset(
     {
@@ -60,10 +60,11 @@ def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch) -> None
     interaction.finish()
 
 
+@operation
 def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
     """PUT or PATCH of the Registry: capabilities first, then the model, then the rest (REG-068)."""
     body = as_body(body, "/")
-    before = read_capabilities(interaction.tx)
+    before = interaction.capabilities
     if "capabilities" in body:
         write_capabilities(interaction, body["capabilities"], patch, with_registry=False)
     if "modelsource" in body:
@@ -72,37 +73,35 @@ def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
             raise RegistryProblem("action_not_supported", "/modelsource", action="An update")
         write_modelsource(interaction, body["modelsource"] or {}, with_registry=False)
     write_registry(interaction, body, patch)
-    interaction.settle()
 
 
+@operation
 def put_groups(interaction: Interaction, body: Any) -> dict[str, list[str]]:
     """POST of Group collections to the Registry."""
     body = as_body(body, "/")
     collections = take_collections(body, interaction.model.groups)
     if body:
         raise RegistryProblem("groups_only", "/", name=next(iter(body)))
-    written = write_group_collections(interaction, collections, patch=False)
-    interaction.settle()
-    return written
+    return write_group_collections(interaction, collections, patch=False)
 
 
+@operation
 def put_members(interaction: Interaction, place: Place, body: Any, patch: bool) -> list[str]:
     """POST or PATCH of a collection; the ids of its members that were written."""
     if place.kind == "groups":
-        written = write_groups(interaction, place.group, body, patch)
-    else:
-        ensure_group(interaction, place)
-        written = write_resources(interaction, place.group, place.ids[1], place.resource.plural, body, patch)
-    interaction.settle()
-    return written
+        return write_groups(interaction, place.group, body, patch)
+    ensure_group(interaction, place)
+    return write_resources(interaction, place.group, place.ids[1], place.resource.plural, body, patch)
 
 
+@operation
 def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
     """POST or PATCH of Versions."""
     ensure_group(interaction, place)
     return ResourceWrite(interaction, place, patch).write_versions(as_map(body, place.xid, "versions"), default)
 
 
+@operation
 def put_resource_collections(interaction: Interaction, place: Place, body: Any) -> dict[str, list[str]]:
     """POST of Resource collections to a Group."""
     body = as_body(body, place.xid)
@@ -110,38 +109,36 @@ def put_resource_collections(interaction: Interaction, place: Place, body: Any) 
     if body:
         raise RegistryProblem("resources_only", place.xid, name=next(iter(body)))
     ensure_group(interaction, place)
-    written = {
+    return {
         plural: write_resources(interaction, place.group, place.ids[1], plural, members, patch=False)
         for plural, members in collections.items()
         if members is not None
     }
-    interaction.settle()
-    return written
 
 
+@operation
 def put_group(interaction: Interaction, place: Place, body: Any, patch: bool) -> bool:
     """PUT or PATCH of a Group; whether it is new."""
-    is_new = write_group(interaction, place.group, place.ids[1], body, patch)
-    interaction.settle()
-    return is_new
+    return write_group(interaction, place.group, place.ids[1], body, patch)
 
 
+@operation
 def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
     """PUT or PATCH of a Resource."""
     ensure_group(interaction, place)
     return write_resource(interaction, place, body, patch, default)
 
 
+@operation
 def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None = "") -> Written:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
     ensure_group(interaction, place)
     is_new = interaction.tx.entity(place.resource_xid) is None
     meta = as_body(body, place.xid)
-    written = ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=meta, default=default)
-    interaction.settle()
-    return written
+    return ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=meta, default=default)
 
 
+@operation
 def put_version(
     interaction: Interaction, place: Place, version_id: str | None, body: Any, patch: bool, default: str | None
 ) -> Written:
@@ -150,6 +147,7 @@ def put_version(
     return ResourceWrite(interaction, place, patch).write_version(version_id, as_body(body, place.xid), default)
 
 
+@operation
 def delete(interaction: Interaction, place: Place, epoch: int | None, members: Any, default: str | None) -> None:
     """DELETE of an entity, or of some or all members of a collection."""
     if place.is_collection:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.model.messaging import MESSAGING
-from postroom.registry.configuration.capabilities import reset_capabilities
+from postroom.registry.configuration.capabilities_update import reset_capabilities
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.requests import Desk

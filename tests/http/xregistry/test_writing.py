@@ -173,3 +173,20 @@ def test_all_comparisons_of_a_request_share_their_time(
     assert written["compatibilityvalidated"] is False
     assert "given up after 0 seconds" in written["compatibilityvalidatedreason"]
     assert "backward" not in formats.asked
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST"])
+def test_the_response_shows_the_check_of_a_version_that_refers_to_another_of_the_same_request(
+    desk: Desk, method: str
+) -> None:
+    latch = f"{SCHEMAS}/latch"
+    versions = {"1": version({"$ref": f"{latch}/versions/2"}), "2": version(TEXT)}
+    if method == "PUT":
+        sent = desk.ask("PUT", f"{latch}$details?inline=versions", {"versions": versions})
+        shown = sent.json["versions"]
+    else:
+        sent = desk.ask("POST", f"{latch}/versions", versions)
+        shown = sent.json
+    stored = desk.ask("GET", f"{latch}/versions").json
+    assert (sent.status, shown) == (201 if method == "PUT" else 200, stored)
+    assert [one["formatvalidated"] for one in stored.values()] == [True, True]

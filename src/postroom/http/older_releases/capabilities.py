@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from postroom.http.older_releases.releases import RC2
 from postroom.http.older_releases.walk import Tree
 from postroom.model.core_attributes import SPECVERSION
-from postroom.registry.configuration.capabilities import ALL, SUBJECT
+from postroom.registry.configuration.capabilities_update import ALL, SUBJECT
 from postroom.registry.configuration.offered_capabilities import AVAILABLE, FLAGS, IGNORES
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import OLDER_SPECVERSIONS, RC2_FLAGS

@@ -46,9 +46,10 @@ def _has_old_ancestor(request: Request) -> bool:
     return b'"ancestor"' in request.body or any(name == f"{PREFIX}ancestor" for name, _ in request.headers)
 
 
-def translate_request(request: Request, tx: Transaction, settings: Settings) -> tuple[Request, OlderRelease | None]:
+def translate_request(
+    request: Request, tx: Transaction, capabilities: Capabilities, settings: Settings
+) -> tuple[Request, OlderRelease | None]:
     """The request as a client of today would make it, and the version that the answer has to be in."""
-    capabilities = read_capabilities(tx)
     release = requested_release(request.query, capabilities)
     if release is not None:
         return _translated(release, request, tx, capabilities, settings), release
@@ -70,13 +71,7 @@ def _translated(
     )
 
 
-def translate_response(answer: Response, request: Request, tx: Transaction) -> Response:
-    """A native answer in the words of the request; unchanged when those are of today."""
-    release = requested_release(request.query, read_capabilities(tx))
-    return answer if release is None else translate_response_to(release, answer, request, tx)
-
-
-def translate_response_to(release: OlderRelease, answer: Response, request: Request, tx: Transaction) -> Response:
+def translate_response(release: OlderRelease, answer: Response, request: Request, tx: Transaction) -> Response:
     """A native answer in the words of a version."""
     headers = write_headers(release, answer.headers)
     if answer.json is msgspec.UNSET:

@@ -23,7 +23,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     from postroom.http.server.base_url import Addresses
     from postroom.http.server.worker_processes import run
     from postroom.outbound import allowed_fetcher
-    from postroom.registry.configuration.capabilities import reset_capabilities
+    from postroom.registry.configuration.capabilities_update import reset_capabilities
 
     _check_host(settings)
     Addresses(settings.trusted_proxies, AllowedHosts(settings))

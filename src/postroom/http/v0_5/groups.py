@@ -59,7 +59,6 @@ class GroupWriter:
         operations.put_group(self.interaction, made, self._tree(place.group, body), False)
         if "definitions" in body and "messages" in place.group.resources:
             self._embed(made, body["definitions"])
-        self.interaction.settle()
         return self._answer(made, 201)
 
     def update(self, place: Place) -> Response:
@@ -91,7 +90,6 @@ class GroupWriter:
         if patch.get(EXTRAS, 0) is None and EXTRAS not in require_entity(self.tx, place.xid).attributes:
             del patch[EXTRAS]  # a model may not know it
         operations.put_group(self.interaction, place, patch, True)
-        self.interaction.settle()
 
     def _kept_extras(self, kind: GroupType, attributes: Tree) -> list[Any]:
         nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in kind.resources.values())]

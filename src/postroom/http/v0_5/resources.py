@@ -110,7 +110,6 @@ class ResourceWriter:
             given = self._given(state, headers, body)
         self._write(state, given)
         self.groups.forget(state.place, state.tree.entity.id)
-        self.interaction.settle()
         if has_parameter(self.request, "meta"):
             return Response(json=self._after(place).metadata)
         return self._answer(place, 200)
@@ -263,7 +262,6 @@ class ResourceWriter:
         return states.version(place) if place.kind == "version" else states.latest(place)
 
     def _answer(self, place: Place, status: int, location: str = "") -> Response:
-        self.interaction.settle()
         return self.reading.resource(self._after(place), status, location)
 
 

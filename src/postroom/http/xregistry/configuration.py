@@ -10,11 +10,11 @@ from postroom.http.server.request_body import MEGABYTE, parse_json
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
 from postroom.http.services.match_and_make import answer_make, answer_match
-from postroom.http.xregistry.discovery import NAMES, answer_discovery
-from postroom.http.xregistry.model_includes import fetched_includes
 from postroom.http.xregistry.read import EntityReader, export_flags
+from postroom.model.includes import Fetch
 from postroom.model.render import render_model
-from postroom.registry.configuration.capabilities import read_capabilities, write_capabilities
+from postroom.registry.configuration.capabilities import Capabilities
+from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.configuration.offered_capabilities import offered
 from postroom.registry.paths import DETAILS, Place
@@ -25,10 +25,11 @@ from postroom.registry.read.short_urls import long_path
 from postroom.registry.transaction import Transaction
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
-from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 ROOT = Place(kind="registry", xid="/")
+NAMES = (".well-known/xregistry", ".xregistry")
+"""Where registries are found: below the host's well-known names and below the registry's own root."""
 
 METHODS: dict[str, tuple[str, ...]] = {
     "model": ("GET",),
@@ -43,10 +44,12 @@ METHODS: dict[str, tuple[str, ...]] = {
     "readyz": ("GET", "HEAD"),
 }
 OURS = frozenset({"healthz", "make", "match", "readyz"})
+SERVICES = OURS.union(NAMES)
+"""What says nothing about the registry's own data, and reads it as it needs."""
 
 
-def answer_configuration(name: str, request: Request, store: Store, settings: Settings) -> Response:
-    """Answer a request to one of the fixed names; its method is known to be allowed."""
+def answer_service(name: str, request: Request, store: Store, settings: Settings) -> Response:
+    """Answer a request to one of our own fixed names, or to discovery; its method is known to be allowed."""
     match name:
         case "healthz":
             return Response(json={"status": "ok"})
@@ -56,20 +59,8 @@ def answer_configuration(name: str, request: Request, store: Store, settings: Se
             return answer_match(request, store, settings)
         case "make":
             return answer_make(request, store, settings)
-        case _ if name in NAMES:
-            return answer_discovery(request)
-        case "model":
-            with store.read() as tx:
-                return Response(json=render_model(tx.model()))
-        case "modelsource":
-            return _modelsource(request, store, settings)
-        case "capabilitiesoffered":
-            with store.read() as tx:
-                return Response(json=offered(tx.rules))
-        case "capabilities":
-            return _capabilities(request, store, settings)
         case _:
-            return _export(request, store)
+            return Response(json={"registries": [request.base]})  # core §xRegistry Discovery, C-54
 
 
 def _ready(store: Store, settings: Settings) -> Response:
@@ -81,46 +72,49 @@ def _ready(store: Store, settings: Settings) -> Response:
     return Response(json={"status": "ready"}, cacheable=False)
 
 
-def _modelsource(request: Request, store: Store, settings: Settings) -> Response:
-    if request.method == "GET":
-        with store.read() as tx:
+def answer_configuration(
+    tx: Transaction, name: str, request: Request, capabilities: Capabilities, settings: Settings, fetch: Fetch
+) -> Response:
+    """Answer a request to the registry's configuration or its export; its method is known to be allowed."""
+    if request.method != "GET":
+        return _write(tx, name, request, capabilities, settings, fetch)
+    match name:
+        case "model":
+            return Response(json=render_model(tx.model()))
+        case "modelsource":
             return Response(json=tx.modelsource())
-    source = required_json(request, settings)
-    fetch = fetched_includes(source, settings)
-
-    def write(tx: Transaction) -> Response:
-        interaction = Interaction(tx, actor=request.actor)
-        interaction.fetch = fetch
-        write_modelsource(interaction, {} if source is None else source)
-        interaction.finish()
-        return correlated(Response(json=tx.modelsource()), interaction, settings)
-
-    return write_checked(store, write)
-
-
-def _capabilities(request: Request, store: Store, settings: Settings) -> Response:
-    if request.method == "GET":
-        with store.read() as tx:
+        case "capabilities":
             is_offer = any(name == "offered" for name, _ in request.query)  # FLAG-066: the way 1.0-rc2 asked
-            return Response(json=offered(tx.rules) if is_offer else read_capabilities(tx).document())
-    written = required_json(request, settings)
-    if written is None:
+            return Response(json=offered(tx.rules) if is_offer else capabilities.document())
+        case "capabilitiesoffered":
+            return Response(json=offered(tx.rules))
+        case _:
+            return _export(tx, request, capabilities)
+
+
+def _write(
+    tx: Transaction, name: str, request: Request, capabilities: Capabilities, settings: Settings, fetch: Fetch
+) -> Response:
+    body = required_json(request, settings)
+    interaction = Interaction(tx, actor=request.actor, capabilities=capabilities, fetch=fetch)
+    if name == "modelsource":
+        write_modelsource(interaction, {} if body is None else body)
+        made = Response(json=tx.modelsource())
+    elif body is None:
         raise RegistryProblem("capability_error", "/capabilities", error_detail="they must be a JSON object")
-    with store.write() as tx:
-        interaction = Interaction(tx, actor=request.actor)
-        after = write_capabilities(interaction, written, patch=request.method == "PATCH")
-        interaction.finish()
-        return correlated(Response(json=after.document()), interaction, settings)
+    else:
+        after = write_capabilities(interaction, body, patch=request.method == "PATCH")
+        made = Response(json=after.document())
+    interaction.finish()
+    return correlated(made, interaction, settings)
 
 
-def _export(request: Request, store: Store) -> Response:
-    with store.read() as tx:
-        capabilities = read_capabilities(tx)
-        flags = export_flags(parse_flags(request.query, capabilities, request.path), capabilities)
-        reader = EntityReader(tx, request, ROOT, flags, capabilities)
-        if made := reader.text():
-            return made
-        tree, view = reader.entity(ROOT)
+def _export(tx: Transaction, request: Request, capabilities: Capabilities) -> Response:
+    flags = export_flags(parse_flags(request.query, capabilities, request.path), capabilities)
+    reader = EntityReader(tx, request, ROOT, flags, capabilities)
+    if made := reader.text():
+        return made
+    tree, view = reader.entity(ROOT)
     return Response(json=render(tree, view))
 
 

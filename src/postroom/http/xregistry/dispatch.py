@@ -12,23 +12,27 @@ import msgspec
 from postroom.deadlines import DeadlinePassed
 from postroom.http.older_releases.problems import problem_document, problem_status
 from postroom.http.older_releases.releases import OlderRelease, named_release, requested_release
-from postroom.http.older_releases.translate import may_need_translation, translate_request, translate_response_to
+from postroom.http.older_releases.translate import may_need_translation, translate_request, translate_response
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import completed
 from postroom.http.server.thread_pools import busy
 from postroom.http.services.mounts import mounted
 from postroom.http.xregistry import configuration, entities
-from postroom.http.xregistry.discovery import NAMES
+from postroom.http.xregistry.model_includes import fetch_includes, may_have_includes
 from postroom.http.xregistry.proxied_documents import MustFetch
-from postroom.registry.configuration.capabilities import read_capabilities
-from postroom.registry.paths import resolve
+from postroom.model.includes import Fetch, refuse_fetch
+from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
+from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.short_urls import PREFIX as SHORT
+from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
+from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
+WRITES = frozenset({"PUT", "PATCH", "POST", "DELETE"})
 LOG = logging.getLogger("postroom.http")
 
 
@@ -119,42 +123,74 @@ def _dispatch(request: Request, store: Store, settings: Settings) -> Response:
     if found := mounted(request, store):
         mount, inner = found
         return mount(inner, store, settings)
-    if not may_need_translation(request):
-        return _native(request, store, settings)
-    with store.read() as tx:
-        native, release = translate_request(request, tx, settings)
-    made = _native(msgspec.structs.replace(native, keeps_json=True), store, settings)
-    if release is None:
-        return made
-    with store.read() as tx:
-        return translate_response_to(release, made, request, tx)
-
-
-def _native(request: Request, store: Store, settings: Settings) -> Response:
-    """The answer to a request in the words of today."""
     name = _fixed_name(request.path, store)
+    if name in configuration.SERVICES:
+        return _service(name, request, store, settings)
+    if request.method not in WRITES:
+        with store.read() as tx:
+            return _registry(tx, request, name, settings)
+    fetch = _includes(request, name, store, settings) if may_have_includes(request) else refuse_fetch
+    return write_checked(store, lambda tx: _registry(tx, request, name, settings, fetch))
+
+
+def _includes(request: Request, name: str | None, store: Store, settings: Settings) -> Fetch:
+    if settings.allow_fetch:  # nothing is fetched for a write that is not allowed
+        with store.read() as tx:
+            _checked_method(request, _target(tx, request, name, read_capabilities(tx))[1])
+    return fetch_includes(request, settings)
+
+
+def _service(name: str, request: Request, store: Store, settings: Settings) -> Response:
+    if options := _checked_method(request, configuration.METHODS[name]):
+        return options
     with store.read() as tx:
-        capabilities = read_capabilities(tx)
-        allowed = configuration.METHODS[name] if name else entities.METHODS[resolve(tx.model(), request.path).kind]
-    if name not in configuration.OURS and name not in NAMES:
-        capabilities.require(name or "entities")
-        if not capabilities.mutable(name or "entities"):
-            allowed = ("GET",)
+        parse_flags(request.query, read_capabilities(tx), request.path)
+    return configuration.answer_service(name, request, store, settings)
+
+
+def _registry(
+    tx: Transaction, request: Request, name: str | None, settings: Settings, fetch: Fetch = refuse_fetch
+) -> Response:
+    """Answer a request for entities or configuration; all of it is in one transaction."""
+    capabilities, release, native = read_capabilities(tx), None, request
+    if may_need_translation(request):
+        native, release = translate_request(request, tx, capabilities, settings)
+        native = msgspec.structs.replace(native, keeps_json=True)
+    place, allowed = _target(tx, native, name, capabilities)
+    if options := _checked_method(native, allowed):
+        made = options
+    elif place is not None:
+        made = entities.answer_entities(tx, native, place, capabilities, settings, fetch)
+    else:
+        parse_flags(native.query, capabilities, native.path)
+        made = configuration.answer_configuration(tx, name or "", native, capabilities, settings, fetch)
+    return made if release is None else translate_response(release, made, request, tx)
+
+
+def _target(
+    tx: Transaction, request: Request, name: str | None, capabilities: Capabilities
+) -> tuple[Place | None, tuple[str, ...]]:
+    """The entity or collection that a request is for, None for configuration; and the methods that it has."""
+    place = resolve(tx.model(), request.path) if name is None else None
+    allowed = entities.METHODS[place.kind] if place else configuration.METHODS[name or ""]
+    capabilities.require(name or "entities")
+    return place, allowed if capabilities.mutable(name or "entities") else ("GET",)
+
+
+def _checked_method(request: Request, allowed: tuple[str, ...]) -> Response | None:
+    """The response to OPTIONS; a problem for a method that is not allowed."""
     methods = ", ".join(sorted((*allowed, "OPTIONS")))
     if request.method == "OPTIONS":
         return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
     if request.method not in allowed:
         raise RegistryProblem("action_not_supported", request.path, action=request.method, headers={"allow": methods})
-    if name is not None:
-        parse_flags(request.query, capabilities, request.path)
-        return configuration.answer_configuration(name, request, store, settings)
-    return entities.answer_entities(request, store, settings)
+    return None
 
 
 def _fixed_name(path: str, store: Store) -> str | None:
     """A fixed name; our own ones give way to a Group type of the same name and then live under `/-/` only."""
     trimmed = path.removeprefix("/").removesuffix("/")
-    if trimmed in NAMES:
+    if trimmed in configuration.NAMES:
         return trimmed
     parts = trimmed.split("/")
     if len(parts) == 2 and parts[0] == "-" and parts[1] in configuration.OURS:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from postroom.http.older_releases.releases import requested_release
 from postroom.http.older_releases.translate import translate_response
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
@@ -14,13 +15,12 @@ from postroom.http.server.response_encoding import correlated
 from postroom.http.xregistry.attribute_headers import refuse_attributes
 from postroom.http.xregistry.configuration import required_json
 from postroom.http.xregistry.document_view import document_answer, document_body
-from postroom.http.xregistry.model_includes import fetched_for
 from postroom.http.xregistry.preconditions import check_preconditions
 from postroom.http.xregistry.read import EntityReader
 from postroom.model.includes import Fetch
 from postroom.registry import operations
-from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
-from postroom.registry.paths import Place, resolve
+from postroom.registry.configuration.capabilities import Capabilities
+from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import check_flags, parse_flags
 from postroom.registry.query.ignore import IgnoredParts
@@ -29,8 +29,6 @@ from postroom.registry.read.tree import ResourceTree, VersionTree
 from postroom.registry.transaction import Transaction
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
-from postroom.store.checked_write import write_checked
-from postroom.store.interface import Store
 
 METHODS: dict[str, tuple[str, ...]] = {
     "registry": ("GET", "PUT", "PATCH", "POST"),
@@ -44,16 +42,18 @@ METHODS: dict[str, tuple[str, ...]] = {
 }
 
 
-class EntityCall:
+class EntityRequest:
     """One request to one place, inside one transaction."""
 
-    def __init__(self, tx: Transaction, request: Request, place: Place, settings: Settings) -> None:
+    def __init__(
+        self, tx: Transaction, request: Request, place: Place, capabilities: Capabilities, settings: Settings
+    ) -> None:
         self.tx = tx
         self.request = request
         self.place = place
         self.settings = settings
-        self.capabilities: Capabilities = read_capabilities(tx)
-        self.flags = parse_flags(request.query, self.capabilities, request.path)
+        self.capabilities = capabilities
+        self.flags = parse_flags(request.query, capabilities, request.path)
         check_flags(self.flags, place.kind, request.method, request.path)
         self.ignoring = IgnoredParts(tx, place, self.flags.ignores)
         self.reader = EntityReader(tx, request, place, self.flags, self.capabilities)
@@ -67,10 +67,9 @@ class EntityCall:
 
     def write(self, fetch: Fetch) -> Response:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
-        interaction = Interaction(self.tx, actor=self.request.actor)
+        interaction = Interaction(self.tx, actor=self.request.actor, capabilities=self.capabilities, fetch=fetch)
         interaction.checks_epochs = "epoch" not in self.flags.ignores
         self.ignoring.check(self.request.path)
-        interaction.fetch = fetch
         handler = getattr(self, f"_{self.request.method.lower()}")
         answer: Response = handler(interaction)
         interaction.finish()
@@ -86,7 +85,7 @@ class EntityCall:
 
     def _put(self, interaction: Interaction, patch: bool = False) -> Response:
         place = self.place
-        if self._is_document_call():
+        if self._is_document_request():
             return self._put_document(interaction)
         body = self._metadata()
         match place.kind:
@@ -118,7 +117,7 @@ class EntityCall:
     def _patch(self, interaction: Interaction) -> Response:
         if self.place.is_collection:
             return self._write_members(interaction, patch=True)
-        if self._is_document_call():
+        if self._is_document_request():
             raise RegistryProblem("details_required", self.request.path)
         return self._put(interaction, patch=True)
 
@@ -136,7 +135,7 @@ class EntityCall:
         return Response(json={p: self.reader.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
 
     def _post_version(self, interaction: Interaction) -> Response:
-        document = self._is_document_call()
+        document = self._is_document_request()
         body = self._document_body() if document else self._metadata()
         default = self.flags.default
         written = operations.put_version(interaction, self.place, None, body, document, default)
@@ -158,7 +157,7 @@ class EntityCall:
             return Response(json=self.reader.members(place.xid, list(written.versions)))
         return Response(json=self.reader.members(place.xid, operations.put_members(interaction, place, body, patch)))
 
-    def _is_document_call(self) -> bool:
+    def _is_document_request(self) -> bool:
         return self.place.has_document and not self.place.details and not self.flags.doc
 
     def _metadata(self) -> Any:
@@ -180,28 +179,24 @@ class EntityCall:
         if self.flags.collections:
             return Response(status=201 if created else 200, json=self.reader.collections())
         tree, view = self.reader.entity(place)
-        if self._is_document_call() and isinstance(tree, ResourceTree | VersionTree):
+        if self._is_document_request() and isinstance(tree, ResourceTree | VersionTree):
             return document_answer(tree, view, self.request, created, self.settings)
         details = "$details" if place.details else ""
         headers = {"Location": self.request.base + place.xid + details} if created else {}
         return Response(status=201 if created else 200, headers=headers, json=render(tree, view))
 
 
-def answer_entities(request: Request, store: Store, settings: Settings) -> Response:
-    """Answer a request to a path of the model; raises problems for places and methods that do not exist."""
-    with store.read() as tx:
-        place = resolve(tx.model(), request.path)
-        if request.method == "GET":
-            return EntityCall(tx, request, place, settings).read()
-    fetch = fetched_for(request, settings)
+def answer_entities(
+    tx: Transaction, request: Request, place: Place, capabilities: Capabilities, settings: Settings, fetch: Fetch
+) -> Response:
+    """Answer a request to a path of the model; its method is known to be allowed."""
+    if request.method == "GET":
+        return EntityRequest(tx, request, place, capabilities, settings).read()
 
-    def write(tx: Transaction) -> Response:
-        place = resolve(tx.model(), request.path)
-        check_preconditions(
-            request,
-            lambda reading: translate_response(EntityCall(tx, reading, place, settings).read(), reading, tx),
-            settings,
-        )
-        return EntityCall(tx, request, place, settings).write(fetch)
+    def read(reading: Request) -> Response:
+        made = EntityRequest(tx, reading, place, capabilities, settings).read()
+        release = requested_release(reading.query, capabilities)
+        return made if release is None else translate_response(release, made, reading, tx)
 
-    return write_checked(store, write)
+    check_preconditions(request, read, settings)
+    return EntityRequest(tx, request, place, capabilities, settings).write(fetch)

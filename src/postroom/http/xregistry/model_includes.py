@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
@@ -14,21 +13,20 @@ from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
 
-def fetched_includes(source: Any, settings: Settings) -> Fetch:
-    """A fetch that knows what the includes of a model need and goes nowhere else: a slow host must not hold writers."""
+def fetch_includes(request: Request, settings: Settings) -> Fetch:
+    """A fetch that knows what the includes of the request's model need and goes nowhere else.
+
+    A slow host must not hold writers. What is refused here is met again by the change itself.
+    """
     fetch = CachedFetch(allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb))
-    if isinstance(source, dict):
-        # A refusal is met again by the change itself, in its place among all others.
-        with suppress(ModelRefused):
+    with suppress(RegistryProblem, ModelRefused):
+        body = parse_json(request.body, settings.max_depth, request.path)
+        source = body.get("modelsource") if request.path == "/" and isinstance(body, dict) else body
+        if isinstance(source, dict):
             expand_includes(source, fetch)
     return fetch.cached_only()
 
 
-def fetched_for(request: Request, settings: Settings) -> Fetch:
-    """The same for a write to the Registry, whose body may hold a model."""
-    source = None
-    if request.path == "/" and b"modelsource" in request.body:
-        with suppress(RegistryProblem):
-            body = parse_json(request.body, settings.max_depth, request.path)
-            source = body.get("modelsource") if isinstance(body, dict) else None
-    return fetched_includes(source, settings)
+def may_have_includes(request: Request) -> bool:
+    """Whether a request brings a model."""
+    return request.path.strip("/") == "modelsource" or (request.path == "/" and b"modelsource" in request.body)

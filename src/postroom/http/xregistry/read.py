@@ -111,7 +111,7 @@ class EntityReader:
 
     def members(self, xid: str, ids: Iterable[str]) -> dict[str, Any]:
         """Some members of a collection that is the target, or directly below it."""
-        place = resolve(self.tx.model(), xid)
+        place = self.place if xid == self.place.xid else resolve(self.tx.model(), xid)
         is_target = place.xid == self.place.xid
         inline = self.inline if is_target else self.inline.below(place.ids[-1]) or NOTHING
         found = read_collection(self.tx, place, inline, ids, self.scope if is_target else UNFILTERED)

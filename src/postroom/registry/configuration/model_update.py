@@ -12,18 +12,19 @@ from postroom.model.includes import expand_includes
 from postroom.model.model_refused import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Attributes, GroupType, Model
-from postroom.registry.configuration.capabilities import check_version_modes
+from postroom.registry.configuration.capabilities_update import check_version_modes
 from postroom.registry.entities import Entity
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.merge_attributes import SERVER_NAMES, raise_violations
 from postroom.registry.write.resource import ResourceWrite
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import Interaction, operation
 
 REGISTRY_MANAGED = ("capabilities", "model", "modelsource", "registryid", "specversion")
 
 
+@operation
 def write_modelsource(interaction: Interaction, source: Any, with_registry: bool = True) -> None:
     """Replace the model; entities get its defaults, and it is refused when one of them cannot fit.
 
@@ -45,7 +46,6 @@ def write_modelsource(interaction: Interaction, source: Any, with_registry: bool
     interaction.at_end("the model", partial(_refit, interaction))
     if with_registry:
         interaction.touch("/")
-        interaction.settle()
 
 
 def _expanded(interaction: Interaction, source: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from postroom.model.types import ResourceType
-from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import proxy_name
 from postroom.registry.read.referenced_documents import surroundings
@@ -39,7 +38,7 @@ class VersionChecks:
         self._kind = kind
         self._xid = xid
         self._drafts = drafts
-        self._capabilities = read_capabilities(interaction.tx)
+        self._capabilities = interaction.capabilities
 
     def check_formats(self) -> None:
         """Check the documents that changed; RES-042 has this before the constraints."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -13,9 +16,13 @@ from postroom.model.types import Model
 from postroom.registry.changes.attachments import detach_all
 from postroom.registry.changes.changelog import Changelog, ChangeRow, ConfigurationChange
 from postroom.registry.changes.provenance import index_version_uri
+from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.entities import Change, Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def timestamp() -> str:
@@ -35,23 +42,40 @@ class Interaction:
     replicates = False
     """Whether it brings what other registries wrote, instead of being a write of somebody here."""
 
-    def __init__(self, tx: Transaction, *, now: str = "", actor: str = "", correlation: str = "") -> None:
+    def __init__(
+        self,
+        tx: Transaction,
+        *,
+        now: str = "",
+        actor: str = "",
+        correlation: str = "",
+        capabilities: Capabilities | None = None,
+        fetch: Fetch = refuse_fetch,
+    ) -> None:
         self.tx = tx
         self.rules = tx.rules
         self.now = now or _no_earlier_than(tx.last_change())
         self.actor = actor
         self.correlation = correlation or str(uuid.uuid4())
         self.checks_epochs = True
-        self.fetch: Fetch = refuse_fetch
+        self.fetch = fetch
+        if capabilities is not None:
+            self.capabilities = capabilities
         self._before: dict[str, Entity | None] = {}
         self._removed: set[str] = set()
         self._notes: dict[str, ConfigurationChange] = {}
         self._pending: dict[str, Callable[[], None]] = {}
+        self._depth = 0
 
     @property
     def model(self) -> Model:
         """The model in force, also right after this request changed it."""
         return self.tx.model()
+
+    @functools.cached_property
+    def capabilities(self) -> Capabilities:
+        """The capabilities in force, also right after this request changed them."""
+        return read_capabilities(self.tx)
 
     def save(self, entity: Entity) -> None:
         """Create or replace an entity."""
@@ -80,10 +104,21 @@ class Interaction:
         self._notes.setdefault(path, ConfigurationChange(set(), before)).changed.update(changed)
 
     def at_end(self, name: str, check: Callable[[], None]) -> None:
-        """Put off a check until everything the request asks for is written; once per name."""
+        """Put off a check until the operation has written everything; once per name."""
         self._pending.setdefault(name, check)
 
-    def settle(self) -> None:
+    @contextmanager
+    def operation(self) -> Iterator[None]:
+        """Write something whole: the checks that were put off run when the outermost operation ends well."""
+        self._depth += 1
+        try:
+            yield
+            if self._depth == 1:
+                self._settle()
+        finally:
+            self._depth -= 1
+
+    def _settle(self) -> None:
         """Run the checks that were put off; they may put off more."""
         while self._pending:
             self._pending.pop(next(iter(self._pending)))()
@@ -101,7 +136,7 @@ class Interaction:
 
     def finish(self) -> list[Change]:
         """Write the change log and the history; the rows in the order in which entities were first touched."""
-        self.settle()
+        self._settle()
         if not self.replicates and "/model" not in self._notes:
             self.rules.guard(self.tx, self._before)
         changes = []
@@ -138,3 +173,14 @@ class Interaction:
             correlation=self.correlation,
             time=self.now,
         )
+
+
+def operation(function: Callable[Concatenate[Interaction, P], T]) -> Callable[Concatenate[Interaction, P], T]:
+    """Make a function one operation of its interaction, so that it returns with nothing left to be checked."""
+
+    @functools.wraps(function)
+    def run(interaction: Interaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with interaction.operation():
+            return function(interaction, *args, **kwargs)
+
+    return run

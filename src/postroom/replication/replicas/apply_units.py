@@ -116,10 +116,11 @@ class _Applying:
 
     def run(self) -> None:
         """Deletions go first: what comes may differ from what goes only by case."""
-        for xid in sorted(self.batch.gone, key=lambda one: -one.count("/")):
-            self._remove(xid)
-        for unit in sorted(self.batch.units, key=lambda one: one.xid.count("/")):
-            self._take(unit)
+        with self.interaction.operation():  # units may refer to each other
+            for xid in sorted(self.batch.gone, key=lambda one: -one.count("/")):
+                self._remove(xid)
+            for unit in sorted(self.batch.units, key=lambda one: one.xid.count("/")):
+                self._take(unit)
         for xid, is_home in self.batch.claims.items():
             self._claim(xid, is_home)
         self.interaction.finish()
