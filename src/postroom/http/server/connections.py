@@ -1,4 +1,4 @@
-"""One client's connection: whatever arrives is answered, within limits of size and time, with a reason if refused."""
+"""HTTP connections: uvicorn's protocol with limits of size and time, and problem documents for what is refused."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from postroom.http.server.request_target import origin_form, with_encoded_line
 from postroom.http.xregistry.dispatch import refuse
 from postroom.registry.problems import RegistryProblem
 
-LONGEST_TARGET = 64 * 1024
-LONGEST_HEAD = 128 * 1024
-LINE_OVERHEAD = 32
+MAX_TARGET = 64 * 1024
+MAX_HEAD = 128 * 1024
+HEADER_OVERHEAD = 32
 """What a header line counts beside its name and its value, as in RFC 9113 §10.5.1: an empty line is work as well."""
 LINGER_SECONDS = 2.0
 NO_LINGER = struct.pack("ii", 1, 0)
-MOST_UNSENT = 64 * 1024
+MAX_UNSENT = 64 * 1024
 """With more than that in memory for a client, nothing more is written until all of it is gone."""
-LEAST_READ = 16 * 1024
+MIN_READ = 16 * 1024
 """What a client has to read of its answer, within the time that the setting gives, to be slow and not gone."""
-STAND_IN = b"POST"
+PLACEHOLDER_METHOD = b"POST"
 FRAMING = (b"content-length", b"transfer-encoding")
 VERSIONS = ("1.0", "1.1")
 
 _METHOD = re.compile(rb"(?:\r\n)*([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ")
 
 
-class Connection(HttpToolsProtocol):
+class HttpConnection(HttpToolsProtocol):
     """uvicorn's protocol, with limits on the head of a request, and with problem documents for what is no HTTP."""
 
     def __init__(
@@ -47,48 +47,48 @@ class Connection(HttpToolsProtocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        patience_s: float = 60.0,
+        head_timeout_s: float = 60.0,
         send_timeout_s: float = 60.0,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._patience_s = patience_s
+        self._head_timeout_s = head_timeout_s
         self._send_timeout_s = send_timeout_s
         self._timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
-        self._answered = 0
-        """How many answers were written whole, to the network or to memory."""
+        self._responses_sent = 0
+        """How many responses were written whole, to the network or to memory."""
         self._in_request = False
         self._in_head = False
-        self._begun = 0
+        self._requests_begun = 0
         """How many requests began in the bytes at hand."""
         self._head_size = 0
         self._headers_size = 0
         self._method = b""
         """The method of the request at hand, if the parser does not know it and was given another one."""
-        self._goes_on = False
+        self._resumes_body = False
         """Whether the parser is made to read the body of a request whose head was read before."""
         self._problem: RegistryProblem | None = None
-        self._farewell = b""
-        """The last answer; nothing that arrives after its cause is looked at."""
+        self._error_response = b""
+        """The response that ends the connection; nothing that arrives after its cause is looked at."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=MOST_UNSENT, low=0)
-        self._wait(self._patience_s)
+        transport.set_write_buffer_limits(high=MAX_UNSENT, low=0)
+        self._start_timer(self._head_timeout_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        self._stop_watching()
+        self._cancel_timer()
+        self._cancel_send_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """The client does not read as quickly as is written: nothing more is, until it has read everything."""
         super().pause_writing()
-        self._watch_reading()
+        self._start_send_timer()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_watching()
+        self._cancel_send_timer()
 
     def shutdown(self) -> None:
         """Begin to stop: an answer that would go on for ever is told to end."""
@@ -110,27 +110,27 @@ class Connection(HttpToolsProtocol):
         return True
 
     def data_received(self, data: bytes) -> None:
-        if self._farewell:
+        if self._error_response:
             return
         self._unset_keepalive_if_required()
-        self._begun, was_idle = 0, not self._in_request
+        self._requests_begun, was_idle = 0, not self._in_request
         try:
             self._feed(with_encoded_line(data) if was_idle else data, was_idle)
         except httptools.HttpParserError as error:
             self._refuse(self._problem or _no_http(error, self.url if self._in_request else b""))
-        if self._in_head and not self._farewell:
-            self._watch_head(len(data))
+        if self._in_head and not self._error_response:
+            self._limit_head(len(data))
 
     def _feed(self, data: bytes, was_idle: bool) -> None:
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserInvalidMethodError:
             unknown = _METHOD.match(data)
-            if not was_idle or self._begun > 1 or unknown is None:
+            if not was_idle or self._requests_begun > 1 or unknown is None:
                 raise
             self._method = unknown[1]
             self.parser = httptools.HttpRequestParser(self)
-            self._feed(STAND_IN + data[unknown.end(1) :], was_idle=False)
+            self._feed(PLACEHOLDER_METHOD + data[unknown.end(1) :], was_idle=False)
         except httptools.HttpParserUpgrade as upgrade:
             if self.scope["method"] != "CONNECT":
                 self._decline_upgrade(data[upgrade.args[0] :])
@@ -138,54 +138,54 @@ class Connection(HttpToolsProtocol):
     def _decline_upgrade(self, rest: bytes) -> None:
         """Read the body after all: a request that offers another protocol is still a request (Java's clients offer)."""
         framing = [b"%b: %b\r\n" % one for one in self.headers if one[0] in FRAMING]
-        self._goes_on = True
+        self._resumes_body = True
         self.parser = httptools.HttpRequestParser(self)
-        self._feed(b"".join((STAND_IN, b" / HTTP/1.1\r\n", *framing, b"\r\n", rest)), was_idle=False)
+        self._feed(b"".join((PLACEHOLDER_METHOD, b" / HTTP/1.1\r\n", *framing, b"\r\n", rest)), was_idle=False)
 
-    def _watch_head(self, size: int) -> None:
-        if self._begun == 0:
+    def _limit_head(self, size: int) -> None:
+        if self._requests_begun == 0:
             self._head_size += size
-            if self._head_size > LONGEST_HEAD:
-                self._refuse(_too_long("the head of the request", LONGEST_HEAD, self.url, 431))
+            if self._head_size > MAX_HEAD:
+                self._refuse(_too_long("the head of the request", MAX_HEAD, self.url, 431))
                 return
         if self._timer is None:
-            self._wait(self._patience_s)
+            self._start_timer(self._head_timeout_s)
 
     def on_message_begin(self) -> None:
-        if self._goes_on:
+        if self._resumes_body:
             return
         super().on_message_begin()
         self._in_request = self._in_head = True
-        self._begun += 1
+        self._requests_begun += 1
         self._head_size = self._headers_size = 0
 
     def on_url(self, url: bytes) -> None:
-        if self._goes_on:
+        if self._resumes_body:
             return
         super().on_url(url)
-        if len(self.url) > LONGEST_TARGET:
-            self._stop(_too_long("the request target", LONGEST_TARGET, self.url, 414))
+        if len(self.url) > MAX_TARGET:
+            self._abort_parsing(_too_long("the request target", MAX_TARGET, self.url, 414))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Trailers are dropped: they come too late to be what they would be as headers."""
         if not self._in_head:
             return
-        self._headers_size += len(name) + len(value) + LINE_OVERHEAD
-        if self._headers_size > LONGEST_HEAD:
-            self._stop(_too_long("the head of the request", LONGEST_HEAD, self.url, 431))
+        self._headers_size += len(name) + len(value) + HEADER_OVERHEAD
+        if self._headers_size > MAX_HEAD:
+            self._abort_parsing(_too_long("the head of the request", MAX_HEAD, self.url, 431))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        if self._goes_on:
-            self._goes_on = False
+        if self._resumes_body:
+            self._resumes_body = False
             return
-        self._stop_waiting()
+        self._cancel_timer()
         version = self.parser.get_http_version()
         if version not in VERSIONS:
-            self._stop(_bad(f"HTTP/{version} is not spoken here", self.url, 505))
+            self._abort_parsing(_bad(f"HTTP/{version} is not spoken here", self.url, 505))
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (not hosts and version == "1.1"):
-            self._stop(_bad("there has to be exactly one Host header", self.url))
+            self._abort_parsing(_bad("there has to be exactly one Host header", self.url))
         authority, self.url = origin_form(self.url)
         if authority:
             self.headers[:] = [(b"host", authority), *(one for one in self.headers if one[0] != b"host")]
@@ -201,47 +201,47 @@ class Connection(HttpToolsProtocol):
             return
         super().on_message_complete()
         self._in_request = False
-        self._stop_waiting()
+        self._cancel_timer()
 
     def on_response_complete(self) -> None:
-        self._answered += 1
+        self._responses_sent += 1
         if self.flow.write_paused:
-            self._stop_watching()  # from now on nothing is added, and what is read can be told
-        self._watch_reading()
-        if self._farewell and not self.pipeline:
-            self._say_farewell()
+            self._cancel_send_timer()  # from now on nothing is added, and what is read can be told
+        self._start_send_timer()
+        if self._error_response and not self.pipeline:
+            self._send_error_response()
             return
         super().on_response_complete()
         if self._in_request and not self._in_head and self.cycle.response_complete:
-            self._wait(LINGER_SECONDS)  # for the rest of a body that nobody reads
+            self._start_timer(LINGER_SECONDS)  # for the rest of a body that nobody reads
 
-    def _stop(self, problem: RegistryProblem) -> NoReturn:
+    def _abort_parsing(self, problem: RegistryProblem) -> NoReturn:
         """End parsing from within; the parser turns what is raised into an error of its own."""
         self._problem = problem
         raise problem
 
     def _refuse(self, problem: RegistryProblem) -> None:
-        self._farewell = self._written(problem)
+        self._error_response = self._encoded_error(problem)
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
-            self._say_farewell()
+            self._send_error_response()
         elif self._in_request and not self._in_head and not self.pipeline:
             cycle.disconnected = True  # its own body is what is wrong: the application hears that it ended early
             cycle.message_event.set()
-            self._say_farewell()
+            self._send_error_response()
         elif self._in_request and not self._in_head:
             self.pipeline.popleft()
 
-    def _say_farewell(self) -> None:
+    def _send_error_response(self) -> None:
         """Answer, then read and forget for a while: closing at once would take the answer away from a busy sender."""
-        self._stop_waiting()
+        self._cancel_timer()
         if not self.transport.is_closing():
             self.flow.resume_reading()
-            self.transport.write(self._farewell)
+            self.transport.write(self._error_response)
             self.transport.write_eof()
-            self._wait(LINGER_SECONDS)
+            self._start_timer(LINGER_SECONDS)
 
-    def _written(self, problem: RegistryProblem) -> bytes:
+    def _encoded_error(self, problem: RegistryProblem) -> bytes:
         host, port = (self.server or ("localhost", None))[:2]
         address = f"[{host}]" if ":" in host else host
         request = Request(
@@ -252,42 +252,44 @@ class Connection(HttpToolsProtocol):
         lines = [b"%b: %b\r\n" % header for header in (*headers, (b"connection", b"close"))]
         return b"".join((STATUS_LINE[made.status], *lines, b"\r\n", made.body))
 
-    def _wait(self, seconds: float) -> None:
-        self._stop_waiting()
-        self._timer = self.loop.call_later(seconds, self._lose_patience)
+    def _start_timer(self, seconds: float) -> None:
+        self._cancel_timer()
+        self._timer = self.loop.call_later(seconds, self._on_timeout)
 
-    def _stop_waiting(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _watch_reading(self) -> None:
+    def _start_send_timer(self) -> None:
         """Look again after a while whether the client has read anything, unless somebody does already."""
         unsent = self.transport.get_write_buffer_size()
         if unsent and self._send_timer is None:
-            self._send_timer = self.loop.call_later(self._send_timeout_s, self._check_reading, unsent, self._answered)
+            self._send_timer = self.loop.call_later(
+                self._send_timeout_s, self._check_send_progress, unsent, self._responses_sent
+            )
 
-    def _check_reading(self, before: int, answered: int) -> None:
+    def _check_send_progress(self, before: int, answered: int) -> None:
         self._send_timer = None
         read = before - self.transport.get_write_buffer_size()
         # Where other answers were written since, nobody can tell what was read; there is a limit to how many there are.
-        if read < min(before, LEAST_READ) and answered == self._answered:
-            self._drop()
+        if read < min(before, MIN_READ) and answered == self._responses_sent:
+            self._reset()
         else:
-            self._watch_reading()
+            self._start_send_timer()
 
-    def _drop(self) -> None:
+    def _reset(self) -> None:
         """End the connection at once; the system would keep what is not read for many minutes otherwise."""
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self.transport.abort()
 
-    def _stop_watching(self) -> None:
+    def _cancel_send_timer(self) -> None:
         if self._send_timer is not None:
             self._send_timer.cancel()
             self._send_timer = None
 
-    def _lose_patience(self) -> None:
-        if self._in_head and not self._farewell:
+    def _on_timeout(self) -> None:
+        if self._in_head and not self._error_response:
             self._refuse(_bad("the head of the request took too long", self.url, 408))
         else:
             self.transport.close()

@@ -20,7 +20,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from postroom.errors import MissingSystem, PostroomError
-from postroom.http.server.connections import Connection
+from postroom.http.server.connections import HttpConnection
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(settings: Settings, listening: socket.socket) -> None:
 def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn.Config:
     """The server's options. It neither knows proxies nor writes logs: both are the application's own."""
     protocol: Any = functools.partial(
-        Connection, patience_s=settings.upload_timeout_s, send_timeout_s=settings.send_timeout_s
+        HttpConnection, head_timeout_s=settings.upload_timeout_s, send_timeout_s=settings.send_timeout_s
     )
     return uvicorn.Config(
         factory,
