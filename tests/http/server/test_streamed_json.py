@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_source
+from postroom.http.server.response_encoding import MustFetch
 from postroom.http.server.streamed_json import written
-from postroom.http.xregistry.proxied_documents import MustFetch
 from postroom.registry.operations import import_document
 from postroom.registry.paths import resolve
 from postroom.registry.problems import RegistryProblem

@@ -1,12 +1,17 @@
-"""What all answers have: JSON as bytes, its content type, the link to the registry's root."""
+"""What all responses have: JSON as bytes, its content type, the link to the registry's root."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
 
 import msgspec
 
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
-from postroom.http.xregistry.proxied_documents import encoded
+from postroom.http.xregistry.proxied_documents import fetch_base64
+from postroom.registry.read.document_content import ProxiedContent
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.replication.changes.has_readers import has_readers
 from postroom.settings import Settings
@@ -29,8 +34,47 @@ def correlated(given: Response, interaction: Interaction, settings: Settings) ->
 
 
 def completed(given: Response, request: Request, settings: Settings, *, waits: bool = True) -> Response:
-    """The answer as it is sent, apart from compression and what concerns the connection; see `encoded` for `waits`."""
+    """The response as it is sent, apart from compression and what concerns the connection.
+
+    Its JSON has the documents that had to be fetched for it, null for one that is not to be had; MustFetch where that
+    would take a while and nobody waits.
+    """
     links = [f"<{request.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
-    is_json = given.json is not msgspec.UNSET
-    headers = {**({"Content-Type": JSON_TYPE} if is_json else {}), **given.headers, "Link": ", ".join(links)}
-    return encoded(msgspec.structs.replace(given, headers=headers), settings, waits=waits)
+    headers = {**given.headers, "Link": ", ".join(links)}
+    if given.json is msgspec.UNSET:
+        return msgspec.structs.replace(given, headers=headers)
+    fetched = []
+
+    def fetch(document: ProxiedContent) -> str | None:
+        if settings.allow_fetch and not waits:
+            raise MustFetch
+        fetched.append(document)
+        return fetch_base64(document.url, settings)
+
+    return msgspec.structs.replace(
+        given,
+        headers={"Content-Type": JSON_TYPE, **headers},
+        json=msgspec.UNSET,
+        content=encode_json(given.json, fetch),
+        cacheable=given.cacheable and not fetched,
+    )
+
+
+class MustFetch(Exception):
+    """A response needs documents from elsewhere, and whoever encodes it does not want to wait for them."""
+
+
+def refuse_to_wait(_: ProxiedContent) -> NoReturn:
+    """Say that a document has to be fetched."""
+    raise MustFetch
+
+
+def encode_json(value: Any, fetch: Callable[[ProxiedContent], str | None] = refuse_to_wait) -> bytes:
+    """The JSON of a value; `fetch` gives the documents in it that are elsewhere."""
+    return msgspec.json.encode(value, enc_hook=partial(_encode_document, fetch))
+
+
+def _encode_document(fetch: Callable[[ProxiedContent], str | None], value: Any) -> str | None:
+    if isinstance(value, ProxiedContent):
+        return fetch(value)
+    raise NotImplementedError(type(value))

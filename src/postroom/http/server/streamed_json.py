@@ -7,14 +7,13 @@ memory, and building and dropping it takes the interpreter away from everybody e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
-from postroom.http.xregistry.proxied_documents import MustFetch
+from postroom.http.server.response_encoding import encode_json
 from postroom.registry.paths import Place, resolve
 from postroom.registry.query.inline import NOTHING
-from postroom.registry.read.document_content import ProxiedContent
 from postroom.registry.read.render import View, render, render_collection
 from postroom.registry.read.tree import GroupTree, RegistryTree, read_collection, read_entity, stored_collection
 from postroom.registry.transaction import Transaction
@@ -44,9 +43,9 @@ def _entity(tx: Transaction, place: Place, view: View) -> Iterator[bytes]:
 
 
 def _member(tx: Transaction, place: Place, view: View, name: str, value: Any, is_collection: bool) -> Iterator[bytes]:
-    yield _encoded(name) + b":"
+    yield encode_json(name) + b":"
     if not is_collection:
-        yield _encoded(value)
+        yield encode_json(value)
         return
     below = msgspec.structs.replace(view, inline=view.inline.below(name) or NOTHING)
     yield from _collection(tx, resolve(tx.model(), f"{place.xid.rstrip('/')}/{name}"), below)
@@ -60,13 +59,13 @@ def _collection(tx: Transaction, place: Place, view: View) -> Iterator[bytes]:
 
 
 def _group(tx: Transaction, xid: str, view: View) -> Iterator[bytes]:
-    yield _encoded(xid.rpartition("/")[2]) + b":"
+    yield encode_json(xid.rpartition("/")[2]) + b":"
     yield from _entity(tx, resolve(tx.model(), xid), view)
 
 
 def _resources(tx: Transaction, place: Place, view: View, ids: list[str]) -> Iterator[bytes]:
     """Some members of an object: what stands between its braces."""
-    yield _encoded(render_collection(read_collection(tx, place, view.inline, ids), view))[1:-1]
+    yield encode_json(render_collection(read_collection(tx, place, view.inline, ids), view))[1:-1]
 
 
 def _ids(tx: Transaction, collection: str) -> Iterator[list[str]]:
@@ -83,11 +82,3 @@ def _object(members: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
             yield b","
         yield from pieces
     yield b"}"
-
-
-def _encoded(value: Any) -> bytes:
-    return msgspec.json.encode(value, enc_hook=_refuse_to_wait)
-
-
-def _refuse_to_wait(value: Any) -> NoReturn:
-    raise MustFetch if isinstance(value, ProxiedContent) else NotImplementedError(type(value))

@@ -12,6 +12,7 @@ import msgspec
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response, StreamChunk
+from postroom.http.server.response_encoding import encode_json
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.changes.audit import Entry, entry_of
@@ -112,7 +113,7 @@ def _audited(tx: Transaction, page: Page) -> tuple[list[Entry], Page]:
     size = 0
     for change in page.changes:
         entries.append(entry_of(tx, change))
-        size += len(msgspec.json.encode(entries[-1]))
+        size += len(encode_json(entries[-1]))
         if size > AUDITED_BYTES and len(entries) < len(page.changes):
             return entries, Page(page.changes[: len(entries)], change.mark, more=True)
     return entries, page
@@ -149,12 +150,12 @@ class Following:
                 page = page_of(tx, self._cursor, MOST_STREAMED, self._xid)
                 events = [event for _, event in self._made(tx, page.changes)]
         except (CursorForeign, CursorTooOld) as error:
-            document = msgspec.json.encode(_problem(error).document())
+            document = encode_json(_problem(error).document())
             return StreamChunk(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
         self._cursor = page.cursor
         if events:
             self._told = events[-1]["id"]
-        frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), msgspec.json.encode(event)) for event in events]
+        frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), encode_json(event)) for event in events]
         return StreamChunk(data=opening + b"".join(frames), more=page.more)
 
     def beat(self) -> bytes:

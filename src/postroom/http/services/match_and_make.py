@@ -17,7 +17,7 @@ from postroom.errors import DocumentRefused, MakeRefused, MessageUnknown
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
-from postroom.http.server.response_encoding import JSON_TYPE
+from postroom.http.server.response_encoding import JSON_TYPE, encode_json
 from postroom.http.services.live_catalog import Catalogs
 from postroom.messages.making.make import AUTO, Maker
 from postroom.messages.making.make_invalid import make_invalid
@@ -201,13 +201,13 @@ def _batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _as_lines(batches: Iterable[list[Any]]) -> Iterator[bytes]:
     for batch in batches:
-        yield b"".join(msgspec.json.encode(one) + b"\n" for one in batch)
+        yield b"".join(encode_json(one) + b"\n" for one in batch)
 
 
 def _as_array(batches: Iterable[list[Any]]) -> Iterator[bytes]:
     start = b"["
     for batch in batches:
-        yield start + b",".join(map(msgspec.json.encode, batch))
+        yield start + b",".join(map(encode_json, batch))
         start = b","
     yield b"]"
 

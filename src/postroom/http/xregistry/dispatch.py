@@ -15,12 +15,11 @@ from postroom.http.older_releases.releases import OlderRelease, named_release, r
 from postroom.http.older_releases.translate import may_need_translation, translate_request, translate_response
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
-from postroom.http.server.response_encoding import completed
+from postroom.http.server.response_encoding import MustFetch, completed
 from postroom.http.server.thread_pools import busy
 from postroom.http.services.mounts import mounted
 from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.model_includes import fetch_includes, may_have_includes
-from postroom.http.xregistry.proxied_documents import MustFetch
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import Place, resolve

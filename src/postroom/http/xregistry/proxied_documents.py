@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -15,7 +14,6 @@ from postroom.deadlines import check_deadline
 from postroom.http.server.response import Response
 from postroom.outbound import Fetched, FetchRefused, allowed_fetcher
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import ProxiedContent
 from postroom.settings import Settings
 
 BAD_GATEWAY = 502
@@ -36,34 +34,11 @@ def _relayed(answer: Response, url: str, settings: Settings, is_read: bool) -> R
     return msgspec.structs.replace(answer, status=status, headers=headers, content=fetched.content)
 
 
-class MustFetch(Exception):
-    """An answer needs documents from elsewhere, and whoever encodes it does not want to wait for them."""
-
-
-def encoded(answer: Response, settings: Settings, *, waits: bool = True) -> Response:
-    """An answer whose JSON is bytes, with the documents that had to be fetched for it; null for one not to be had.
-
-    MustFetch where that would take a while and nobody waits.
-    """
-    fetched_any = False
-
-    def fetch(value: Any) -> str | None:
-        nonlocal fetched_any
-        if not isinstance(value, ProxiedContent):
-            raise NotImplementedError(type(value))
-        if settings.allow_fetch and not waits:
-            raise MustFetch
-        check_deadline()
-        fetched_any = True
-        fetched = _fetched(value.url, settings, is_read=False)
-        return base64.b64encode(fetched.content).decode() if fetched is not None else None
-
-    if answer.json is msgspec.UNSET:
-        return answer
-    content = msgspec.json.encode(answer.json, enc_hook=fetch)
-    return msgspec.structs.replace(
-        answer, json=msgspec.UNSET, content=content, cacheable=answer.cacheable and not fetched_any
-    )
+def fetch_base64(url: str, settings: Settings) -> str | None:
+    """A document from elsewhere as a member of a JSON object; None when it is not to be had."""
+    check_deadline()
+    fetched = _fetched(url, settings, is_read=False)
+    return base64.b64encode(fetched.content).decode() if fetched is not None else None
 
 
 def _fetched(url: str, settings: Settings, is_read: bool) -> Fetched | None:

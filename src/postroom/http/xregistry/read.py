@@ -12,9 +12,8 @@ import msgspec
 
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
-from postroom.http.server.response_encoding import JSON_TYPE
+from postroom.http.server.response_encoding import JSON_TYPE, MustFetch
 from postroom.http.server.streamed_json import written
-from postroom.http.xregistry.proxied_documents import MustFetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
