@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from postroom.errors import SchemaRefused
 from postroom.formats.fill_columns import filler
-from postroom.formats.protobuf.compile_schema import compiled
+from postroom.formats.protobuf.compile_schema import compile_schema
 from postroom.formats.protobuf.fields import message_class
 from postroom.formats.schema import SchemaDocument
 from tests.formats.protobuf.documents import ORDER, OVEN, proto2, schema
@@ -79,7 +79,7 @@ def test_the_json_of_the_runtime_reads_as_the_binary_form(seed: int, has_names: 
     # The runtime writes the paths of a field mask in another spelling, which is not always reversible.
     value = {name: item for name, item in parsed.sample(random.Random(seed)).items() if name != "replaces"}
     payload = parsed.encode({**value, "changed": ["line.sku"], "extra": {"@type": "x/shop.Line", "sku": "a"}})
-    descriptors = compiled(SchemaDocument(document=ORDER))
+    descriptors = compile_schema(SchemaDocument(document=ORDER))
     message = message_class(descriptors.pool.FindMessageTypeByName("shop.Order")).FromString(payload)
     text = json_format.MessageToJson(
         message, preserving_proto_field_name=has_names, descriptor_pool=descriptors.pool

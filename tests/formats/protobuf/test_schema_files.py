@@ -135,4 +135,4 @@ def test_imports_in_comments_and_texts_are_none() -> None:
     message A { string import = 1; message B {} } import "google/protobuf/any.proto"; import public "d.proto";"""
     library = SchemaDocument(document="").library
     with pytest.raises(SchemaRefused, match=r"d\.proto"):
-        schema_files.gather(SchemaDocument(document=text, library=library))
+        schema_files.collect_files(SchemaDocument(document=text, library=library))

@@ -1,4 +1,4 @@
-"""Checking: whether payloads surely fit, many at once and without their values.
+"""Batch check: whether payloads surely fit, many at once and without their values.
 
 All payloads are parsed into one message; what the parser set aside in any of them is found there, once for all.
 """
@@ -16,7 +16,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
+from postroom.formats.protobuf.compile_schema import CompiledSchema
 from postroom.formats.protobuf.fields import message_class
 from postroom.formats.protobuf.mergeable_messages import APART
 
@@ -25,8 +25,8 @@ _MOST_BYTES = 2**20
 _seconds, _nanos = attrgetter("seconds"), attrgetter("nanos")
 
 
-def checker_of(compiled: Compiled, message: Descriptor) -> Checker | None:
-    """The checker of a message type; None where payloads have to be read to be judged."""
+def batch_checker(compiled: CompiledSchema, message: Descriptor) -> BatchChecker | None:
+    """The checker of a message type; None where payloads have to be read to be validated."""
     reachable = list(compiled.reachable(message))
     names = {found.full_name for found in reachable}
     # Any holds messages that only reading opens, and message sets have a wire format of their own.
@@ -34,15 +34,15 @@ def checker_of(compiled: Compiled, message: Descriptor) -> Checker | None:
         return None
     try:
         merged = compiled.mergeable.FindMessageTypeByName(message.full_name)
-        return Checker(compiled, message_class(message), message_class(merged), reachable)
+        return BatchChecker(compiled, message_class(message), message_class(merged), reachable)
     except (TypeError, KeyError, SchemaRefused):
         return None
 
 
-class Checker:
-    """Checks payloads of one message type; it may only accept, whatever is in doubt has to be judged."""
+class BatchChecker:
+    """Checks payloads of one message type; it may only accept, whatever else has to be validated."""
 
-    def __init__(self, compiled: Compiled, exact: Any, merged: Any, reachable: Iterable[Descriptor]) -> None:
+    def __init__(self, compiled: CompiledSchema, exact: Any, merged: Any, reachable: Iterable[Descriptor]) -> None:
         self._merged = merged
         self._parse = exact.FromString
         self._is_complete = exact.IsInitialized
@@ -56,14 +56,14 @@ class Checker:
             self._declared[message.full_name] = numbers
 
     def accepts_all(self, payloads: Sequence[bytes], fallback: set[int]) -> None:
-        """Add the places of payloads that do not surely fit."""
+        """Add the indexes of payloads that do not surely fit to `fallback`."""
         longest = max(map(len, payloads), default=0)
         together = max(1, min(_MOST_TOGETHER, _MOST_BYTES // (longest + 1)))
         for start in range(0, len(payloads), together):
             some = payloads[start : start + together]
             if not self._accepts(some):
                 singly = enumerate(some, start)
-                fallback.update(place for place, payload in singly if len(some) == 1 or not self._accepts((payload,)))
+                fallback.update(index for index, payload in singly if len(some) == 1 or not self._accepts((payload,)))
 
     def _accepts(self, payloads: Sequence[bytes]) -> bool:
         merged = self._merged()
@@ -80,10 +80,10 @@ class Checker:
         waiting = [merged]
         while waiting:
             message = waiting.pop()
-            kind = type(message)
-            if UnknownFieldSet(message) and not self._are_undeclared(message, kind.DESCRIPTOR.full_name):
+            cls = type(message)
+            if UnknownFieldSet(message) and not self._are_undeclared(message, cls.DESCRIPTOR.full_name):
                 return False
-            for field, value in kind.ListFields(message):
+            for field, value in cls.ListFields(message):
                 held = field.message_type
                 if held is None:
                     continue

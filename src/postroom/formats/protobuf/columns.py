@@ -1,6 +1,9 @@
-"""Protobuf to columns. Total: what has no end or no single type becomes JSON text."""
+"""Columns of messages, and the conversion of values to them: what has no end or no single type becomes JSON text."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
@@ -16,12 +19,16 @@ from postroom.formats.column_types import (
     Field,
     ListOf,
     MapOf,
+    Scalar,
     StructOf,
 )
+from postroom.formats.fill_columns import filler
 from postroom.formats.naming import column_names
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
-from postroom.formats.protobuf.fields import entry_of, member_name
+from postroom.formats.protobuf.compile_schema import CompiledSchema
+from postroom.formats.protobuf.fields import map_entry, member_name
+
+Finish = Callable[[Any], Any]
 
 _DEEPEST = 32
 _MOST_COLUMNS = 20_000
@@ -38,13 +45,13 @@ _SCALARS: dict[int, ColumnType] = {
 }
 
 
-def columns(compiled: Compiled, message: Descriptor) -> ColumnType:
+def columns(compiled: CompiledSchema, message: Descriptor) -> ColumnType:
     """The column type of values of a message."""
     return _Columns(compiled).message(message, ())
 
 
 class _Columns:
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: CompiledSchema) -> None:
         self.compiled = compiled
         self.left = _MOST_COLUMNS
 
@@ -69,7 +76,7 @@ class _Columns:
         )
 
     def member(self, member: FieldDescriptor, around: tuple[str, ...]) -> ColumnType:
-        entry = entry_of(member)
+        entry = map_entry(member)
         if entry is not None:
             return MapOf(self.item(entry.value, around)) if entry.key.type == _F.TYPE_STRING else JSON_TEXT
         item = self.item(member, around)
@@ -93,3 +100,43 @@ def _known(message: Descriptor) -> ColumnType | None:
     if name == well_known_types.FIELD_MASK:
         return ListOf(STRING)
     return _SCALARS[message.fields_by_name["value"].type] if name in well_known_types.WRAPPERS else None
+
+
+def compile_finisher(column: ColumnType) -> Finish | None:
+    """Compile the function that converts values of messages to those of their columns; None where nothing differs.
+
+    It makes what `fill_columns.filler` makes, and may change the value that it is given.
+    """
+    if isinstance(column, Scalar):
+        return None
+    if isinstance(column, StructOf):
+        return _finish_members(column)
+    if isinstance(column, ListOf):
+        item = compile_finisher(column.item)
+        return None if item is None else lambda values: [None if one is None else item(one) for one in values]
+    if isinstance(column, MapOf):
+        value = compile_finisher(column.value)
+        if value is None:
+            return None
+        return lambda values: {key: None if one is None else value(one) for key, one in values.items()}
+    return filler(column)
+
+
+def _finish_members(column: StructOf) -> Finish | None:
+    fields = [(field.source, field.name, compile_finisher(field.type)) for field in column.fields]
+    steps = [(source, finish) for source, _, finish in fields if finish is not None]
+    names = {source: name for source, name, _ in fields}
+    is_renamed = any(source != name for source, name in names.items())
+    if not steps and not is_renamed:
+        return None
+
+    def finish(value: dict[str, Any]) -> dict[str, Any]:
+        for source, finish_member in steps:
+            member = value.get(source)
+            if member is not None:
+                value[source] = finish_member(member)
+            elif source in value:
+                del value[source]  # a null of JSON: an empty column
+        return {names[source]: member for source, member in value.items()} if is_renamed else value
+
+    return finish

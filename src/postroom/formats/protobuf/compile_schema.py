@@ -1,4 +1,4 @@
-"""Compiled schemas: descriptors in a pool of their own, so that equal names in different schemas do not meet."""
+"""CompiledSchema schemas: descriptors in a pool of their own, so that equal names in different schemas do not meet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from postroom.formats.schema import SchemaDocument
 _KEPT = 4096
 
 
-class Compiled:
+class CompiledSchema:
     """The descriptors of a schema document and of what it imports."""
 
     def __init__(self, serialised: bytes) -> None:
@@ -39,7 +39,7 @@ class Compiled:
 
     @functools.cached_property
     def mergeable(self) -> descriptor_pool.DescriptorPool:
-        """The same messages in a form that can be merged; TypeError where they have none."""
+        """The messages in a form that can be merged; TypeError where they have none."""
         pool = descriptor_pool.DescriptorPool()
         for file in self._verified():
             make_mergeable(file)
@@ -78,14 +78,14 @@ class Compiled:
         return found
 
 
-def compiled(source: SchemaDocument) -> Compiled:
+def compile_schema(source: SchemaDocument) -> CompiledSchema:
     """The descriptors of a document; equal texts are compiled once per process."""
-    return _compiled(schema_files.gather(source))
+    return _compiled(schema_files.collect_files(source))
 
 
 @functools.lru_cache(_KEPT)
-def _compiled(gathered: schema_files.Texts) -> Compiled:
-    return Compiled(protoc.compile_texts(dict(gathered.files), schema_files.ROOT, gathered.shift))
+def _compiled(gathered: schema_files.SchemaTexts) -> CompiledSchema:
+    return CompiledSchema(protoc.compile_texts(dict(gathered.files), schema_files.ROOT, gathered.shift))
 
 
 def _files(serialised: bytes) -> list[descriptor_pb2.FileDescriptorProto]:

@@ -10,7 +10,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from postroom.errors import SchemaRefused
 
 
-class Entry(NamedTuple):
+class MapEntry(NamedTuple):
     """The two fields of a map's entries."""
 
     key: FieldDescriptor
@@ -31,20 +31,20 @@ def member_name(member: FieldDescriptor) -> str:
     return f"[{member.full_name}]" if member.is_extension else member.name
 
 
-def entry_of(member: FieldDescriptor) -> Entry | None:
+def map_entry(member: FieldDescriptor) -> MapEntry | None:
     """The key and value of a map's entries; nothing for a field that is no map."""
     held = member.message_type
     if held is None or not member.is_repeated or not held.GetOptions().map_entry:
         return None
-    return Entry(held.fields_by_name["key"], held.fields_by_name["value"])
+    return MapEntry(held.fields_by_name["key"], held.fields_by_name["value"])
 
 
 def is_map(member: FieldDescriptor) -> bool:
     """Whether a field is a map."""
-    return entry_of(member) is not None
+    return map_entry(member) is not None
 
 
 def held_message(member: FieldDescriptor) -> Descriptor | None:
     """The message type of a field's values, or of a map's values."""
-    entry = entry_of(member)
+    entry = map_entry(member)
     return entry.value.message_type if entry is not None else member.message_type

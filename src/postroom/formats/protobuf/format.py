@@ -1,4 +1,4 @@
-"""Protobuf judged by its own runtime (upb), compiled by its own compiler."""
+"""Protobuf result by its own runtime (upb), compiled by its own compiler."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ from postroom.formats.batch_decode import decode_all
 from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import ColumnMismatch
 from postroom.formats.protobuf import columns, samples, well_known_types, wire_format
-from postroom.formats.protobuf.batch_check import Checker, checker_of
+from postroom.formats.protobuf.batch_check import BatchChecker, batch_checker
 from postroom.formats.protobuf.compat import compare
 from postroom.formats.protobuf.compat.renamed_fields import Rename, renaming
-from postroom.formats.protobuf.compile_schema import Compiled, compiled
+from postroom.formats.protobuf.compile_schema import CompiledSchema, compile_schema
 from postroom.formats.protobuf.fields import message_class
-from postroom.formats.protobuf.fill_columns import finishing
-from postroom.formats.protobuf.message_reader import Read, Reader, Suspicious
-from postroom.formats.protobuf.message_writer import Writer
+from postroom.formats.protobuf.message_reader import MessageReader, Read, Suspicious, unknown_fields
+from postroom.formats.protobuf.message_writer import MessageWriter
 from postroom.formats.protobuf.root_message import root_message
-from postroom.formats.protobuf.unknown_fields import unknown_of
 from postroom.formats.schema import (
     Frame,
     FramedReader,
@@ -40,14 +38,14 @@ from postroom.formats.schema import (
 from postroom.formats.schema_id_framing import registry_frame
 from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions
 
-_DOUBTS = (DecodeError, Suspicious, well_known_types.OutOfRange)
-_NOT_FILLED = (*_DOUBTS, RecursionError, ColumnMismatch, TypeError)
+_REFUSALS = (DecodeError, Suspicious, well_known_types.OutOfRange)
+_NOT_FILLED = (*_REFUSALS, RecursionError, ColumnMismatch, TypeError)
 
 
 class Protobuf:
     """One message type of a parsed Protobuf schema."""
 
-    def __init__(self, schema: Compiled, message: Descriptor) -> None:
+    def __init__(self, schema: CompiledSchema, message: Descriptor) -> None:
         self._compiled = schema
         self._descriptor = message
         self._class: Any = message_class(message)
@@ -58,8 +56,8 @@ class Protobuf:
         may stand in front of it."""
         if payload[:1] not in HEADER_FIRST_BYTES:
             return self.validate_unframed(payload, contenttype)
-        judged = self._alone.validate(payload, contenttype)
-        return judged.value, judged.violations
+        result = self._alone.validate(payload, contenttype)
+        return result.value, result.violations
 
     @functools.cached_property
     def _alone(self) -> Versions:
@@ -70,27 +68,27 @@ class Protobuf:
         return registry_frame(payload, is_sure=True)
 
     def validate_unframed(self, payload: bytes, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge a payload as one without a header."""
+        """Validate a payload as one without a header."""
         if contenttype and _is_json(contenttype):
-            return self._judge_json(payload)
+            return self._validate_json(payload)
         try:
             message = self._parse(payload)
             is_complete = self._is_complete
             if is_complete is None or is_complete(message):
                 return self._read(message), []
-        except _DOUBTS:
+        except _REFUSALS:
             pass
         except RecursionError:
             return None, [_TOO_DEEP]
-        return self._judge_slowly(payload)
+        return self._validate_slowly(payload)
 
     def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge what stands behind a header: JSON, or the way to a message of the document and the message."""
+        """Validate what stands behind a header: JSON, or the indexes of a message type and the message."""
         if contenttype and _is_json(contenttype):
-            return self._judge_json(payload[start:])
+            return self._validate_json(payload[start:])
         indexes = wire_format.indexes_of(payload, start)
         if indexes is None:
-            return self._judge_slowly(payload)
+            return self._validate_slowly(payload)
         violations = self._wrong_message(indexes)
         return (None, violations) if violations else self.validate_unframed(payload[indexes.end :], "")
 
@@ -106,10 +104,10 @@ class Protobuf:
         if not isinstance(writer, Protobuf):
             return writer if isinstance(writer, FramedSchema) else None
         rename = renaming(writer._compiled, writer._descriptor, self._compiled, self._descriptor)
-        return writer if rename is None else Renamed(writer, rename)
+        return writer if rename is None else RenamingReader(writer, rename)
 
     def fingerprint(self) -> bytes:
-        """None is carried."""
+        """Empty: Protobuf has no fingerprints."""
         return b""
 
     def has_fast_path(self, contenttype: str) -> bool:
@@ -124,22 +122,22 @@ class Protobuf:
             return None, False
 
     def fill_all(self, payloads: Sequence[Any], fallback: set[int]) -> list[Any]:
-        """The same for many payloads; the places of those that `validate` has to decide are added to `fallback`."""
+        """Read payloads into columns; add the indexes of those that `validate` has to decide to `fallback`."""
         return decode_all(self._fill, payloads, fallback, _NOT_FILLED)
 
     def fill_all_and_undeclared(
         self, payloads: Sequence[Any], fallback: set[int], undeclared: dict[int, str]
     ) -> list[Any]:
-        """`fill_all` that also puts fields nobody declared into `undeclared`, by place."""
+        """`fill_all` that also puts undeclared fields into `undeclared`, by index."""
         refused: set[int] = set()
         values = decode_all(self._fill_closed, payloads, refused, _NOT_FILLED)
-        for place in tuple(refused):
-            values[place], is_filled = self.fill(payloads[place])
+        for index in tuple(refused):
+            values[index], is_filled = self.fill(payloads[index])
             if is_filled:
-                refused.discard(place)
-                left = self.undeclared(bytes(payloads[place]), "")
+                refused.discard(index)
+                left = self.undeclared(bytes(payloads[index]), "")
                 if left is not None:
-                    undeclared[place] = left
+                    undeclared[index] = left
         fallback |= refused
         return values
 
@@ -148,13 +146,13 @@ class Protobuf:
         if contenttype and _is_json(contenttype):
             return None
         try:
-            left = unknown_of(self._parse(payload))
+            left = unknown_fields(self._parse(payload))
         except DecodeError:  # of a version that this one does not read
             return None
         return None if left is None else msgspec.json.encode(left).decode()
 
     def accepts_all(self, payloads: Sequence[bytes], contenttype: str, fallback: set[int]) -> None:
-        """Add the places of payloads that do not surely fit; columns can hold whatever fits."""
+        """Add the indexes of payloads that do not surely fit; columns can hold whatever fits."""
         if self._checker is None or _is_json(contenttype):
             fallback.update(range(len(payloads)))
         else:
@@ -210,12 +208,12 @@ class Protobuf:
         return whole
 
     @functools.cached_property
-    def _checker(self) -> Checker | None:
-        return checker_of(self._compiled, self._descriptor)
+    def _checker(self) -> BatchChecker | None:
+        return batch_checker(self._compiled, self._descriptor)
 
     @functools.cached_property
     def _read(self) -> Read:
-        return Reader(self._compiled, strict=True).reads(self._descriptor)
+        return MessageReader(self._compiled, strict=True).compile(self._descriptor)
 
     @functools.cached_property
     def _fill(self) -> Read:
@@ -224,13 +222,13 @@ class Protobuf:
 
     @functools.cached_property
     def _fill_closed(self) -> Read:
-        """The same, which also raises where there is a field that nobody declared."""
-        read = Reader(self._compiled, strict=True, closed=True).reads(self._descriptor)
+        """The function that reads payloads into the shape of their columns, or raises, also for undeclared fields."""
+        read = MessageReader(self._compiled, strict=True, closed=True).compile(self._descriptor)
         return self._filling(read)
 
     def _filling(self, read: Read) -> Read:
         parse, is_complete = self._parse, self._is_complete
-        finish = finishing(self._columns)
+        finish = columns.compile_finisher(self._columns)
 
         def fill(payload: bytes) -> Any:
             message = parse(payload)
@@ -243,14 +241,14 @@ class Protobuf:
 
     @functools.cached_property
     def _read_loosely(self) -> Read:
-        return Reader(self._compiled, strict=False).reads(self._descriptor)
+        return MessageReader(self._compiled, strict=False).compile(self._descriptor)
 
-    def _judge_slowly(self, payload: bytes) -> tuple[Any, list[Violation]]:
+    def _validate_slowly(self, payload: bytes) -> tuple[Any, list[Violation]]:
         try:
             message = self._parse(payload)
             missing = wire_format.missing_members(message)
             return (None, missing) if missing else (self._read(message), [])
-        except _DOUBTS:
+        except _REFUSALS:
             return self._explained(payload)
         except RecursionError:
             return None, [_TOO_DEEP]
@@ -281,7 +279,7 @@ class Protobuf:
             Violation("", "payload_wire_header", f"a {self._descriptor.full_name}", found or "no message of the schema")
         ]
 
-    def _judge_json(self, payload: bytes) -> tuple[Any, list[Violation]]:
+    def _validate_json(self, payload: bytes) -> tuple[Any, list[Violation]]:
         try:
             value = json.loads(payload.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
@@ -296,12 +294,12 @@ class Protobuf:
 
     def _written(self, value: Any) -> tuple[Any, list[Violation]]:
         message = self._class()
-        writer = Writer(self._compiled)
+        writer = MessageWriter(self._compiled)
         writer.write(message, value)
         return message, writer.violations
 
 
-class Renamed:
+class RenamingReader:
     """Payloads that one version wrote, under the names of another."""
 
     def __init__(self, writer: Protobuf, rename: Rename) -> None:
@@ -309,27 +307,27 @@ class Renamed:
         self._rename = rename
 
     def validate_framed(self, payload: bytes, start: int, contenttype: str) -> tuple[Any, list[Violation]]:
-        """Judge what stands behind a header."""
+        """Validate what stands behind a header."""
         value, violations = self._writer.validate_framed(payload, start, contenttype)
         return (None, violations) if violations else (self._rename(value), [])
 
 
 def parse(source: SchemaDocument) -> Protobuf:
     """The schema, ready for payloads."""
-    schema = compiled(source)
+    schema = compile_schema(source)
     return Protobuf(schema, root_message(schema.file, source.fragment))
 
 
 def check(source: SchemaDocument) -> None:
     """Raise SchemaRefused unless the document is a Protobuf schema; with a fragment, one that has that message."""
-    schema = compiled(source)
+    schema = compile_schema(source)
     if source.fragment:
         root_message(schema.file, source.fragment)
 
 
 def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
     """Whether every payload the writer's schema produces can be read with the reader's."""
-    return compare.readable(compiled(writer), compiled(reader), writer.fragment, reader.fragment)
+    return compare.readable(compile_schema(writer), compile_schema(reader), writer.fragment, reader.fragment)
 
 
 _TOO_DEEP = Violation("", "payload_nesting", f"nested at most {wire_format.DEEPEST} deep", "nested deeper")
@@ -337,11 +335,11 @@ _TOO_DEEP = Violation("", "payload_nesting", f"nested at most {wire_format.DEEPE
 
 @functools.lru_cache(256)
 def _is_json(contenttype: str) -> bool:
-    kind = contenttype.partition(";")[0].strip().lower()
-    return kind.endswith(("/json", "+json"))
+    media_type = contenttype.partition(";")[0].strip().lower()
+    return media_type.endswith(("/json", "+json"))
 
 
-def _followed(schema: Compiled, indexes: tuple[int, ...]) -> str:
+def _followed(schema: CompiledSchema, indexes: tuple[int, ...]) -> str:
     messages: list[Any] = list(schema.file.message_types_by_name.values())
     name = ""
     for index in indexes:

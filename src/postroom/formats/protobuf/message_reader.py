@@ -1,11 +1,11 @@
-"""Reading messages into plain values: a function per message type, written once and called millions of times.
+"""Readers of messages into plain values: a generated function for each message type.
 
-The functions are generated source: reading attributes in straight code is several times faster than asking
-descriptors for each message.
+Reading attributes in straight code is several times faster than asking descriptors for each message.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -16,24 +16,26 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from postroom.codegen import GeneratedCode, attribute
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
-from postroom.formats.protobuf.fields import Entry, entry_of, held_message, member_name, message_class
+from postroom.formats.protobuf.compile_schema import CompiledSchema
+from postroom.formats.protobuf.fields import MapEntry, held_message, map_entry, member_name, message_class
 
 Read = Callable[[Any], Any]
+# The name under which the unknown fields of a message are kept, which no field can have.
+UNKNOWN = "$unknown"
 
 
 class Suspicious(Exception):
     """A message that may not fit its type; the walk over its bytes says whether, and where."""
 
 
-class Reader:
+class MessageReader:
     """Turns messages of a schema into values: members by their names in the schema, enums as names.
 
     A strict reader raises Suspicious for what a parser passes over: fields of another wire type than declared
     and numbers that a closed enum does not have. A closed one does so for any field that is not declared.
     """
 
-    def __init__(self, compiled: Compiled, strict: bool, closed: bool = False) -> None:
+    def __init__(self, compiled: CompiledSchema, strict: bool, closed: bool = False) -> None:
         self._compiled = compiled
         self._strict = strict
         self._names: dict[str, str] = {}
@@ -47,7 +49,7 @@ class Reader:
             **{f"known_{name}": read for name, read in _WELL_KNOWN.items()},
         )
 
-    def reads(self, message: Descriptor) -> Read:
+    def compile(self, message: Descriptor) -> Read:
         """The function that reads messages of a type."""
         name = self._name(message)
         read: Read = self._code.names[name]
@@ -98,7 +100,7 @@ class Reader:
 
     def _expression(self, member: FieldDescriptor) -> str:
         whole = f"m.Extensions[{self._code.constant(member)}]" if member.is_extension else attribute("m", member.name)
-        entry = entry_of(member)
+        entry = map_entry(member)
         if entry is not None:
             return self._map(entry, whole)
         if member.is_repeated:
@@ -106,7 +108,7 @@ class Reader:
             return f"list({whole})" if item == "v" else f"[{item} for v in {whole}]"
         return self._item(member, whole)
 
-    def _map(self, entry: Entry, whole: str) -> str:
+    def _map(self, entry: MapEntry, whole: str) -> str:
         key, item = self._item(entry.key, "k"), self._item(entry.value, "v")
         if entry.key.type != FieldDescriptor.TYPE_STRING:
             key = "key(k)"
@@ -122,7 +124,7 @@ class Reader:
     def _enum(self, enum: EnumDescriptor) -> str:
         name = self._enums.get(enum.full_name)
         if name is None:
-            numbers = Numbers({number: value.name for number, value in enum.values_by_number.items()})
+            numbers = EnumNames({number: value.name for number, value in enum.values_by_number.items()})
             name = self._enums[enum.full_name] = self._code.constant(numbers)
         return name
 
@@ -131,7 +133,7 @@ class Reader:
         url: str = message.type_url
         try:
             held = self._compiled.pool.FindMessageTypeByName(url.rpartition("/")[2])
-            value = self.reads(held)(message_class(held).FromString(message.value))
+            value = self.compile(held)(message_class(held).FromString(message.value))
         except (KeyError, DecodeError, Suspicious, SchemaRefused, well_known_types.OutOfRange):
             return {"@type": url, "value": message.value}
         if held.full_name not in well_known_types.NAMES and isinstance(value, dict) and "@type" not in value:
@@ -139,7 +141,7 @@ class Reader:
         return {"@type": url, "value": value}
 
 
-class Numbers(dict[int, str]):
+class EnumNames(dict[int, str]):
     """The names of an enum's numbers; a number without a name is its own text."""
 
     def __missing__(self, number: int) -> str:
@@ -182,3 +184,49 @@ _WELL_KNOWN: dict[str, Read] = {
     "ListValue": well_known_types.list_value,
     **{name.rpartition(".")[2]: lambda message: message.value for name in well_known_types.WRAPPERS},
 }
+
+
+def unknown_fields(message: Any) -> dict[str, Any] | None:
+    """The fields of a message, and of those in it, that the schema does not declare; None where there are none.
+
+    They have a number and bytes, but neither a name nor a type: they are the base64 of all of a message together.
+    """
+    left: dict[str, Any] = {}
+    if len(UnknownFieldSet(message)):
+        left[UNKNOWN] = base64.b64encode(_only_unknown(message)).decode()
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        entry = map_entry(field)
+        found: Any
+        if entry is not None:
+            found = _of_values(value) if entry.value.message_type is not None else None
+        else:
+            found = _of_items(value) if field.is_repeated else unknown_fields(value)
+        if found:
+            left[member_name(field)] = found
+    return left or None
+
+
+def _of_values(values: Any) -> dict[str, Any]:
+    found = ((str(key), unknown_fields(value)) for key, value in values.items())
+    return {key: one for key, one in found if one is not None}
+
+
+def _of_items(items: Any) -> list[Any]:
+    found = [unknown_fields(item) for item in items]
+    while found and found[-1] is None:
+        found.pop()
+    return found
+
+
+def _only_unknown(message: Any) -> bytes:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    for field, _ in copy.ListFields():
+        if field.is_extension:
+            copy.ClearExtension(field)
+        else:
+            copy.ClearField(field.name)
+    packed: bytes = copy.SerializePartialToString()
+    return packed

@@ -10,8 +10,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
-from postroom.formats.protobuf.fields import Entry, entry_of, is_map, member_name, message_class
+from postroom.formats.protobuf.compile_schema import CompiledSchema
+from postroom.formats.protobuf.fields import MapEntry, is_map, map_entry, member_name, message_class
 from postroom.formats.protobuf.scalar_values import Unfit, map_key, scalar
 from postroom.formats.protobuf.wire_format import DEEPEST, MOST_VIOLATIONS
 from postroom.formats.schema import Violation
@@ -21,10 +21,10 @@ from postroom.model.json_pointers import pointer
 Steps = tuple[object, ...]
 
 
-class Writer:
+class MessageWriter:
     """Fills one message from a value, and collects what does not fit."""
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: CompiledSchema) -> None:
         self._compiled = compiled
         self.violations: list[Violation] = []
         self._known: dict[str, Callable[[Any, Any, Steps, int], None]] = {
@@ -75,7 +75,7 @@ class Writer:
 
     def _member(self, message: Any, member: FieldDescriptor, value: Any, steps: Steps, depth: int) -> None:
         held = message.Extensions[member] if member.is_extension else getattr(message, member.name)
-        entry = entry_of(member)
+        entry = map_entry(member)
         if entry is not None:
             self._map(held, entry, value, steps, depth)
         elif member.is_repeated:
@@ -115,7 +115,7 @@ class Writer:
         except Unfit as unfit:
             self._misfit(steps, unfit.code, unfit.expected, item)
 
-    def _map(self, held: Any, entry: Entry, value: Any, steps: Steps, depth: int) -> None:
+    def _map(self, held: Any, entry: MapEntry, value: Any, steps: Steps, depth: int) -> None:
         if not isinstance(value, dict):
             self._misfit(steps, "payload_type", "an object", value)
             return

@@ -11,8 +11,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
-from postroom.formats.protobuf.fields import entry_of, member_name
+from postroom.formats.protobuf.compile_schema import CompiledSchema
+from postroom.formats.protobuf.fields import map_entry, member_name
 from postroom.formats.protobuf.scalar_values import INTEGERS
 
 _DEEPEST = 4
@@ -21,13 +21,13 @@ _MOST_VALUES = 20_000
 _F = FieldDescriptor
 
 
-def sample(compiled: Compiled, message: Descriptor, rng: random.Random) -> Any:
+def sample(compiled: CompiledSchema, message: Descriptor, rng: random.Random) -> Any:
     """A value of a message; deep inside, only what is required."""
-    return _Inventor(compiled, rng).message(message, 0)
+    return _SampleGenerator(compiled, rng).message(message, 0)
 
 
-class _Inventor:
-    def __init__(self, compiled: Compiled, rng: random.Random) -> None:
+class _SampleGenerator:
+    def __init__(self, compiled: CompiledSchema, rng: random.Random) -> None:
         self.compiled = compiled
         self.rng = rng
         self.left = _MOST_VALUES
@@ -60,7 +60,7 @@ class _Inventor:
         return picked
 
     def _member(self, member: FieldDescriptor, depth: int) -> Any:
-        entry = entry_of(member)
+        entry = map_entry(member)
         if entry is not None:
             return {self._key(entry.key): self._item(entry.value, depth) for _ in range(self.rng.randint(0, 2))}
         if member.is_repeated:

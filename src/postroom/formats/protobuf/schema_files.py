@@ -1,4 +1,4 @@
-"""The texts of a schema: a document with all it imports, found in the library."""
+"""Files of a schema: a document with all it imports, found in the library."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TOKEN = re.compile(
 )
 
 
-class Texts(NamedTuple):
+class SchemaTexts(NamedTuple):
     """All texts of a schema by file name, `ROOT` among them; `shift` is what was put before the root's first line."""
 
     files: tuple[tuple[str, str], ...]
     shift: int
 
 
-def gather(source: SchemaDocument) -> Texts:
+def collect_files(source: SchemaDocument) -> SchemaTexts:
     """A document and everything it imports, directly or not."""
     text = _bounded(load_text(source.document).removeprefix("\ufeff"), "the document")
     line = _syntax_line(source.version)
@@ -40,10 +40,10 @@ def gather(source: SchemaDocument) -> Texts:
     # A `syntax` or `edition` line of the text wins over the format's name; the name stands in for a missing one.
     if line and not any(statement[0] in ("syntax", "edition") for statement in statements):
         text, shift = line + text, len(line)
-    return Texts(_Gathering(source.library, text).run(_imports(statements)), shift)
+    return SchemaTexts(_ImportCollector(source.library, text).run(_imports(statements)), shift)
 
 
-class _Gathering:
+class _ImportCollector:
     def __init__(self, library: Library, text: str) -> None:
         self.library = library
         self.texts = {ROOT: text}
@@ -53,10 +53,10 @@ class _Gathering:
     def run(self, imports: list[str]) -> tuple[tuple[str, str], ...]:
         waiting = [(name, "") for name in imports]
         while waiting:
-            name, place = waiting.pop()
+            name, importer = waiting.pop()
             if name in self.texts or protoc.is_well_known(name):
                 continue
-            found = self._find(name, place)
+            found = self._find(name, importer)
             first = self.names.setdefault(found.location, name)
             if first != name:
                 # Two names for one document: the second hands on what the first declares.
@@ -67,10 +67,10 @@ class _Gathering:
             waiting += [(inner, found.location) for inner in _imports(_statements(text))]
         return tuple(self.texts.items())
 
-    def _find(self, name: str, place: str) -> LibraryDocument:
+    def _find(self, name: str, importer: str) -> LibraryDocument:
         if not _SAFE_NAME.match(name):
             raise SchemaRefused(f"the import {name[:200]!r} is not the name of a schema.")
-        found = self.library.find(name, place)
+        found = self.library.find(name, importer)
         if found is None:
             raise ReferenceMissing(
                 f"the import {name!r} leads to no document.", remedy="Put the imported schema into the same group."

@@ -13,7 +13,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
+from postroom.formats.protobuf.compile_schema import CompiledSchema
 from postroom.formats.protobuf.fields import is_map, member_name, message_class
 from postroom.formats.schema import Violation
 from postroom.model.json_pointers import pointer
@@ -70,7 +70,7 @@ def indexes_of(payload: bytes, start: int) -> Indexes | None:
     return Indexes(tuple(numbers), at) if min(numbers) >= 0 else None
 
 
-def explain(payload: bytes, message: Descriptor, compiled: Compiled) -> list[Violation]:
+def explain(payload: bytes, message: Descriptor, compiled: CompiledSchema) -> list[Violation]:
     """What in a payload does not fit a message type; nothing when only unknown fields were met."""
     walk = _Walk(compiled)
     walk.message(payload, message, (), 0)
@@ -105,7 +105,7 @@ def _submessages(message: Any, steps: tuple[object, ...]) -> Iterator[tuple[tupl
 
 
 class _Walk:
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: CompiledSchema) -> None:
         self.compiled = compiled
         self.violations: list[Violation] = []
 

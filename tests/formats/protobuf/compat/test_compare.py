@@ -30,7 +30,7 @@ def verdict(writer: str, reader: str, fragment: str = "") -> Verdict:
 
 
 def lost(payload: bytes, writer: str, reader: str, name: str = "") -> str:
-    sides = [compile_schema.compiled(SchemaDocument(document=text)) for text in (writer, reader)]
+    sides = [compile_schema.compile_schema(SchemaDocument(document=text)) for text in (writer, reader)]
     found = [(side, root_message.root_message(side.file, name)) for side in sides]
     return same_meaning.lost_meaning(payload, found[0], found[1])
 

@@ -14,8 +14,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.errors import SchemaRefused
 from postroom.formats.protobuf import well_known_types
-from postroom.formats.protobuf.compile_schema import Compiled
-from postroom.formats.protobuf.fields import entry_of, held_message, member_name
+from postroom.formats.protobuf.compile_schema import CompiledSchema
+from postroom.formats.protobuf.fields import held_message, map_entry, member_name
 
 _MOST_PAIRS = 5_000
 
@@ -33,7 +33,7 @@ Renames = dict[str, _Member]
 Rename = Callable[[Any], Any]
 
 
-def renaming(writer: Compiled, written: Descriptor, reader: Compiled, read: Descriptor) -> Rename | None:
+def renaming(writer: CompiledSchema, written: Descriptor, reader: CompiledSchema, read: Descriptor) -> Rename | None:
     """The function that gives values of one message type the names of another; None where all have them already."""
     pairs = _Pairs(writer, reader)
     whole = pairs.renames(written, read)
@@ -41,7 +41,7 @@ def renaming(writer: Compiled, written: Descriptor, reader: Compiled, read: Desc
 
 
 class _Pairs:
-    def __init__(self, writer: Compiled, reader: Compiled) -> None:
+    def __init__(self, writer: CompiledSchema, reader: CompiledSchema) -> None:
         self._writer = writer
         self._reader = reader
         self._known: dict[tuple[str, str], Renames] = {}
@@ -56,7 +56,7 @@ class _Pairs:
             own, theirs = self._writer.members(one), self._reader.members(other)
             for member, target in _targets(own, theirs):
                 inner = self._inner(member, target, waiting)
-                is_map = entry_of(member) is not None
+                is_map = map_entry(member) is not None
                 found[member_name(member)] = _Member(member_name(target), inner, is_map, member.is_repeated)
                 self.differ = self.differ or member_name(member) != member_name(target)
         return first

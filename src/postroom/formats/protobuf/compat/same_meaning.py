@@ -13,13 +13,15 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from postroom.formats.protobuf import wire_format
-from postroom.formats.protobuf.compile_schema import Compiled
-from postroom.formats.protobuf.fields import Entry, entry_of, is_map, member_name, message_class
+from postroom.formats.protobuf.compile_schema import CompiledSchema
+from postroom.formats.protobuf.fields import MapEntry, is_map, map_entry, member_name, message_class
 
 _F = FieldDescriptor
 
 
-def lost_meaning(payload: bytes, writer: tuple[Compiled, Descriptor], reader: tuple[Compiled, Descriptor]) -> str:
+def lost_meaning(
+    payload: bytes, writer: tuple[CompiledSchema, Descriptor], reader: tuple[CompiledSchema, Descriptor]
+) -> str:
     """What goes wrong when a writer's payload is read as another message; nothing if all is well."""
     written = message_class(writer[1]).FromString(payload)
     kind = message_class(reader[1])
@@ -32,11 +34,11 @@ def lost_meaning(payload: bytes, writer: tuple[Compiled, Descriptor], reader: tu
     missing = wire_format.missing_members(read)
     if missing:
         return f"the reader misses the required member {missing[0].expected!r} in {missing[0].at or '/'}"
-    return _Comparison(writer[0], reader[0]).message(written, read, "")
+    return _ValueComparison(writer[0], reader[0]).message(written, read, "")
 
 
-class _Comparison:
-    def __init__(self, writer: Compiled, reader: Compiled) -> None:
+class _ValueComparison:
+    def __init__(self, writer: CompiledSchema, reader: CompiledSchema) -> None:
         self.writer = writer
         self.reader = reader
 
@@ -57,7 +59,7 @@ class _Comparison:
 
     def field(self, field: FieldDescriptor, value: Any, member: FieldDescriptor, read: Any, at: str) -> str:
         there = read.Extensions[member] if member.is_extension else getattr(read, member.name)
-        entry, other = entry_of(field), entry_of(member)
+        entry, other = map_entry(field), map_entry(member)
         if entry is not None and other is not None:
             return self.map(entry, value, other, there, at)
         before, after = _items(field, value), _items(member, there)
@@ -71,7 +73,7 @@ class _Comparison:
                 return found
         return ""
 
-    def map(self, entry: Entry, value: Any, member: Entry, there: Any, at: str) -> str:
+    def map(self, entry: MapEntry, value: Any, member: MapEntry, there: Any, at: str) -> str:
         if len(value) != len(there):
             return f"{at} has {len(value)} entries, of which the reader sees {len(there)}"
         for key, item in value.items():
