@@ -20,7 +20,9 @@ TREE = proto3(
 
 
 def root(text: str, fragment: str = "") -> str:
-    return root_message.root_message(compile_schema.compile_schema(SchemaDocument(document=text)).file, fragment).full_name
+    return root_message.root_message(
+        compile_schema.compile_schema(SchemaDocument(document=text)).file, fragment
+    ).full_name
 
 
 @pytest.mark.feature("SCH-022", "FILE-011")
