@@ -73,8 +73,8 @@ def test_many_payloads_are_filled_at_once() -> None:
 def test_headers_are_left_to_those_who_know_the_versions() -> None:
     order = schema(ORDER, "Order")
     assert order.fill(HEADER + b"\x0a\x01x") == (None, False)
-    assert order.bare(HEADER + b"\x0a\x01x", 5) == b"\x0a\x01x"
-    assert order.bare(b"\x00\x00\x00\x00\x07\x02\x02", 5) is None
+    assert order.strip_header(HEADER + b"\x0a\x01x", 5) == b"\x0a\x01x"
+    assert order.strip_header(b"\x00\x00\x00\x00\x07\x02\x02", 5) is None
 
 
 @pytest.mark.parametrize(
