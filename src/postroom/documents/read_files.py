@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from postroom.documents.json_positions import line_and_column, repeated_member
+from postroom.documents.source_positions import line_and_column, repeated_member
 from postroom.errors import DocumentBroken, DocumentRefused, FileMissing
 from postroom.settings import Settings
 

@@ -1,30 +1,76 @@
-"""Lines and columns of JSON pointers in a JSON or YAML file."""
+"""Positions in JSON and YAML text: the line and column of a JSON pointer, of a mistake, of a repeated member."""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from typing import Any
 
-from postroom.documents.json_positions import Steps, members
-from postroom.documents.read_files import YAML_SUFFIXES
 from postroom.model.json_pointers import pointer
 
+Steps = tuple[str | int, ...]
 Position = tuple[int, int]
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^\s{}\[\],:"]+', re.DOTALL)
 
-def positions(path: Path, pointers: Iterable[str]) -> dict[str, Position]:
-    """Where pointers lead in a file; one that leads too far has the place of what it starts from."""
-    text = path.read_text(encoding="utf-8-sig")
-    found = dict(_in_yaml(text) if path.suffix in YAML_SUFFIXES else _in_json(text))
+
+def members(text: str) -> Iterator[tuple[Steps, int]]:
+    """The path of every member and item of a valid JSON text, and its offset; repeated members come again."""
+    path: list[Any] = []
+    brackets: list[str] = []
+    is_name_next = False
+    for token in _TOKEN.finditer(text):
+        first = token[0][0]
+        if first == "," and brackets:
+            is_name_next = brackets[-1] == "{"
+            if not is_name_next:
+                path[-1] += 1
+            continue
+        if first in "}]":
+            is_name_next = False
+            brackets.pop()
+            path.pop()
+            continue
+        if is_name_next:
+            path[-1] = json.loads(token[0])
+            is_name_next = False
+            yield tuple(path), token.start()
+            continue
+        if brackets and brackets[-1] == "[":
+            yield tuple(path), token.start()
+        if first in "{[":
+            brackets.append(first)
+            is_name_next = first == "{"
+            path.append(None if is_name_next else 0)
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """The line and the column of an offset, both counted from one."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def repeated_member(text: str) -> tuple[str, int] | None:
+    """The first member that an object has twice, and the offset of the second one."""
+    seen: set[Steps] = set()
+    for steps, offset in members(text):
+        if isinstance(steps[-1], str) and steps in seen:
+            return steps[-1], offset
+        seen.add(steps)
+    return None
+
+
+def positions(text: str, pointers: Iterable[str], *, is_yaml: bool) -> dict[str, Position]:
+    """The positions that pointers lead to; one that leads too far has the position of its last step that is there."""
+    found = dict(_in_yaml(text) if is_yaml else _in_json(text))
     return {one: _nearest(found, one) for one in pointers}
 
 
-def _nearest(found: dict[str, Position], place: str) -> Position:
-    while place and place not in found:
-        place = place.rpartition("/")[0]
-    return found.get(place, (1, 1))
+def _nearest(found: dict[str, Position], json_pointer: str) -> Position:
+    while json_pointer and json_pointer not in found:
+        json_pointer = json_pointer.rpartition("/")[0]
+    return found.get(json_pointer, (1, 1))
 
 
 def _in_json(text: str) -> Iterator[tuple[str, Position]]:
@@ -42,7 +88,7 @@ def _in_yaml(text: str) -> Iterator[tuple[str, Position]]:
     seen: set[int] = set()
     while waiting:
         steps, node = waiting.pop()
-        if id(node) in seen:  # an alias: what it stands for has its place already
+        if id(node) in seen:  # an alias: what it stands for has its position already
             continue
         seen.add(id(node))
         if isinstance(node, yaml.MappingNode):

@@ -1,1 +1,1 @@
-"""What changed between two catalogs, and for whom: readers of words, consumers or producers of messages."""
+"""What changed between two catalogs, and whom it breaks: consumers or producers of messages, or nobody."""

@@ -1,4 +1,4 @@
-"""Changes: where, what happened, whom it breaks, and why."""
+"""Changes between two catalogs: where, what happened, whom it breaks, and why."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["editorial", "compatible", "breaking for consumers", "breaking for producers", "breaking for both"]
-What = Literal["added", "removed", "changed"]
+Impact = Literal["editorial", "compatible", "breaking for consumers", "breaking for producers", "breaking for both"]
+Action = Literal["added", "removed", "changed"]
 
 NOTHING: Any = object()
-BOTH: Kind = "breaking for both"
-CONSUMERS: Kind = "breaking for consumers"
-PRODUCERS: Kind = "breaking for producers"
+BOTH: Impact = "breaking for both"
+CONSUMERS: Impact = "breaking for consumers"
+PRODUCERS: Impact = "breaking for producers"
 
 
-class Change(msgspec.Struct, frozen=True):
+class CatalogChange(msgspec.Struct, frozen=True):
     """One change. Consumers are broken by messages they do not expect, producers by demands they do not meet."""
 
     place: str
-    change: What
-    kind: Kind
+    change: Action
+    kind: Impact
     reason: str
 
     @property
@@ -29,13 +29,13 @@ class Change(msgspec.Struct, frozen=True):
         return self.kind.startswith("breaking")
 
 
-def what(before: Any, after: Any) -> What:
+def action(before: Any, after: Any) -> Action:
     """What happened to a member, NOTHING standing for one that is not there."""
     return "added" if before is NOTHING else "removed" if after is NOTHING else "changed"
 
 
-def come_or_gone(place: str, noun: str, gone: bool) -> Change:
+def entity_change(place: str, noun: str, gone: bool) -> CatalogChange:
     """An entity that one of the catalogs does not have."""
     if gone:
-        return Change(place, "removed", BOTH, f"the {noun} is not there any more.")
-    return Change(place, "added", "compatible", f"a new {noun}.")
+        return CatalogChange(place, "removed", BOTH, f"the {noun} is not there any more.")
+    return CatalogChange(place, "added", "compatible", f"a new {noun}.")

@@ -1,4 +1,4 @@
-"""One of the two catalogs: its messages as they work, and its payload schemas with what they refer to."""
+"""One of two compared catalogs: its messages with what they inherit, its payload schemas with what they refer to."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from postroom.messages.definitions.schema_documents import Documents
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
 
 # A schema as formats compare it: its format, its document, and where to look up references.
-Written = tuple[str, Any, Library | None]
-_LONGEST_WAY = 20
+WrittenSchema = tuple[str, Any, Library | None]
+_MAX_XREFS = 20
 
 
-class Side:
+class ComparedCatalog:
     """A catalog that is compared with another one."""
 
     def __init__(self, tree: Tree) -> None:
@@ -27,8 +27,8 @@ class Side:
 
     def effective(self, xid: str, message: Tree) -> tuple[Tree, str]:
         """A message with what it inherits or stands for, and the reference to a base that cannot be had."""
-        for _ in range(_LONGEST_WAY):
-            target = borrowed_from(message)
+        for _ in range(_MAX_XREFS):
+            target = xref_target(message)
             group, _, name = target.rpartition("/messages/")
             found = members(_group(self.tree, group), "messages").get(name) if target else None
             if found is None:
@@ -48,14 +48,14 @@ class Side:
         """Where the schema of an effective message is."""
         return schema_source(self.tree, message)
 
-    def written(self, source: SchemaSource) -> Written | None:
+    def written(self, source: SchemaSource) -> WrittenSchema | None:
         """The schema of a message; None where it cannot be had."""
         if source.missing or (source.place and source.place not in self._stored):
             return None
         document, library = self._documents.of(source)
         return source.format, document, library
 
-    def version(self, schema: str, version: str, form: str) -> Written | None:
+    def version(self, schema: str, version: str, form: str) -> WrittenSchema | None:
         """The document of one Version of a schema; None where it cannot be had."""
         for place in (f"{schema}/versions/{version}", schema):
             stored = self._stored.get(place)
@@ -65,7 +65,7 @@ class Side:
         return None
 
 
-def borrowed_from(message: Tree) -> str:
+def xref_target(message: Tree) -> str:
     """The xid of the message that this one stands for; empty when it stands for itself."""
     meta = message.get("meta")
     target = meta.get("xref") if isinstance(meta, dict) else None

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from postroom.documents.lint.findings import Finding, Severity
 from postroom.documents.lint.rule_table import RULES, SEVERITY_OF
+from postroom.documents.read_files import YAML_SUFFIXES
 from postroom.documents.source_positions import Position, positions
 from postroom.urls import scheme_of
 from postroom.version import VERSION
@@ -24,16 +25,18 @@ def sarif(findings: Sequence[Finding]) -> dict[str, Any]:
     results: list[dict[str, Any]] = []
     for file, found in groupby(findings, key=lambda finding: finding.file):
         listed = list(found)
-        places = _positions(file, listed)
-        results += [_result(finding, places.get(finding.pointer)) for finding in listed]
+        found_at = _positions(file, listed)
+        results += [_result(finding, found_at.get(finding.pointer)) for finding in listed]
     driver = {"name": "postroom lint", "semanticVersion": VERSION, "rules": _rules({one.code for one in findings})}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
 def _positions(file: str, findings: list[Finding]) -> dict[str, Position]:
-    if scheme_of(file) or not Path(file).is_file():
+    path = Path(file)
+    if scheme_of(file) or not path.is_file():
         return {}
-    return positions(Path(file), {finding.pointer for finding in findings})
+    pointers = {finding.pointer for finding in findings}
+    return positions(path.read_text(encoding="utf-8-sig"), pointers, is_yaml=path.suffix in YAML_SUFFIXES)
 
 
 def _result(finding: Finding, position: Position | None) -> dict[str, Any]:
@@ -41,13 +44,13 @@ def _result(finding: Finding, position: Position | None) -> dict[str, Any]:
     if position is not None:
         physical["region"] = {"startLine": position[0], "startColumn": position[1]}
     logical = [{"fullyQualifiedName": finding.pointer or "/"}]
-    mark = hashlib.sha256(f"{finding.code} {finding.pointer}".encode()).hexdigest()[:32]
+    fingerprint = hashlib.sha256(f"{finding.code} {finding.pointer}".encode()).hexdigest()[:32]
     return {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
         "message": {"text": " ".join(filter(None, (finding.sentence, finding.remedy)))},
         "locations": [{"physicalLocation": physical, "logicalLocations": logical}],
-        "partialFingerprints": {"postroom/v1": mark},
+        "partialFingerprints": {"postroom/v1": fingerprint},
     }
 
 
@@ -59,11 +62,11 @@ def _uri(file: str) -> str:
 
 
 def _rules(codes: set[str]) -> list[dict[str, Any]]:
-    words = {rule.code: (rule.find.__doc__ or "").strip() for rule in RULES}
+    descriptions = {rule.code: (rule.find.__doc__ or "").strip() for rule in RULES}
     return [
         {
             "id": code,
-            "shortDescription": {"text": words.get(code) or code.replace("_", " ")},
+            "shortDescription": {"text": descriptions.get(code) or code.replace("_", " ")},
             "defaultConfiguration": {"level": _LEVELS[SEVERITY_OF[code]]},
         }
         for code in sorted(codes)
