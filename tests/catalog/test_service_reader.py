@@ -18,7 +18,7 @@ import pytest
 
 from postroom.catalog import service_reader
 from postroom.catalog.catalog import Catalog
-from postroom.catalog.export import read_whole
+from postroom.catalog.export import export_source
 from postroom.catalog.service_client import open_client
 from postroom.catalog.service_reader import ServiceReader
 from postroom.catalog.sources import read_source
@@ -110,7 +110,7 @@ def test_a_service_of_another_dialect_is_dumped_too(sites: dict[str, str], tmp_p
 def test_a_service_that_does_not_give_its_model_is_dumped_without(caplog: pytest.LogCaptureFixture) -> None:
     root = {"specversion": "1.0-rc4", "messagegroupscount": 1, "messagegroupsurl": "m", "messagegroups": {"ovens": {}}}
     with service({"/": root}) as url:
-        assert read_whole(url, SETTINGS) == {"specversion": "1.0-rc4", "messagegroups": {"ovens": {}}}
+        assert export_source(url, SETTINGS) == {"specversion": "1.0-rc4", "messagegroups": {"ovens": {}}}
     assert "does not give its model" in caplog.text
 
 
@@ -381,7 +381,7 @@ def test_user_and_password_are_given_to_the_host_they_are_for_and_never_told(sit
 
 
 def test_the_work_of_a_reading_is_bounded(sites: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_reader, "MOST_REQUESTS", 20)
+    monkeypatch.setattr(service_reader, "MAX_REQUESTS", 20)
     with open_client(sites["files without export"], SETTINGS) as client:
         with pytest.raises(DocumentRefused, match="more than 20 requests"):
             ServiceReader(client).whole()

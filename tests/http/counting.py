@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 import postroom.catalog.wiring
-from postroom.catalog.payload_formats import RULES_OF_FORMATS, PayloadFormats
-from postroom.catalog.wiring import RULES
+from postroom.catalog.wiring import COMPATIBILITY_MODES, RULES, PayloadFormats
 from postroom.formats.compatibility import compatible
 from postroom.formats.schema import Verdict
 from postroom.registry.rules import Judgement, Surroundings
@@ -26,7 +25,7 @@ class WithNumbers(PayloadFormats):
     @property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
         """All of them."""
-        return {**super().offered, NAME: RULES_OF_FORMATS}
+        return {**super().offered, NAME: COMPATIBILITY_MODES}
 
     def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
         """Whether every line is blank or an integer."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.catalog.open_store import open_store, warn_of_readers
+from postroom.catalog.open_store import open_store, warn_if_world_readable
 from postroom.replication.replicas.endpoints.open import notebook_path, open_source, open_target
 from postroom.settings import Settings
 from tests.http.running_service import serving
@@ -50,7 +50,7 @@ def test_a_file_that_is_there_keeps_its_mode_and_the_service_says_who_can_read_i
         path.touch(mode)
         caplog.clear()
         with open_store(f"sqlite:///{path}"):
-            warn_of_readers(f"sqlite:///{path}")
+            warn_if_world_readable(f"sqlite:///{path}")
             assert set(modes(tmp_path).values()) == {mode}
         assert ("chmod 600" in caplog.text) == warned
 

@@ -1,4 +1,4 @@
-"""Open a catalog from anywhere and use its definitions."""
+"""Catalogs opened from any source: match records, make messages."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ class Catalog:
     def match_all(self, record: Any) -> list[Match]:
         """One match per message of the record: a line, a dict, a `Record` or a row of a DataFrame. Never raises."""
         try:
-            taken = taken_in(record)
+            line = taken_in(record)
         except RecordRefused as error:
             broken = Malformed("", "record_broken", "a record or a CloudEvent", error.sentence)
             return [self.engine.judged(broken).match]
-        if isinstance(taken, Record):
-            return [result.match for result in self.engine.sort(taken)]
-        return self.engine.match_line(taken)
+        if isinstance(line, Record):
+            return [result.match for result in self.engine.sort(line)]
+        return self.engine.match_line(line)
 
     def explain(self, match: Match) -> str:
         """What became of a message and what would make it fit, in words; rules of a base message are named with it."""
@@ -172,7 +172,7 @@ class Catalog:
 
 
 def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
-    """How schemas and base messages elsewhere are had: from the hosts that a setting names, else not at all."""
+    """A function that fetches schemas and base messages from the allowed hosts; None where none is allowed."""
     if not settings.allow_fetch:
         return None
     from postroom.outbound import FetchRefused, allowed_fetcher

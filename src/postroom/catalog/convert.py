@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.catalog.export import read_whole
+from postroom.catalog.export import export_source
 from postroom.documents.catalog_files import read_catalog
 from postroom.documents.dialects.convert import ParsedCatalog, write_tree
 from postroom.documents.dialects.dialect import Loss, ReadNote, Tree
@@ -48,7 +48,7 @@ def _convert(sources: Sequence[str], dialect: str, settings: Settings, extras: b
 
 def _read(source: str, settings: Settings) -> ParsedCatalog:
     if scheme_of(source):
-        return ParsedCatalog(read_whole(source, settings), "1.0-rc4")
+        return ParsedCatalog(export_source(source, settings), "1.0-rc4")
     return read_catalog(Path(source), settings)
 
 

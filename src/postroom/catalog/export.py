@@ -1,4 +1,4 @@
-"""A registry as one rc4 document that can be loaded elsewhere: its content, without what belongs to one server.
+"""Export: a registry as one 1.0-rc4 document that can be loaded elsewhere, without what belongs to one server.
 
 URLs, counts, epochs and the registry's own id and times stay behind; everything that an author wrote, ids, Versions
 and their times are kept. A document loaded into an empty registry and dumped again is the same document.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.catalog.service import read_whole_service
+from postroom.catalog.service import read_service
 from postroom.catalog.sources import read_source
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
@@ -17,21 +17,21 @@ from postroom.urls import STORE_SCHEMES, scheme_of
 Tree = dict[str, Any]
 
 CHECKS = ("formatvalidated", "formatvalidatedreason", "compatibilityvalidated", "compatibilityvalidatedreason")
-OF_THE_SERVER = ("self", "shortself", "epoch", "isdefault", *CHECKS)
-OF_THE_REGISTRY = ("registryid", "createdat", "modifiedat", "xid", "capabilities", "model")
+SERVER_ATTRIBUTES = ("self", "shortself", "epoch", "isdefault", *CHECKS)
+REGISTRY_ATTRIBUTES = ("registryid", "createdat", "modifiedat", "xid", "capabilities", "model")
 
 
-def read_whole(source: str, settings: Settings) -> Tree:
-    """The document of a source: as it was written for files, without server matters for stores and services."""
+def export_source(source: str, settings: Settings) -> Tree:
+    """The document of a source: of files as it was written, of stores and services without server attributes."""
     scheme = scheme_of(source)
     if scheme in ("http", "https"):
-        return plain_registry(read_whole_service(source, settings))
+        return _portable_registry(read_service(source, settings, with_model=True))
     if scheme in STORE_SCHEMES:
-        return plain_registry(_read_whole_store(source))
+        return _portable_registry(_read_store(source))
     return read_source(source, settings)
 
 
-def _read_whole_store(url: str) -> Tree:
+def _read_store(url: str) -> Tree:
     from postroom.catalog.open_store import open_store
     from postroom.registry.query.inline import ALL, Inline
     from postroom.registry.read.render import View, render
@@ -42,51 +42,53 @@ def _read_whole_store(url: str) -> Tree:
         return render(read_registry(transaction, everything), View(inline=everything))
 
 
-def plain_registry(document: Tree) -> Tree:
+def _portable_registry(document: Tree) -> Tree:
     """The registry as a document: its own attributes, its model as it was written, its groups."""
-    plain = _plain(document, _plain_group)
-    return {name: value for name, value in plain.items() if name not in OF_THE_REGISTRY}
+    plain = _portable(document, _portable_group)
+    return {name: value for name, value in plain.items() if name not in REGISTRY_ATTRIBUTES}
 
 
-def _plain_group(group: Tree) -> Tree:
-    return _plain(group, _plain_resource)
+def _portable_group(group: Tree) -> Tree:
+    return _portable(group, _portable_resource)
 
 
-def _plain_resource(resource: Tree) -> Tree:
+def _portable_resource(resource: Tree) -> Tree:
     meta = resource.get("meta")
-    plain = _plain(resource, _plain_version)
+    plain = _portable(resource, _portable_version)
     plain.pop("metaurl", None)
     if not isinstance(meta, dict):
-        return _without_fetched(plain)
+        return _without_proxied(plain)
     identity = {name: value for name, value in meta.items() if name.endswith("id") and name != "defaultversionid"}
     if "xref" in meta:  # FLAG-012: a reference is not a copy, and could not be loaded as one
         reference = {**identity, "xref": meta["xref"]}
         return {**{name: plain[name] for name in identity if name in plain}, "meta": reference}
-    plain["meta"] = {name: value for name, value in meta.items() if name not in (*OF_THE_SERVER, "defaultversionurl")}
+    plain["meta"] = {
+        name: value for name, value in meta.items() if name not in (*SERVER_ATTRIBUTES, "defaultversionurl")
+    }
     if len(plain.get("versions") or {}) <= 1:
         plain.pop("versions", None)
-    return _without_fetched(plain)
+    return _without_proxied(plain)
 
 
-def _plain_version(version: Tree) -> Tree:
-    return _without_fetched(_plain(version, _plain_version))
+def _portable_version(version: Tree) -> Tree:
+    return _without_proxied(_portable(version, _portable_version))
 
 
-def _without_fetched(version: Tree) -> Tree:
-    """A proxied document is fetched for every answer; what is loaded elsewhere is where it comes from."""
+def _without_proxied(version: Tree) -> Tree:
+    """A Version without a document that is fetched for every response: its URL is exported instead."""
     proxied = {name.removesuffix("proxyurl") for name in version if name.endswith("proxyurl")}
     fetched = {name for one in proxied for name in (one, one + "base64")}
     return {name: value for name, value in version.items() if name not in fetched}
 
 
-def _plain(entity: Tree, member: Callable[[Tree], Tree]) -> Tree:
-    """An entity without server matters, and its collections likewise: those it has a URL and a count of."""
+def _portable(entity: Tree, member: Callable[[Tree], Tree]) -> Tree:
+    """An entity without server attributes, and its collections likewise: those it has a URL and a count of."""
     collections = {
         name.removesuffix("count")
         for name in entity
         if name.endswith("count") and name.removesuffix("count") + "url" in entity
     }
-    dropped = {name + end for name in collections for end in ("url", "count")} | set(OF_THE_SERVER)
+    dropped = {name + end for name in collections for end in ("url", "count")} | set(SERVER_ATTRIBUTES)
     plain = {name: value for name, value in entity.items() if name not in dropped}
     for name in collections & plain.keys():
         plain[name] = {one: member(value) for one, value in plain[name].items()}

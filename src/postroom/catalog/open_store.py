@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""Open the store that a URL names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from postroom.store.retention import FOREVER, Retention
 
 LOG = logging.getLogger(__name__)
 SQLITE = "sqlite:///"
-_OTHERS = stat.S_IRWXO
+_WORLD = stat.S_IRWXO
 
 
 def open_store(
@@ -58,9 +58,9 @@ def open_store(
     return store
 
 
-def warn_of_readers(url: str) -> None:
-    """Say when everybody on this machine may read a store: an older version made it so, or a person did."""
+def warn_if_world_readable(url: str) -> None:
+    """Log a warning when everybody on this machine may read a store: an older version or a person made it so."""
     path = Path(url.removeprefix(SQLITE))
-    if path.stat().st_mode & _OTHERS:
+    if path.stat().st_mode & _WORLD:
         sentence = "%s can be read by everybody on this machine, passwords of sinks and links included; chmod 600 %s*"
         LOG.warning(sentence, path, path)

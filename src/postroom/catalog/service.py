@@ -1,11 +1,11 @@
-"""Talking to a running xRegistry service, ours or anyone's: read its catalog, send it a document."""
+"""Running xRegistry services, ours or anyone's: read their catalog, send them a document."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from postroom.catalog.service_client import ServiceClient, open_client
-from postroom.catalog.service_entities import Tree, as_document, lacking_in_document
+from postroom.catalog.service_entities import Tree, as_document, find_incomplete_part
 from postroom.catalog.service_reader import ServiceReader
 from postroom.documents.dialects.convert import FOREIGN, read_tree
 from postroom.documents.dialects.detect import dialect_of
@@ -14,17 +14,22 @@ from postroom.documents.read_files import read_yaml
 from postroom.errors import DocumentBroken, DocumentRefused
 from postroom.settings import Settings
 
-_OF_A_REGISTRY = ("specversion", "specVersion", "registryid", "modelsource")
+_REGISTRY_MEMBERS = ("specversion", "specVersion", "registryid", "modelsource")
 
 
-def read_service(url: str, settings: Settings) -> Tree:
-    """The whole catalog of a service, or of a document on a file server, as one document."""
-    return _read(url, settings, modelsource=False)
-
-
-def read_whole_service(url: str, settings: Settings) -> Tree:
-    """The registry of a service with all that can be loaded elsewhere, its model included."""
-    return _read(url, settings, modelsource=True)
+def read_service(url: str, settings: Settings, *, with_model: bool = False) -> Tree:
+    """The whole catalog of a service, or of a document on a file server, as one document; its model where wanted."""
+    with open_client(url, settings) as client:
+        if client.is_document:
+            document = _read_document(client, settings)
+        else:
+            document = ServiceReader(client).whole(modelsource=with_model)
+        dialect = dialect_of(document)
+        if not dialect and not any(name in document for name in _REGISTRY_MEMBERS):
+            raise DocumentRefused("what is there is no catalog.", place=client.name)
+    # A file server may have a document of any dialect there.
+    parsed = read_tree(document) if dialect in FOREIGN else None
+    return parsed.tree if parsed is not None else document
 
 
 def read_modelsource(url: str, settings: Settings) -> Tree:
@@ -50,20 +55,6 @@ def write_service(url: str, document: Tree, settings: Settings) -> Tree:
     return answered if isinstance(answered, dict) else {}
 
 
-def _read(url: str, settings: Settings, *, modelsource: bool) -> Tree:
-    with open_client(url, settings) as client:
-        if client.is_document:
-            document = _read_document(client, settings)
-        else:
-            document = ServiceReader(client).whole(modelsource=modelsource)
-        dialect = dialect_of(document)
-        if not dialect and not any(name in document for name in _OF_A_REGISTRY):
-            raise DocumentRefused("what is there is no catalog.", place=client.name)
-    # A file server may have a document of any dialect there.
-    parsed = read_tree(document) if dialect in FOREIGN else None
-    return parsed.tree if parsed is not None else document
-
-
 def _read_document(client: ServiceClient, settings: Settings) -> Tree:
     """A document, which has to have all of the catalog in itself."""
     reply = client.ask("GET", "")
@@ -75,7 +66,7 @@ def _read_document(client: ServiceClient, settings: Settings) -> Tree:
     else:
         found = client.json(reply, "it")
     document = _object(found, client)
-    missing = lacking_in_document(document)
+    missing = find_incomplete_part(document)
     if missing:
         raise DocumentRefused(
             f"it does not have all of {missing}, only where they are.",

@@ -1,4 +1,4 @@
-"""Entities as services show them: which collections they say they have, and which of these did not come along."""
+"""Entities in responses of services: the collections they have by their counts, and which of these are incomplete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from postroom.model.types import ResourceType
 
 Tree = dict[str, Any]
-Kinds = dict[str, dict[str, ResourceType]]
+ResourceTypes = dict[str, dict[str, ResourceType]]
 """The Resource types of each Group type, as far as they have to be known to read entities."""
 
 _COUNT = re.compile(r"([A-Za-z0-9_]+)[cC]ount\Z")
@@ -31,8 +31,8 @@ def collections_of(entity: Tree) -> Iterator[tuple[str, int, str]]:
             yield found[1], count, url
 
 
-def lacking(entity: Tree) -> str:
-    """The first collection, as a path, that an entity or anything in it says it has and does not show whole."""
+def find_incomplete(entity: Tree) -> str:
+    """The path of the first collection with fewer members than its count, in an entity or anything below."""
     counts = {name: count for name, count, _ in collections_of(entity)}
     for name, count in counts.items():
         shown = entity.get(name)
@@ -41,22 +41,22 @@ def lacking(entity: Tree) -> str:
     for name in {**counts, **dict.fromkeys(entity.keys() & _NESTED)}:
         shown = entity.get(name)
         for one, member in shown.items() if isinstance(shown, dict) else ():
-            below = lacking(member) if isinstance(member, dict) else ""
+            below = find_incomplete(member) if isinstance(member, dict) else ""
             if below:
                 return f"{name}/{one}/{below}"
     return ""
 
 
-def lacking_in_document(document: Tree) -> str:
-    """The same of a document, which may have any attributes and names parts of it without counting them."""
+def find_incomplete_part(document: Tree) -> str:
+    """The first collection of which a document has only a URL or a part; its own attributes may look like counts."""
     for part in PARTS:
         if part not in document and any(part + end in document for end in _URLS):
             return part
-    found = lacking(document)
+    found = find_incomplete(document)
     return found if found.rpartition("/")[2] in _NESTED else ""
 
 
-def agrees(holder: Tree, name: str, found: Tree) -> bool:
+def has_stated_count(holder: Tree, name: str, found: Tree) -> bool:
     """Whether a collection has as many members as its holder says, if it says anything."""
     count = holder.get(name + "count")
     return not isinstance(count, int) or count == len(found)
@@ -87,7 +87,7 @@ def _resource(entity: Tree) -> Tree:
     return {**default, **entity} if isinstance(default, dict) else entity
 
 
-def kinds_in(model: Any) -> Kinds:
+def resource_types(model: Any) -> ResourceTypes:
     """The Resource types in a model as a service shows it."""
     return {
         plural: {name: _resource_type(name, one) for name, one in _objects(group.get("resources"))}
@@ -95,7 +95,7 @@ def kinds_in(model: Any) -> Kinds:
     }
 
 
-def path_of(xid: str) -> str:
+def url_path(xid: str) -> str:
     """The path of an xid in a URL."""
     return quote(xid, safe="/:@!$&'()*+,;=~")
 

@@ -1,4 +1,4 @@
-"""All that a service holds, read in whichever way it offers; what it says it has and does not give is an error.
+"""Reader of all entities of a service, by whatever it offers; a collection that stays incomplete is an error.
 
 A service that inlines is read in one request. One that ignores `?inline` (a static site, a service without that flag)
 is read through `/export`, else entity by entity: collections page by page, `meta`, Versions and documents by URL.
@@ -14,7 +14,15 @@ from typing import Any
 import msgspec
 
 from postroom.catalog.service_client import MEGABYTE, Reply, ServiceClient, problem_in
-from postroom.catalog.service_entities import Tree, agrees, as_document, collections_of, kinds_in, lacking, path_of
+from postroom.catalog.service_entities import (
+    Tree,
+    as_document,
+    collections_of,
+    find_incomplete,
+    has_stated_count,
+    resource_types,
+    url_path,
+)
 from postroom.errors import DocumentRefused, ServiceRefused
 from postroom.model.types import ResourceType
 from postroom.registry.entities import Document
@@ -23,13 +31,13 @@ from postroom.urls import join_url
 
 log = logging.getLogger(__name__)
 PROGRESS = logging.getLogger("postroom.progress")
-"""How far a long reading is; commands show it while they wait."""
+"""Progress of a long read; commands show it while they wait."""
 
-MOST_REQUESTS = 100_000
-LONGEST_S = 3600.0
+MAX_REQUESTS = 100_000
+MAX_SECONDS = 3600.0
 _SIZE_FACTOR = 16
 """One by one, entities take more bytes than in one document: each Version is in several answers."""
-_TELL_EVERY = 50
+_PROGRESS_EVERY = 50
 REFUSES_INLINE = (400, 405, 406, 413, 414, 501)
 """How a service says that it does not inline, if it says so."""
 _CONFIGURATION = ("model", "modelsource", "capabilities")
@@ -47,23 +55,25 @@ class ServiceReader:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a reading: the limits hold for each."""
+        """Begin to read: the limits hold from here."""
         self._requests = 0
         self._bytes = 0
-        self._deadline = time.monotonic() + LONGEST_S
+        self._deadline = time.monotonic() + MAX_SECONDS
 
     def whole(self, *, modelsource: bool = False) -> Tree:
         """The registry with everything in it; its model only where that is wanted."""
         self.begin()
-        root = self._inlined_root("*,modelsource" if modelsource else "*")
-        tree = as_document(root if not lacking(root) else self._exported(root) or self._followed(root))
+        root = self._read_inlined("*,modelsource" if modelsource else "*")
+        tree = as_document(
+            root if not find_incomplete(root) else self._read_export(root) or self._read_one_by_one(root)
+        )
         kept = {name: value for name, value in tree.items() if name not in _CONFIGURATION}
         source = (tree.get("modelsource") or self._modelsource()) if modelsource and "specversion" in tree else None
         return {**kept, "modelsource": source} if source else kept
 
     def registry(self) -> Tree:
         """The registry itself, with nothing inlined."""
-        return self._rooted(self.object("/"))
+        return self._remember_url(self.object("/"))
 
     def model(self) -> Any:
         """The model as the service shows it."""
@@ -89,10 +99,10 @@ class ServiceReader:
         """
         home, _, name = xid.rpartition("/")
         found = self._pages(holder, xid, inline)
-        if not agrees(holder, name, found):
-            holder = self.object((path_of(home) or "/") + details)
+        if not has_stated_count(holder, name, found):
+            holder = self.object((url_path(home) or "/") + details)
             found = self._pages(holder, xid, inline)
-        if not agrees(holder, name, found):
+        if not has_stated_count(holder, name, found):
             raise ServiceRefused(
                 f"it says that {xid} has {holder[name + 'count']} members, and gives {len(found)}.",
                 place=self.name,
@@ -114,7 +124,7 @@ class ServiceReader:
         if meta.get("xref"):
             return {**seen, "meta": meta}
         versions = seen.get("versions")
-        if not isinstance(versions, dict) or not agrees(seen, "versions", versions):
+        if not isinstance(versions, dict) or not has_stated_count(seen, "versions", versions):
             details = "$details" if kind.hasdocument else ""
             versions = self.members(seen, f"{xid}/versions", inline=True, details=details)
             if kind.hasdocument:
@@ -133,50 +143,50 @@ class ServiceReader:
         return f"{path}{'&' if '?' in path else '?'}{query}" if query else path
 
     def ask(self, path: str, headers: dict[str, str] | None = None) -> Reply:
-        """Any answer to a GET, within the limits of a reading."""
+        """Any answer to a GET, within the limits of one read."""
         reply = self.client.ask("GET", path, headers=headers)
         self._requests += 1
         self._bytes += len(reply.body)
-        if self._requests % _TELL_EVERY == 0:
+        if self._requests % _PROGRESS_EVERY == 0:
             PROGRESS.info("Reading %s: %s requests", self.name, f"{self._requests:,}")
         most = _SIZE_FACTOR * self.client.most_bytes
-        if self._requests > MOST_REQUESTS or self._bytes > most or time.monotonic() > self._deadline:
+        if self._requests > MAX_REQUESTS or self._bytes > most or time.monotonic() > self._deadline:
             raise DocumentRefused(
-                f"it takes more than {MOST_REQUESTS:,} requests, {most // MEGABYTE:,} MB or {LONGEST_S:,.0f} seconds.",
+                f"it takes more than {MAX_REQUESTS:,} requests, {most // MEGABYTE:,} MB or {MAX_SECONDS:,.0f} seconds.",
                 place=self.name,
                 remedy="Give a document that has all of it, such as what /export answers.",
             )
         return reply
 
-    def _inlined_root(self, inline: str) -> Tree:
+    def _read_inlined(self, inline: str) -> Tree:
         reply = self.ask(f"/?inline={inline}")
-        return self.registry() if reply.status in REFUSES_INLINE else self._rooted(self.object_in(reply, "/"))
+        return self.registry() if reply.status in REFUSES_INLINE else self._remember_url(self.object_in(reply, "/"))
 
-    def _rooted(self, root: Tree) -> Tree:
+    def _remember_url(self, root: Tree) -> Tree:
         self._self = str(root.get("self") or "").rstrip("/")
         return root
 
-    def _exported(self, root: Tree) -> Tree | None:
+    def _read_export(self, root: Tree) -> Tree | None:
         """What `/export` answers, where that is all that the registry says it has."""
         reply = self.ask("/export")
         try:
             found = msgspec.json.decode(reply.body) if reply.is_fine else None
         except (msgspec.DecodeError, RecursionError):
             return None
-        if not isinstance(found, dict) or lacking(found) or lacking({**found, **_counts(root)}):
+        if not isinstance(found, dict) or find_incomplete(found) or find_incomplete({**found, **_counts(root)}):
             return None
         return found
 
-    def _followed(self, root: Tree) -> Tree:
+    def _read_one_by_one(self, root: Tree) -> Tree:
         PROGRESS.info("Reading %s: it does not inline, so its entities are read one by one", self.name)
         tree, model = dict(root), _object(self.model(), self.name)
-        kinds = kinds_in(model)
-        for plural, resources in kinds.items():
+        types = resource_types(model)
+        for plural, resources in types.items():
             groups = self.members(root, f"/{plural}")
             tree[plural] = {one: self._group(group, f"/{plural}/{one}", resources) for one, group in groups.items()}
         declared = model.get("attributes") or {}
         for name, count, _ in collections_of(root):
-            if count and name not in kinds and name + "count" not in declared:
+            if count and name not in types and name + "count" not in declared:
                 raise ServiceRefused(f"its model does not say what {name} are.", place=self.name)
         return tree
 
@@ -215,18 +225,18 @@ class ServiceReader:
         """
         given = holder.get(xid.rpartition("/")[2] + "url")
         if not isinstance(given, str) or given.startswith("#"):
-            return path_of(xid)
+            return url_path(xid)
         url = join_url(self.client.base + "/", given) or ""
         if self._self and url.startswith(self._self + "/"):
             return url.removeprefix(self._self)
-        return url if self.client.reaches(url) else path_of(xid)
+        return url if self.client.reaches(url) else url_path(xid)
 
     def _with_document(self, seen: Any, xid: str, kind: ResourceType) -> Tree:
         """A Version with its document, asked for on its own unless it is there or elsewhere."""
         version = _object(seen, self.name)
         if any(name in version for name in (*document_names(kind.singular), proxy_name(kind.singular))):
             return version
-        reply = self.ask(path_of(xid))
+        reply = self.ask(url_path(xid))
         if not reply.is_fine:
             raise ServiceRefused(f"{xid} answers {reply.status}: {problem_in(reply)}", place=self.name)
         if not reply.body:

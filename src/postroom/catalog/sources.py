@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def read_source(source: str, settings: Settings) -> Tree:
-    """The catalog document that a source stands for."""
+    """Read the catalog of a source as one document."""
     scheme = scheme_of(source)
     if scheme in ("http", "https"):
         return read_service(source, settings)

@@ -1,4 +1,4 @@
-"""Where documents are loaded to: a running service or a store."""
+"""Targets that documents are loaded into: a running service or a store."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
 
 
 def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
-    model = widened_model(read_modelsource(url, settings), document, groups) if "modelsource" in document else None
+    model = _widened_model(read_modelsource(url, settings), document, groups) if "modelsource" in document else None
     if registry or model:
         replace_service(url, {**registry, **({"modelsource": model} if model else {}), **groups}, settings)
     else:
@@ -57,7 +57,7 @@ def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, setting
     from postroom.store.checked_write import write_checked
 
     def write(transaction: Transaction) -> None:
-        model = widened_model(transaction.modelsource(), document, groups) if "modelsource" in document else None
+        model = _widened_model(transaction.modelsource(), document, groups) if "modelsource" in document else None
         if registry or model:
             interaction = Interaction(transaction)
             update_registry(interaction, {**registry, **({"modelsource": model} if model else {})}, patch=True)
@@ -68,18 +68,18 @@ def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, setting
         write_checked(store, write)
 
 
-def widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:
+def _widened_model(present: Tree, document: Tree, groups: Tree) -> Tree | None:
     """The target's model with the group types that the document needs and the target lacks; None: it lacks none."""
     offered = (document.get("modelsource") or {}).get("groups") or {}
     known = present.get("groups") or {}
-    lacking = {
+    missing = {
         group_type: offered[group_type] for group_type in groups if group_type in offered and group_type not in known
     }
-    return {**present, "groups": {**known, **lacking}} if lacking else None
+    return {**present, "groups": {**known, **missing}} if missing else None
 
 
 def count_entities(document: Tree) -> dict[str, int]:
-    """How many groups and resources a document holds, by kind."""
+    """How many groups and resources a document holds, by type."""
     counts: dict[str, int] = {}
     for group_type in group_types(document):
         groups = document.get(group_type) or {}

@@ -13,7 +13,7 @@ import msgspec
 
 from postroom.catalog.catalog import Catalog, open_catalog
 from postroom.catalog.service_client import open_client
-from postroom.catalog.service_entities import lacking
+from postroom.catalog.service_entities import find_incomplete
 from postroom.catalog.service_reader import REFUSES_INLINE, ServiceReader
 from postroom.documents.read_files import document_files
 from postroom.errors import PostroomError, ServiceRefused
@@ -163,7 +163,7 @@ class _ServiceMark:
             return False
         if not reply.is_fine:
             raise ServiceRefused(f"the service answers {reply.status}.", place=reader.name)
-        if path and lacking(reader.object_in(reply, path)):
+        if path and find_incomplete(reader.object_in(reply, path)):
             return False
         self._path, self._etag = path, reply.headers.get("etag", "")
         self._digest = hashlib.sha256(reply.body).hexdigest()

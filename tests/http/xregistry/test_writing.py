@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from postroom.catalog.open_store import open_store
-from postroom.catalog.payload_formats import PayloadFormats
-from postroom.catalog.wiring import RULES
+from postroom.catalog.wiring import RULES, PayloadFormats
 from postroom.http.server.app import create_app
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Judgement, Surroundings

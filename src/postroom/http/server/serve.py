@@ -18,7 +18,7 @@ BACKLOG = 2048
 
 def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     """Serve until a signal says stop."""
-    from postroom.catalog.open_store import open_store, warn_of_readers
+    from postroom.catalog.open_store import open_store, warn_if_world_readable
     from postroom.http.server.allowed_hosts import AllowedHosts
     from postroom.http.server.base_url import Addresses
     from postroom.http.server.worker_processes import run
@@ -34,7 +34,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
             if resets_capabilities:
                 with store.write() as transaction:
                     reset_capabilities(transaction)
-        warn_of_readers(settings.db)
+        warn_if_world_readable(settings.db)
         run(settings, listening)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from postroom.catalog.export import read_whole
+from postroom.catalog.export import export_source
 from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_files
 from postroom.catalog.targets import write_target
@@ -107,7 +107,7 @@ class FilesTarget(FilesSide):
                 )
 
     def _write(self) -> None:
-        document = read_whole(self.url, self.settings)
+        document = export_source(self.url, self.settings)
         try:
             if self.is_folder:
                 self._write_folder(document)

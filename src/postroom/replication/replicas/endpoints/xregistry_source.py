@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from postroom.catalog.service_entities import Kinds, kinds_in, path_of
+from postroom.catalog.service_entities import ResourceTypes, resource_types, url_path
 from postroom.catalog.service_reader import ServiceReader
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.digests import GroupDigest
@@ -26,7 +26,7 @@ class PlainSide:
         self.reader = ServiceReader(client, binary=True)
         self._home = ""
         self._shapes: Shapes | None = None
-        self._kinds: Kinds = {}
+        self._kinds: ResourceTypes = {}
         self._listed: set[str] = set()
         self._held: dict[str, Unit] = {}
 
@@ -46,7 +46,7 @@ class PlainSide:
         """The shapes of its model."""
         if self._shapes is None:
             model = self.reader.model()
-            self._shapes, self._kinds = shapes_in(model), kinds_in(model)
+            self._shapes, self._kinds = shapes_in(model), resource_types(model)
         return self._shapes
 
     def overview(self, scope: Scope, known: str = "") -> Overview | None:
@@ -93,7 +93,7 @@ class PlainSide:
     def _read_group(self, xid: str) -> Iterator[Unit]:
         plural = xid.split("/")[1]
         shape = self.shapes().get(plural)
-        group = self.reader.entity(path_of(xid)) if shape else None
+        group = self.reader.entity(url_path(xid)) if shape else None
         if shape is None or group is None:
             if xid in self._listed:
                 raise ServiceRefused(f"it lists {xid} and does not give it.", place=self.name)
@@ -109,10 +109,10 @@ class PlainSide:
         if shape is None or (len(parts) > 3 and parts[3] not in shape.resources):
             return None
         if is_group(xid):
-            group = self.reader.entity(path_of(xid))
+            group = self.reader.entity(url_path(xid))
             return self._spoken_for(group_unit(xid, group, shape, self.home)) if group is not None else None
         kind = self._kinds[parts[1]][parts[3]]
-        seen = self.reader.entity(self.reader.inlining(path_of(xid) + ("$details" if kind.hasdocument else "")))
+        seen = self.reader.entity(self.reader.inlining(url_path(xid) + ("$details" if kind.hasdocument else "")))
         return self._resource(xid, self.reader.resource(seen, xid, kind)) if seen is not None else None
 
     def _resource(self, xid: str, seen: Tree) -> Unit:

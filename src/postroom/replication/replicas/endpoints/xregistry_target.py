@@ -7,7 +7,7 @@ from itertools import groupby
 
 import msgspec
 
-from postroom.catalog.service_entities import path_of
+from postroom.catalog.service_entities import url_path
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.apply_units import Batch, Outcome
 from postroom.replication.replicas.conflict_policy import decide, decide_gone, stamp_after
@@ -94,7 +94,7 @@ class PlainTarget(PlainSide):
         outcome.deleted.append(xid)
 
     def _delete(self, xid: str) -> None:
-        reply = self.client.ask("DELETE", path_of(xid))
+        reply = self.client.ask("DELETE", url_path(xid))
         if reply.status not in _DELETED:
             raise ServiceRefused(f"{xid} cannot be deleted: {problem_in(reply)}", place=self.name)
         self._held.pop(xid, None)
@@ -115,7 +115,7 @@ class PlainTarget(PlainSide):
     def _write_group(self, group: str, units: list[Unit], outcome: Outcome) -> None:
         own = next((unit for unit in units if unit.is_group), None)
         body = {**(own.body if own else {}), **self._nested(unit for unit in units if not unit.is_group)}
-        reply = self.client.ask("PUT" if own else "POST", path_of(group), json=body)
+        reply = self.client.ask("PUT" if own else "POST", url_path(group), json=body)
         if reply.is_fine:
             return
         if reply.status >= 500:
