@@ -14,7 +14,7 @@ from postroom.catalog.open_store import open_store
 from postroom.http.server.request import Request
 from postroom.http.xregistry.dispatch import answer
 from postroom.registry.operations import import_document
-from postroom.replication.changes.feed import read_changes
+from postroom.replication.changes.feed import page_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -54,7 +54,8 @@ def _cursors(store: Store) -> list[str]:
     """Where the pages begin: what a client reads of an answer is not the service's cost."""
     found = [""]
     while len(found) < PAGES:
-        found.append(read_changes(store, found[-1], PAGE).cursor)
+        with store.read() as tx:
+            found.append(page_of(tx, found[-1], PAGE).cursor)
     return found
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from postroom.catalog.open_store import open_store
 from postroom.replication.changes.events import events_of
-from postroom.replication.changes.feed import read_changes
 from postroom.store.interface import Store
 from tests.registry.conftest import Desk
+from tests.replication.change_pages import read_changes
 
 MODEL = {"groups": {"dirs": {"singular": "dir", "resources": {"files": {"singular": "file"}}}}}
 

@@ -11,9 +11,9 @@ import pytest
 from postroom.catalog.open_store import open_store
 from postroom.errors import CursorForeign, CursorTooOld
 from postroom.registry.operations import import_document
-from postroom.replication.changes.feed import read_changes
 from postroom.store.interface import Store
 from postroom.store.retention import FORGOTTEN, KIND, STEP, Retention
+from tests.replication.change_pages import read_changes
 
 
 def ovens(count: int, name: str = "oven") -> dict[str, object]:

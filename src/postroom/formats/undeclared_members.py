@@ -34,11 +34,6 @@ class Undeclared:
         self._column = column
         self._find = _finder(column)
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether payloads can have undeclared members; a number, a string or a free-form value cannot."""
-        return self._find is not None
-
     def find(self, payload: Any) -> str | None:
         """The undeclared members of a payload as JSON; None for none."""
         if self._find is None:

@@ -117,4 +117,3 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_GROUP_RULES = GroupRules()
-NO_RULES = Rules()

@@ -8,7 +8,7 @@ import pytest
 
 from postroom.errors import DocumentBroken
 from postroom.pipeline.sources.parquet import read_rows, row_groups
-from postroom.pipeline.worker.jsonl import lines_of
+from tests.pipeline.worker.record_lines import lines_of
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.pipeline.sources.file_ranges import WHOLE_FILE
-from postroom.pipeline.worker.jsonl import Line, lines_of, read_range
+from tests.pipeline.worker.record_lines import Line, lines_of, read_range
 
 
 def test_a_line_is_known_by_the_byte_it_begins_at(tmp_path: Path) -> None:

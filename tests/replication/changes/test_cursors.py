@@ -11,7 +11,7 @@ import pytest
 from postroom.catalog.open_store import open_store
 from postroom.errors import CursorBroken, CursorForeign
 from postroom.registry.entities import Change
-from postroom.replication.changes.feed import read_changes
+from tests.replication.change_pages import read_changes
 from tests.replication.conftest import Office
 
 

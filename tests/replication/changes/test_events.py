@@ -13,7 +13,7 @@ from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.entities import Change
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.replication.changes.events import event_of, events_of
-from postroom.replication.changes.feed import read_changes
+from tests.replication.change_pages import read_changes
 from tests.replication.conftest import MODEL, Office
 
 F1 = "/dirs/d1/files/f1"

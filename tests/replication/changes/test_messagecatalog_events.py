@@ -11,10 +11,10 @@ import pytest
 from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.replication.changes.events import catalog_events_of, events_of
-from postroom.replication.changes.feed import read_changes
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.http.requests import Desk
+from tests.replication.change_pages import read_changes
 
 OVENS, HEATED = "/messagecatalog/ovens", "/messagecatalog/ovens/messagedefinitions/heated"
 UPDATED, DELETED = (f"io.cloudevents.messagecatalog.{kind}.v1" for kind in ("updated", "deleted"))

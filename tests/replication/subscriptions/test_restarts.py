@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 
 from postroom.catalog.open_store import open_store
-from postroom.replication.changes.feed import read_changes
 from tests.brokers import free_port
 from tests.http.running_service import kill, serving
+from tests.replication.change_pages import read_changes
 from tests.replication.subscriptions.receivers import wait_until
 
 RESTARTS = int(os.environ.get("RESTARTS", "5"))

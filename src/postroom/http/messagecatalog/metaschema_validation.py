@@ -50,11 +50,6 @@ def violations(document: Tree, form: str) -> Iterator[AttributeViolation]:
         yield from _mqtt(document)
 
 
-def is_template(text: str) -> bool:
-    """Whether a text has placeholders."""
-    return _PLACEHOLDER.search(text) is not None
-
-
 def _section(section: Any, known: SectionRule, steps: Steps) -> Iterator[AttributeViolation]:
     if section is None:
         return

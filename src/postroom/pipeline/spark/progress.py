@@ -38,7 +38,7 @@ class Progress:
         self._stream = stream or sys.stderr
         self.shown = not quiet and self._stream.isatty()
         self._clock = clock
-        self._began = self._last = clock()
+        self._last = clock()
         self._rate = 0.0
         self._lags: Lags = {}
         self._bar: Any = None
@@ -80,11 +80,6 @@ class Progress:
             self._last = self._clock()
         self._lags = lags
         self.say(self._line())
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the beginning."""
-        return self._clock() - self._began
 
     def _line(self) -> str:
         counts = f"{self.read:,} read, {self.landed:,} landed, {self.dead:,} dead, {self._rate:,.0f}/s"

@@ -6,7 +6,7 @@ In a packed file the byte counts in the unpacked content; in a Parquet file it i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import IO, NamedTuple
 
@@ -20,29 +20,13 @@ from postroom.pipeline.sources.parquet import is_parquet, read_rows
 CHUNK = 4 * 1024 * 1024
 
 
-class Line(NamedTuple):
-    """One record as it came: where from, at which position, and its exact bytes without the line end."""
-
-    source: str
-    position: int
-    record: bytes
-    id: str = ""
-
-
 class Chunk(NamedTuple):
-    """Many records, by column; without ids, source and position make them."""
+    """Many records by column, each without its line end; without ids, source and position make them."""
 
     sources: list[str]
     positions: list[int]
     records: list[bytes]
     ids: list[str] | None = None
-
-
-def lines_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Line]:
-    """The records of Arrow batches, one by one."""
-    for batch in batches:
-        for chunk in chunks_of(batch):
-            yield from map(Line, *chunk[:3])
 
 
 def chunks_of(batch: pa.RecordBatch) -> Iterator[Chunk]:
@@ -57,14 +41,8 @@ def chunks_of(batch: pa.RecordBatch) -> Iterator[Chunk]:
         yield from parquet_chunks(path, start, length) if is_parquet(path) else range_chunks(path, start, length)
 
 
-def read_range(path: str, start: int, length: int) -> Iterator[Line]:
-    """The lines that begin in a range of bytes; blank lines hold nothing and are passed over."""
-    for chunk in range_chunks(path, start, length):
-        yield from map(Line, *chunk[:3])
-
-
 def range_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:
-    """The same in chunks."""
+    """The lines that begin in a range of bytes, in chunks; blank lines hold nothing and are passed over."""
     with open_records(path) as file:
         position = _first_line(file, start)
         while position < start + length:

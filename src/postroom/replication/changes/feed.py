@@ -9,7 +9,6 @@ from postroom.registry.entities import Change
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.changes.cursors import sequence_of
-from postroom.store.interface import Store
 
 MOST_CHANGES = 10_000
 """More than this is not put into one page."""
@@ -26,17 +25,11 @@ class Page(msgspec.Struct, frozen=True):
     """Whether there were further changes when the page was read."""
 
 
-def read_changes(store: Store, after: str, limit: int, xid: str = "/") -> Page:
+def page_of(tx: Transaction, after: str, limit: int, xid: str = "/") -> Page:
     """Up to `limit` changes after a cursor (empty: from the oldest that is kept) of an entity and what is below it.
 
     Raises CursorBroken, CursorForeign and CursorTooOld.
     """
-    with store.read() as tx:
-        return page_of(tx, after, limit, xid)
-
-
-def page_of(tx: Transaction, after: str, limit: int, xid: str = "/") -> Page:
-    """The same within a transaction."""
     sequence = sequence_of(tx, after)
     limit = max(1, min(limit, MOST_CHANGES))
     found = tx.changes(sequence, limit + 1, xid)

@@ -24,10 +24,6 @@ class Scope(msgspec.Struct, frozen=True):
         """Whether a unit at the source belongs to the part; a definition brings its Group along if that is missing."""
         return self.xid == "/" or xid == self.xid or xid.startswith(self.xid + "/") or xid == group_xid(self.xid)
 
-    def covers_whole(self, group: str) -> bool:
-        """Whether all of a Group belongs to the part."""
-        return self.xid in ("/", group)
-
     def is_bracket(self, xid: str) -> bool:
         """Whether a unit only comes along because the definition that is meant needs a place."""
         return is_group(xid) and self.xid not in ("/", xid)

@@ -14,7 +14,6 @@ from postroom.formats.xsd.samples import sample_strings
 from postroom.formats.xsd.simple_types import Bound, Facts, facts
 from postroom.formats.xsd.xml_names import XS, local_name
 
-_SPACE_RANKS = {"preserve": 0, "replace": 1, "collapse": 2}
 _TAKES_ALL = ("string", "normalizedString", "token")
 _TIED = ("ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NOTATION")
 _RANDOM_TRIES = 12
