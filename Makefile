@@ -45,11 +45,12 @@ search: setup ## Run the property tests with new random inputs
 long: search ## Run what takes too long for every day: new random inputs, and a million records through thirty crashes
 	@CRASHES=30 CRASH_RECORDS=1000000 $(BIN)/python -m pytest tests/pipeline/test_crashes.py
 
-check: setup ## Format, lint, types, order of imports
+check: setup ## Format, lint, types, order of imports, dead code
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/vulture
 
 bench: setup ## Measure, side by side, as ratios
 	@$(BIN)/python -m bench
