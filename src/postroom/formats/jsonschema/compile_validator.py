@@ -83,12 +83,10 @@ class ValidatorCompiler:
             raise SchemaRefused(
                 f"this is not a JSON Schema: {first_line(error.message)}.", place=pointer(error.instance_path)
             ) from None
-        place, reference = self._documents.dangling() or ("", "")
+        at, reference = self._documents.dangling() or ("", "")
         if reference and "not present in a registry" in error.message:
-            raise ReferenceMissing(
-                f"the reference {reference!r} leads to nothing in the catalog.", place=place
-            ) from None
+            raise ReferenceMissing(f"the reference {reference!r} leads to nothing in the catalog.", place=at) from None
         named = f"the reference {reference!r} leads nowhere" if reference else "a reference leads nowhere"
         # Inside of its own document it is a mistake of the document; into another one it may yet lead somewhere.
-        kind = SchemaRefused if not reference or reference.startswith("#") else ReferenceMissing
-        raise kind(f"{named}: {display_uri(first_line(error.message))}.", place=place) from None
+        error_class = SchemaRefused if not reference or reference.startswith("#") else ReferenceMissing
+        raise error_class(f"{named}: {display_uri(first_line(error.message))}.", place=at) from None

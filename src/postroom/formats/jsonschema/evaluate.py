@@ -64,7 +64,7 @@ class Instance:
         return pointer(reversed(keys))
 
 
-class Failure(msgspec.Struct, frozen=True, eq=False):
+class KeywordFailure(msgspec.Struct, frozen=True, eq=False):
     """A keyword that a value fails: with the validator's error `kind`, or with what we `expected`. A failure of
     alternatives is `explained` when the failures of the closest one follow."""
 
@@ -85,7 +85,7 @@ class Failure(msgspec.Struct, frozen=True, eq=False):
 class SubschemaResult(msgspec.Struct, frozen=True, eq=False):
     """The failures of one value for one subschema, and which members or items that has evaluated."""
 
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[KeywordFailure, ...] = ()
     evaluated: frozenset[str | int] = frozenset()
 
 
@@ -185,7 +185,7 @@ class _Evaluation:
         if step.schema is True:
             return _VALID
         if step.schema is False:
-            return SubschemaResult((Failure(step.instance, "falseSchema", "absent"),))
+            return SubschemaResult((KeywordFailure(step.instance, "falseSchema", "absent"),))
         return self._results.get(_key(step))
 
     def _evaluated(self, step: Step) -> _Evaluating:
@@ -198,7 +198,7 @@ class _Evaluation:
             yield from self._references(collector)
             return collector.result()
         for error in self._assertions.errors(schema, step.instance.value, self._spend):
-            collector.add(Failure(step.instance, error.kind.name, kind=error.kind))
+            collector.add(KeywordFailure(step.instance, error.kind.name, kind=error.kind))
         yield from self._references(collector)
         if not schema.keys().isdisjoint(_COMBINING):
             yield from self._combined(collector)
@@ -235,7 +235,7 @@ class _Evaluation:
             if keyword in schema:
                 yield from self._alternatives(collector, keyword)
         if "not" in schema and not (yield step.same_instance(schema["not"])).failures:
-            collector.add(Failure(step.instance, "not", "valid under not"))
+            collector.add(KeywordFailure(step.instance, "not", "valid under not"))
         if "if" in schema and self._draft >= 7:
             condition = yield step.same_instance(schema["if"])
             collector.add_evaluated(condition)
@@ -259,7 +259,7 @@ class _Evaluation:
             collector.add(*_closest(keyword, collector.step.instance, results))
         elif keyword == "oneOf" and len(fitting) > 1:
             text = f"valid under only one of oneOf, not under /oneOf/{fitting[0]} and /oneOf/{fitting[1]}"
-            collector.add(Failure(collector.step.instance, keyword, text))
+            collector.add(KeywordFailure(collector.step.instance, keyword, text))
 
     def _members(self, collector: _Collector) -> _Collecting:
         schema, step, value = collector.schema, collector.step, collector.step.instance.value
@@ -281,7 +281,7 @@ class _Evaluation:
             for part in parts:
                 yield from collector.include_child(step.child_instance(part, name))
         if unexpected:
-            collector.add(Failure(step.instance, "additionalProperties", ", ".join(unexpected[:MOST_OPTIONS])))
+            collector.add(KeywordFailure(step.instance, "additionalProperties", ", ".join(unexpected[:MOST_OPTIONS])))
         if "propertyNames" in schema and self._draft >= 6:
             yield from self._names(collector)
         if "unevaluatedProperties" in schema and self._draft >= 19:
@@ -295,7 +295,9 @@ class _Evaluation:
             if result.failures:
                 why = result.failures[0].violation()
                 collector.add(
-                    Failure(step.instance, "propertyNames", f"an object whose names fit ({why.found}: {why.expected})")
+                    KeywordFailure(
+                        step.instance, "propertyNames", f"an object whose names fit ({why.found}: {why.expected})"
+                    )
                 )
                 return
 
@@ -309,7 +311,7 @@ class _Evaluation:
             if collector.is_full:
                 return
             if index >= len(first) and rest is False and rest_name == "additionalItems":
-                collector.add(Failure(step.instance, rest_name, "valid under additionalItems"))
+                collector.add(KeywordFailure(step.instance, rest_name, "valid under additionalItems"))
                 break
             yield from collector.include_child(step.child_instance(first[index] if index < len(first) else rest, index))
         if "contains" in schema and self._draft >= 6:
@@ -330,7 +332,7 @@ class _Evaluation:
                 if self._draft >= 20:
                     collector.mark_evaluated(index)
         if fitting < least or (most is not None and fitting > most):
-            collector.add(Failure(step.instance, "contains", "a list that contains what the schema asks for"))
+            collector.add(KeywordFailure(step.instance, "contains", "a list that contains what the schema asks for"))
 
     def _unevaluated(self, collector: _Collector, keyword: str, keys: Iterable[str | int]) -> _Collecting:
         wrong: list[str] = []
@@ -343,7 +345,7 @@ class _Evaluation:
         if wrong:
             without = "without " + ", ".join(wrong[:MOST_OPTIONS])
             collector.add(
-                Failure(
+                KeywordFailure(
                     collector.step.instance, keyword, without if keyword.endswith("s") else f"valid under {keyword}"
                 )
             )
@@ -357,14 +359,14 @@ class _Collector:
         self.schema: dict[str, Any] = step.schema
         self.evaluated_keys: set[str | int] = set()
         self._tracks_evaluated = tracks_evaluated
-        self._failures: list[Failure] = []
+        self._failures: list[KeywordFailure] = []
 
     @property
     def is_full(self) -> bool:
         """Whether enough failures were collected."""
         return len(self._failures) >= MOST_VIOLATIONS
 
-    def add(self, *failures: Failure) -> None:
+    def add(self, *failures: KeywordFailure) -> None:
         """Add failures, each once."""
         self._failures += [failure for failure in failures if failure not in self._failures]
 
@@ -405,7 +407,7 @@ def _key(step: Step) -> _Key:
     return id(step.schema), step.scope, id(step.instance)
 
 
-def _closest(keyword: str, instance: Instance, results: list[SubschemaResult]) -> list[Failure]:
+def _closest(keyword: str, instance: Instance, results: list[SubschemaResult]) -> list[KeywordFailure]:
     """That no alternative fits, and the failures of the closest one; where several are equally close, those that all of
     them have."""
     least = min(_distance(instance, result) for result in results)
@@ -414,7 +416,7 @@ def _closest(keyword: str, instance: Instance, results: list[SubschemaResult]) -
     explained = bool(shared) and not least[0]
     # Of alternatives in alternatives the outermost is named, and what is wrong in the end.
     inner = [failure for failure in shared if not failure.explained] if explained else []
-    return [Failure(instance, keyword, f"valid under {keyword}", explained=explained), *inner]
+    return [KeywordFailure(instance, keyword, f"valid under {keyword}", explained=explained), *inner]
 
 
 def _distance(instance: Instance, result: SubschemaResult) -> tuple[bool, bool, int, int]:

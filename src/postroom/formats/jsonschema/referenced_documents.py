@@ -43,7 +43,7 @@ class DocumentSet:
         self.recursive_anchor_in_scope = self._addresses.recursive_anchor_in_scope
         self.root = self._in_our_draft(root)
         _, self.address = self.with_base(self.root, HOME)
-        self._gather()
+        self._load_referenced()
 
     @property
     def is_alone(self) -> bool:
@@ -101,23 +101,23 @@ class DocumentSet:
     def _dangling_outside(self, error: Exception) -> SchemaRefused:
         for reference, target in self._missing:
             if target in str(error):
-                place = next(iter(self.dangling() or ("",)))
-                return ReferenceMissing(f"the reference {reference!r} leads to nothing in the catalog.", place=place)
+                at = next(iter(self.dangling() or ("",)))
+                return ReferenceMissing(f"the reference {reference!r} leads to nothing in the catalog.", place=at)
         text = display_uri(str(error).splitlines()[0].rstrip(".")) if str(error) else "no reason given"
         return SchemaRefused(f"a reference leads nowhere: {text}.")
 
-    def _gather(self) -> None:
+    def _load_referenced(self) -> None:
         """Read every document that is referred to, breadth first."""
         queue: list[tuple[Any, str, str]] = [(self.root, self.address, "")]
         asked: set[str] = set()
-        for document, base, place in queue:
+        for document, base, location in queue:
             for reference, address in self._addresses.add(document, base):
                 target = join_reference(address, reference).partition("#")[0]
                 if self._addresses.knows(target) or _is_meta_schema(target) or target in asked:
                     continue
                 asked.add(target)
                 # Data may look like references; what looks so a thousand times in vain is not looked for any more.
-                found = None if len(self._missing) > _MOST_MISSES else self._find(reference, target, place)
+                found = None if len(self._missing) > _MOST_MISSES else self._find(reference, target, location)
                 if found is None:
                     self._missing.append((reference, target))
                     continue
@@ -134,17 +134,17 @@ class DocumentSet:
             return document
         return {**document, "$schema": self.draft.uri}
 
-    def _find(self, reference: str, target: str, place: str) -> LibraryDocument | None:
+    def _find(self, reference: str, target: str, location: str) -> LibraryDocument | None:
         """A document by its address, as the author wrote it, or by the `$id` of a neighbour."""
         for wanted in dict.fromkeys((reference.partition("#")[0], target)):
-            found = self._looked_up(wanted, place) if wanted and not wanted.startswith(CATALOG) else None
+            found = self._looked_up(wanted, location) if wanted and not wanted.startswith(CATALOG) else None
             if found is not None:
                 return found
         return self._neighbour(target)
 
-    def _looked_up(self, reference: str, place: str) -> LibraryDocument | None:
+    def _looked_up(self, reference: str, base: str) -> LibraryDocument | None:
         try:
-            return self._library.find(reference, place)
+            return self._library.find(reference, base)
         except ValueError:
             return None  # what is no address leads nowhere
 
@@ -160,7 +160,7 @@ class DocumentSet:
 
 
 def _retrieve_nothing(uri: str) -> Any:
-    # All documents were gathered before; what is asked for now does not exist. Never the network.
+    # All documents were loaded before; what is asked for now does not exist. Never the network.
     raise ValueError(f"{uri} is not in the catalog")
 
 

@@ -214,12 +214,12 @@ class _Graph:
                     if work:
                         low[work[-1][0]] = min(low[work[-1][0]], low[node])
                     if low[node] == order[node]:
-                        found.append(_taken_off(path, node))
+                        found.append(_pop_group(path, node))
                         on_path -= found[-1]
         return found
 
 
-def _taken_off(path: list[int], node: int) -> set[int]:
+def _pop_group(path: list[int], node: int) -> set[int]:
     group = {path.pop()}
     while node not in group:
         group.add(path.pop())

@@ -22,7 +22,14 @@ from postroom.formats.column_types import (
     StructOf,
 )
 from postroom.formats.jsonstructure.typed_decoder import is_plain_list, is_plain_map, is_plain_object
-from postroom.formats.jsonstructure.types import ArrayType, MapType, ObjectType, PrimitiveType, StructureType, unwrapped
+from postroom.formats.jsonstructure.types import (
+    JsonArrayType,
+    JsonMapType,
+    JsonObjectType,
+    JsonPrimitiveType,
+    JsonType,
+    unwrapped,
+)
 from postroom.formats.jsonstructure.validation.primitives import INTEGERS
 from postroom.formats.jsonstructure.validation.string_types import STRING_TYPES
 
@@ -38,28 +45,28 @@ _AS_DECODED: dict[Scalar, frozenset[str]] = {
 }
 
 
-def column_filler(type_: StructureType, column: ColumnType) -> Finish | None:
+def column_filler(type_: JsonType, column: ColumnType) -> Finish | None:
     """The function that turns decoded values of a type into those of its column; None where they are the same."""
     real, _ = unwrapped(type_)
-    if isinstance(column, StructOf) and isinstance(real, ObjectType) and is_plain_object(real):
+    if isinstance(column, StructOf) and isinstance(real, JsonObjectType) and is_plain_object(real):
         return _members(real, column)
-    if isinstance(column, ListOf) and isinstance(real, ArrayType) and is_plain_list(real):
+    if isinstance(column, ListOf) and isinstance(real, JsonArrayType) and is_plain_list(real):
         inner = column_filler(real.items, column.item)
         return None if inner is None else _items(inner)
-    if isinstance(column, MapOf) and isinstance(real, MapType) and is_plain_map(real):
+    if isinstance(column, MapOf) and isinstance(real, JsonMapType) and is_plain_map(real):
         inner = column_filler(real.values, column.value)
         return None if inner is None else _values(inner)
-    return None if isinstance(real, PrimitiveType) and _is_as_decoded(real, column) else fill_columns.filler(column)
+    return None if isinstance(real, JsonPrimitiveType) and _is_as_decoded(real, column) else fill_columns.filler(column)
 
 
-def _is_as_decoded(type_: PrimitiveType, column: ColumnType) -> bool:
+def _is_as_decoded(type_: JsonPrimitiveType, column: ColumnType) -> bool:
     if not isinstance(column, Scalar) or type_.name not in _AS_DECODED.get(column, ()):
         return False
     # A float with rules of its own may have been read as an integer.
     return column != DOUBLE or (not type_.rules and type_.values is None)
 
 
-def _members(type_: ObjectType, column: StructOf) -> Finish | None:
+def _members(type_: JsonObjectType, column: StructOf) -> Finish | None:
     fields = [
         (field.source, field.name, column_filler(type_.members[field.source], field.type)) for field in column.fields
     ]

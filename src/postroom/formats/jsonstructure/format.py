@@ -22,11 +22,11 @@ from postroom.formats.jsonstructure.fill_columns import column_filler
 from postroom.formats.jsonstructure.samples import sample_values
 from postroom.formats.jsonstructure.typed_decoder import NeedsValidation, build_decoder
 from postroom.formats.jsonstructure.types import (
-    ArrayType,
-    ConditionalType,
-    MapType,
-    ObjectType,
-    StructureType,
+    JsonArrayType,
+    JsonConditionalType,
+    JsonMapType,
+    JsonObjectType,
+    JsonType,
     unwrapped,
 )
 from postroom.formats.jsonstructure.validation.validate import Checks
@@ -52,7 +52,7 @@ _TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", 
 class JsonStructure(JsonFraming):
     """One parsed JSON Structure type."""
 
-    def __init__(self, document: StructureDocument, root: StructureType, fragment: str = "") -> None:
+    def __init__(self, document: StructureDocument, root: JsonType, fragment: str = "") -> None:
         self.document = document
         self.root = root
         self._fragment = fragment
@@ -117,15 +117,15 @@ class JsonStructure(JsonFraming):
     def read_member(self, path: tuple[str, ...], value: Any) -> Any:
         """Decode a member of a payload, found by its path ("" for items and values of maps); ColumnMismatch where it
         does not fit its type."""
-        type_: StructureType = self.root
+        type_: JsonType = self.root
         for step in path:
             real, _ = unwrapped(type_)
-            if isinstance(real, ConditionalType) and real.base is not None:
+            if isinstance(real, JsonConditionalType) and real.base is not None:
                 real, _ = unwrapped(real.base)
-            if isinstance(real, ObjectType):
+            if isinstance(real, JsonObjectType):
                 type_ = real.members[step]
-            elif isinstance(real, ArrayType | MapType):
-                type_ = real.items if isinstance(real, ArrayType) else real.values
+            elif isinstance(real, JsonArrayType | JsonMapType):
+                type_ = real.items if isinstance(real, JsonArrayType) else real.values
         found = ViolationCollector(ATTEMPTS)
         decoded = self._checks.of(type_)(value, None, found)
         if found.violations:

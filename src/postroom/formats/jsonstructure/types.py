@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class StructureType:
+class JsonType:
     """A type of the document: its JSON pointer, its description, and its constraint keywords, compiled (`rules`) and as
     `written`."""
 
@@ -18,14 +18,14 @@ class StructureType:
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class AnyType(StructureType):
+class JsonAnyType(JsonType):
     """Any JSON value; `values` are the only ones when given."""
 
     values: list[Any] | None = None
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class PrimitiveType(StructureType):
+class JsonPrimitiveType(JsonType):
     """A primitive type by its name; `values` are what `enum` or `const` leave of it."""
 
     name: str
@@ -33,81 +33,81 @@ class PrimitiveType(StructureType):
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class ObjectType(StructureType):
+class JsonObjectType(JsonType):
     """An object with its own and inherited members.
 
     `extra` says what other members may be: None where the schema is silent, a boolean, or a type. `alternatives` are
     groups of sets of required members, of which exactly one set of each group is there.
     """
 
-    members: dict[str, StructureType]
+    members: dict[str, JsonType]
     required: frozenset[str] = frozenset()
     alternatives: tuple[tuple[frozenset[str], ...], ...] = ()
-    extra: StructureType | bool | None = None
+    extra: JsonType | bool | None = None
     reserved: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class ArrayType(StructureType):
+class JsonArrayType(JsonType):
     """An array, or a set when its items are unique."""
 
-    items: StructureType
+    items: JsonType
     unique: bool = False
-    contains: StructureType | None = None
+    contains: JsonType | None = None
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class MapType(StructureType):
+class JsonMapType(JsonType):
     """A map from text to values of one type."""
 
-    values: StructureType
+    values: JsonType
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class TupleType(StructureType):
+class JsonTupleType(JsonType):
     """Named members in a fixed order, written as an array."""
 
-    members: tuple[tuple[str, StructureType], ...]
+    members: tuple[tuple[str, JsonType], ...]
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class ChoiceType(StructureType):
+class JsonChoiceType(JsonType):
     """A discriminated union: tagged, or inline when there is a selector."""
 
-    choices: dict[str, StructureType]
+    choices: dict[str, JsonType]
     selector: str | None = None
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class UnionType(StructureType):
+class JsonUnionType(JsonType):
     """One of several types; the first that fits counts."""
 
-    alternatives: tuple[StructureType, ...]
+    alternatives: tuple[JsonType, ...]
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class ConditionalType(StructureType):
+class JsonConditionalType(JsonType):
     """A type (or none) with conditional composition on top; `source` is its JSON, for comparing."""
 
-    base: StructureType | None
-    all_of: tuple[StructureType, ...] = ()
-    any_of: tuple[StructureType, ...] = ()
-    one_of: tuple[StructureType, ...] = ()
-    forbidden: StructureType | None = None
-    test: StructureType | None = None
-    then: StructureType | None = None
-    otherwise: StructureType | None = None
+    base: JsonType | None
+    all_of: tuple[JsonType, ...] = ()
+    any_of: tuple[JsonType, ...] = ()
+    one_of: tuple[JsonType, ...] = ()
+    forbidden: JsonType | None = None
+    test: JsonType | None = None
+    then: JsonType | None = None
+    otherwise: JsonType | None = None
     source: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(eq=False, kw_only=True, slots=True)
-class TypeReference(StructureType):
+class TypeReference(JsonType):
     """A reference to a type of the document, which may still be under construction when it is made."""
 
-    target: StructureType | None = None
+    target: JsonType | None = None
 
 
-def resolved(type_: StructureType) -> StructureType:
+def resolved(type_: JsonType) -> JsonType:
     """The type itself, where a reference stands for it."""
     while isinstance(type_, TypeReference):
         if type_.target is None:  # pragma: no cover - every reference is bound when a document is built
@@ -116,16 +116,16 @@ def resolved(type_: StructureType) -> StructureType:
     return type_
 
 
-def is_null(type_: StructureType) -> bool:
+def is_null(type_: JsonType) -> bool:
     """Whether a type is null and nothing else."""
     found = resolved(type_)
-    return isinstance(found, PrimitiveType) and found.name == "null"
+    return isinstance(found, JsonPrimitiveType) and found.name == "null"
 
 
-def unwrapped(type_: StructureType) -> tuple[StructureType, bool]:
+def unwrapped(type_: JsonType) -> tuple[JsonType, bool]:
     """A type without null, and whether null was one of its alternatives."""
     found, nullable = resolved(type_), False
-    while isinstance(found, UnionType):
+    while isinstance(found, JsonUnionType):
         real = [one for one in found.alternatives if not is_null(one)]
         nullable = nullable or len(real) < len(found.alternatives)
         if len(real) != 1:

@@ -85,8 +85,8 @@ class Prover:
             self._trail.append(key)
         else:
             # What was proven meanwhile may rest on this goal.
-            for shown in self._trail[before:]:
-                self._proven.pop(shown, None)
+            for goal_key in self._trail[before:]:
+                self._proven.pop(goal_key, None)
             del self._trail[before:]
             self._refuted.add(key)
         return proven

@@ -137,7 +137,7 @@ class CounterexampleSearch:
                 if type_name in assertions.types
             ]
         streams.append(value for node in (*stated, *hints) for value in node.get("enum", ()))
-        return _in_turns(streams)
+        return _round_robin(streams)
 
     def _cases(self, given: Nodes, known: set[int]) -> Iterator[Nodes]:
         """The writer's alternatives, those first that the reader's side does not know."""
@@ -178,7 +178,7 @@ class CounterexampleSearch:
                 break
             least[name] = choices[name][0]
         yield least
-        yield from _in_turns([_varied(least, name, choices[name]) for name in choices], 2)
+        yield from _round_robin([_varied(least, name, choices[name]) for name in choices], 2)
         full = {**least, **{name: choices[name][0] for name in optional}}
         yield full
         yield from self._enlarged(least, position)
@@ -270,13 +270,13 @@ def _member_hints(hints: Nodes, name: str) -> Nodes:
 _ORDER = ("object", "array", "string", "integer", "fraction", "boolean", "null")
 
 
-def _in_turns(streams: list[Iterator[Any]], turn: int = 4) -> Iterator[Any]:
+def _round_robin(streams: list[Iterator[Any]], turn: int = 4) -> Iterator[Any]:
     while streams:
         left = []
         for stream in streams:
-            taken = list(islice(stream, turn))
-            yield from taken
-            if len(taken) == turn:
+            batch = list(islice(stream, turn))
+            yield from batch
+            if len(batch) == turn:
                 left.append(stream)
         streams = left
 

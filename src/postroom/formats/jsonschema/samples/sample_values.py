@@ -126,7 +126,7 @@ class _ValueGenerator:
                     wanted[needed] = None
                     pending.append(needed)
         # In the order of the schema, so that data reads like it.
-        order = {name: place for place, name in enumerate(constraints.members)}
+        order = {name: index for index, name in enumerate(constraints.members)}
         return sorted(wanted, key=lambda name: order.get(name, len(order)))
 
     def _member(self, constraints: SampleConstraints, name: str) -> Conjunction:

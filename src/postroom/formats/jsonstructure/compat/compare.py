@@ -14,7 +14,7 @@ from postroom.formats.jsonstructure.compat.containment import ComparisonTooLarge
 from postroom.formats.jsonstructure.compat.differences import TypeDifference
 from postroom.formats.jsonstructure.document import StructureDocument
 from postroom.formats.jsonstructure.samples.sample_values import SampleGenerator
-from postroom.formats.jsonstructure.types import AnyType, StructureType
+from postroom.formats.jsonstructure.types import JsonAnyType, JsonType
 from postroom.formats.jsonstructure.validation.validate import Checks
 from postroom.formats.jsonstructure.validation.violations import ATTEMPTS, TooMuchWork, ViolationCollector
 from postroom.formats.schema import Verdict, Violation
@@ -30,7 +30,7 @@ class ComparableSchema(Protocol):
     """What comparing needs of a parsed schema."""
 
     document: StructureDocument
-    root: StructureType
+    root: JsonType
 
     def validate(self, payload: bytes, contenttype: str = "") -> tuple[Any, list[Violation]]:
         """Decode and validate a payload."""
@@ -104,26 +104,26 @@ def _samples(generator: SampleGenerator, writer: ComparableSchema) -> list[Any]:
     return found
 
 
-def _generated(generator: SampleGenerator, type_: StructureType, likely: float) -> list[Any]:
+def _generated(generator: SampleGenerator, type_: JsonType, likely: float) -> list[Any]:
     try:
         return [generator.generate(type_, likely)]
     except (SchemaRefused, RecursionError):
         return []
 
 
-def _generating(generator: SampleGenerator) -> Callable[[StructureType], list[Any]]:
-    def generate(type_: StructureType) -> list[Any]:
-        if isinstance(type_, AnyType) and type_.values is None:
+def _generating(generator: SampleGenerator) -> Callable[[JsonType], list[Any]]:
+    def generate(type_: JsonType) -> list[Any]:
+        if isinstance(type_, JsonAnyType) and type_.values is None:
             return [None, True, 7, 0.5, "?! ~", [], {}]
         return [value for likely in (0.0, 1.0, 0.5) for value in _generated(generator, type_, likely)]
 
     return generate
 
 
-def _accepting() -> Callable[[StructureType, Any], bool]:
+def _accepting() -> Callable[[JsonType, Any], bool]:
     checks = Checks()
 
-    def accepts(type_: StructureType, value: Any) -> bool:
+    def accepts(type_: JsonType, value: Any) -> bool:
         found = ViolationCollector()
         try:
             checks.of(type_)(value, None, found)

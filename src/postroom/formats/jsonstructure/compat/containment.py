@@ -15,16 +15,16 @@ from postroom.formats.jsonstructure.compat import ranges
 from postroom.formats.jsonstructure.compat.differences import TypeDifference, difference
 from postroom.formats.jsonstructure.compat.objects_and_maps import compare_objects, same_rules
 from postroom.formats.jsonstructure.types import (
-    AnyType,
-    ArrayType,
-    ChoiceType,
-    ConditionalType,
-    MapType,
-    ObjectType,
-    PrimitiveType,
-    StructureType,
-    TupleType,
-    UnionType,
+    JsonAnyType,
+    JsonArrayType,
+    JsonChoiceType,
+    JsonConditionalType,
+    JsonMapType,
+    JsonObjectType,
+    JsonPrimitiveType,
+    JsonTupleType,
+    JsonType,
+    JsonUnionType,
     resolved,
 )
 from postroom.formats.work_budget import spend
@@ -43,19 +43,15 @@ class ComparisonTooLarge(Exception):
 class TypeComparison:
     """Compares the types of two documents; `generate` makes JSON values of the writer, `accepts` asks the reader."""
 
-    def __init__(
-        self, generate: Callable[[StructureType], list[Any]], accepts: Callable[[StructureType, Any], bool]
-    ) -> None:
+    def __init__(self, generate: Callable[[JsonType], list[Any]], accepts: Callable[[JsonType, Any], bool]) -> None:
         self.generate = generate
         self._accepts = accepts
         self._steps = 0
         self._assumptions = 0
         # The types are kept with their identities, which are only theirs as long as they live.
-        self._proven: dict[tuple[int, int], tuple[StructureType, StructureType]] = {}
+        self._proven: dict[tuple[int, int], tuple[JsonType, JsonType]] = {}
 
-    def differences(
-        self, writer: StructureType, reader: StructureType, assumed: Pairs = frozenset()
-    ) -> list[TypeDifference]:
+    def differences(self, writer: JsonType, reader: JsonType, assumed: Pairs = frozenset()) -> list[TypeDifference]:
         """The differences that keep a type of the writer from being readable with one of the reader."""
         writer, reader = resolved(writer), resolved(reader)
         pair = (id(writer), id(reader))
@@ -63,7 +59,7 @@ class TypeComparison:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise ComparisonTooLarge
-        if pair in self._proven or (isinstance(reader, AnyType) and reader.values is None):
+        if pair in self._proven or (isinstance(reader, JsonAnyType) and reader.values is None):
             return []
         if pair in assumed:
             self._assumptions += 1
@@ -75,31 +71,31 @@ class TypeComparison:
             self._proven[pair] = (writer, reader)
         return found
 
-    def _differences(self, writer: StructureType, reader: StructureType, assumed: Pairs) -> list[TypeDifference]:
-        if isinstance(writer, UnionType):
+    def _differences(self, writer: JsonType, reader: JsonType, assumed: Pairs) -> list[TypeDifference]:
+        if isinstance(writer, JsonUnionType):
             return [one for part in writer.alternatives for one in self.differences(part, reader, assumed)]
-        if isinstance(writer, ConditionalType) or isinstance(reader, ConditionalType):
+        if isinstance(writer, JsonConditionalType) or isinstance(reader, JsonConditionalType):
             return self._conditional(writer, reader, assumed)
-        if isinstance(reader, UnionType):
+        if isinstance(reader, JsonUnionType):
             return self._into_union(writer, reader, assumed)
-        if isinstance(writer, PrimitiveType) and isinstance(reader, PrimitiveType):
+        if isinstance(writer, JsonPrimitiveType) and isinstance(reader, JsonPrimitiveType):
             return ranges.compare(writer, reader, lambda value: self._accepts(reader, value))
-        if isinstance(writer, ObjectType | MapType) and isinstance(reader, ObjectType | MapType):
+        if isinstance(writer, JsonObjectType | JsonMapType) and isinstance(reader, JsonObjectType | JsonMapType):
             return compare_objects(self, writer, reader, assumed)
-        if isinstance(writer, ArrayType) and isinstance(reader, ArrayType):
+        if isinstance(writer, JsonArrayType) and isinstance(reader, JsonArrayType):
             return self._listing(writer, reader, assumed)
-        if isinstance(writer, TupleType) and isinstance(reader, TupleType | ArrayType):
+        if isinstance(writer, JsonTupleType) and isinstance(reader, JsonTupleType | JsonArrayType):
             return self._tuple(writer, reader, assumed)
-        if isinstance(writer, ChoiceType) and isinstance(reader, ChoiceType):
+        if isinstance(writer, JsonChoiceType) and isinstance(reader, JsonChoiceType):
             return self._choice(writer, reader, assumed)
         return self.different("the types are of different kinds", writer, reader)
 
-    def different(self, reason: str, writer: StructureType, reader: StructureType) -> list[TypeDifference]:
+    def different(self, reason: str, writer: JsonType, reader: JsonType) -> list[TypeDifference]:
         """A difference that any value of the writer may show."""
-        edges = ranges.edges(writer) if isinstance(writer, PrimitiveType) else []
+        edges = ranges.edges(writer) if isinstance(writer, JsonPrimitiveType) else []
         return difference(reason, writer, reader, [*edges, *self.generate(writer)])
 
-    def _into_union(self, writer: StructureType, reader: UnionType, assumed: Pairs) -> list[TypeDifference]:
+    def _into_union(self, writer: JsonType, reader: JsonUnionType, assumed: Pairs) -> list[TypeDifference]:
         found: list[TypeDifference] = []
         for alternative in reader.alternatives:
             differences = self.differences(writer, alternative, assumed)
@@ -110,14 +106,14 @@ class TypeComparison:
         values = [value for value in counterexamples if not self._accepts(reader, value)]
         return difference("no alternative of the reader takes all that the writer allows", writer, reader, values)
 
-    def _conditional(self, writer: StructureType, reader: StructureType, assumed: Pairs) -> list[TypeDifference]:
-        if isinstance(reader, ConditionalType):
+    def _conditional(self, writer: JsonType, reader: JsonType, assumed: Pairs) -> list[TypeDifference]:
+        if isinstance(reader, JsonConditionalType):
             if not _same_conditions(writer, reader):
                 return self.different("the reader has conditions of its own", writer, reader)
             if reader.base is None:
                 return []
             reader = reader.base
-        if isinstance(writer, ConditionalType):
+        if isinstance(writer, JsonConditionalType):
             # Conditions only take away from a type, so its base is enough of a proof.
             if writer.base is None:
                 parts = writer.any_of or writer.one_of
@@ -127,7 +123,7 @@ class TypeComparison:
             writer = writer.base
         return self.differences(writer, reader, assumed)
 
-    def _listing(self, writer: ArrayType, reader: ArrayType, assumed: Pairs) -> list[TypeDifference]:
+    def _listing(self, writer: JsonArrayType, reader: JsonArrayType, assumed: Pairs) -> list[TypeDifference]:
         least = writer.rules.get("minItems", 0)
 
         def around(value: Any) -> Any:
@@ -146,7 +142,7 @@ class TypeComparison:
             found += self.different("the reader asks for certain items", writer, reader)
         return found
 
-    def _counts(self, writer: ArrayType, reader: ArrayType, low: str, high: str) -> list[TypeDifference]:
+    def _counts(self, writer: JsonArrayType, reader: JsonArrayType, low: str, high: str) -> list[TypeDifference]:
         least, most = writer.rules.get(low, 0), writer.rules.get(high)
         fewest, limit = reader.rules.get(low, 0), reader.rules.get(high)
         found: list[TypeDifference] = []
@@ -162,8 +158,10 @@ class TypeComparison:
             found += difference("the writer allows more items", writer, reader)
         return found
 
-    def _tuple(self, writer: TupleType, reader: TupleType | ArrayType, assumed: Pairs) -> list[TypeDifference]:
-        if isinstance(reader, ArrayType):
+    def _tuple(
+        self, writer: JsonTupleType, reader: JsonTupleType | JsonArrayType, assumed: Pairs
+    ) -> list[TypeDifference]:
+        if isinstance(reader, JsonArrayType):
             count = len(writer.members)
             within = reader.rules.get("minItems", 0) <= count <= reader.rules.get("maxItems", count)
             if not within or reader.unique or reader.contains is not None:
@@ -180,7 +178,7 @@ class TypeComparison:
             found += [one.around(partial(_with_item, samples, number)) for one in inside]
         return found
 
-    def _choice(self, writer: ChoiceType, reader: ChoiceType, assumed: Pairs) -> list[TypeDifference]:
+    def _choice(self, writer: JsonChoiceType, reader: JsonChoiceType, assumed: Pairs) -> list[TypeDifference]:
         if writer.selector != reader.selector:
             return self.different("the choices are told apart in different ways", writer, reader)
         found: list[TypeDifference] = []
@@ -203,14 +201,16 @@ class TypeComparison:
                 found += difference(f"the reader does not know the choice {name}", writer, reader, values)
         return found
 
-    def _declares(self, variant: StructureType, choice: ChoiceType) -> bool:
+    def _declares(self, variant: JsonType, choice: JsonChoiceType) -> bool:
         real = resolved(variant)
-        return isinstance(real, ObjectType) and choice.selector in real.members
+        return isinstance(real, JsonObjectType) and choice.selector in real.members
 
 
-def _same_conditions(writer: StructureType, reader: ConditionalType) -> bool:
+def _same_conditions(writer: JsonType, reader: JsonConditionalType) -> bool:
     # References may mean other things in the other document.
-    return isinstance(writer, ConditionalType) and writer.source == reader.source and "$ref" not in repr(writer.source)
+    return (
+        isinstance(writer, JsonConditionalType) and writer.source == reader.source and "$ref" not in repr(writer.source)
+    )
 
 
 def _distinct(items: list[Any], count: int) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.formats.jsonstructure.types import StructureType
+from postroom.formats.jsonstructure.types import JsonType
 from postroom.formats.work_budget import spend
 
 _MOST_COUNTEREXAMPLES = 12
@@ -33,7 +33,7 @@ def _width(value: Any) -> int:
 
 
 def difference(
-    reason: str, writer: StructureType, reader: StructureType, counterexamples: Iterable[Any] = ()
+    reason: str, writer: JsonType, reader: JsonType, counterexamples: Iterable[Any] = ()
 ) -> list[TypeDifference]:
     """One difference, as the list that comparing returns."""
     kept = tuple(counterexamples)[:_MOST_COUNTEREXAMPLES]

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from postroom.formats.jsonstructure.compat.differences import TypeDifference, difference
-from postroom.formats.jsonstructure.types import AnyType, MapType, ObjectType, StructureType, resolved
+from postroom.formats.jsonstructure.types import JsonAnyType, JsonMapType, JsonObjectType, JsonType, resolved
 
 if TYPE_CHECKING:
     from postroom.formats.jsonstructure.compat.containment import Pairs, TypeComparison
@@ -23,7 +23,10 @@ _UNKNOWN_NAME = "x_unheard_of"
 
 
 def compare_objects(
-    comparison: TypeComparison, writer: ObjectType | MapType, reader: ObjectType | MapType, assumed: Pairs
+    comparison: TypeComparison,
+    writer: JsonObjectType | JsonMapType,
+    reader: JsonObjectType | JsonMapType,
+    assumed: Pairs,
 ) -> list[TypeDifference]:
     """The differences of two objects or maps; a map is an object without members of its own."""
     return _Pair(
@@ -31,26 +34,26 @@ def compare_objects(
     ).differences()
 
 
-def same_rules(writer: StructureType, reader: StructureType, names: tuple[str, ...]) -> bool:
+def same_rules(writer: JsonType, reader: JsonType, names: tuple[str, ...]) -> bool:
     """Whether rules are written alike in both schemas, without references that may mean different types."""
     pairs = [(writer.written.get(name), reader.written.get(name)) for name in names]
     return all(one == other for one, other in pairs) and "$ref" not in repr(pairs)
 
 
-def _object(type_: ObjectType | MapType) -> ObjectType:
-    if isinstance(type_, ObjectType):
+def _object(type_: JsonObjectType | JsonMapType) -> JsonObjectType:
+    if isinstance(type_, JsonObjectType):
         return type_
     rules = {_AS_OBJECT.get(name, name): value for name, value in type_.rules.items()}
     written = {_AS_OBJECT.get(name, name): value for name, value in type_.written.items()}
-    return ObjectType(at=type_.at, rules=rules, written=written, members={}, extra=type_.values)
+    return JsonObjectType(at=type_.at, rules=rules, written=written, members={}, extra=type_.values)
 
 
 class _Pair:
     def __init__(
         self,
         comparison: TypeComparison,
-        writer: ObjectType,
-        reader: ObjectType,
+        writer: JsonObjectType,
+        reader: JsonObjectType,
         assumed: Pairs,
         generate: Callable[[], list[Any]],
     ) -> None:
@@ -102,20 +105,20 @@ class _Pair:
         if extra is not None:
             unknown[_UNKNOWN_NAME] = extra
         for name, member in unknown.items():
-            if isinstance(reader.extra, StructureType):
+            if isinstance(reader.extra, JsonType):
                 found += self._inside(name, member, reader.extra)
             else:
                 values = [self._with(name, value) for value in self._comparison.generate(member)]
                 found += difference(f"the reader allows no member {name}", writer, reader, values)
         return found
 
-    def _written_extra(self) -> StructureType | None:
+    def _written_extra(self) -> JsonType | None:
         if self._writer.extra is True:
-            return AnyType(at=self._writer.at)
+            return JsonAnyType(at=self._writer.at)
         return self._writer.extra or None
 
-    def _inside(self, name: str, written: StructureType, read: StructureType) -> list[TypeDifference]:
-        if isinstance(resolved(written), AnyType) and isinstance(resolved(read), AnyType):
+    def _inside(self, name: str, written: JsonType, read: JsonType) -> list[TypeDifference]:
+        if isinstance(resolved(written), JsonAnyType) and isinstance(resolved(read), JsonAnyType):
             return self._comparison.differences(written, read, self._assumed)
         differences = self._comparison.differences(written, read, self._assumed)
         return [one.around(lambda value: self._with(name, value)) for one in differences]

@@ -9,7 +9,7 @@ from typing import Any
 
 from postroom.formats.jsonstructure.compat.differences import TypeDifference, difference
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import PrimitiveType
+from postroom.formats.jsonstructure.types import JsonPrimitiveType
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, LONG_INTEGERS, NUMERIC, digits
 
 _MOST_LISTED = 10_000
@@ -22,7 +22,9 @@ _UNSIGNED = ("uint64", "uint128")
 Range = tuple[Fraction, Fraction, bool, bool]
 
 
-def compare(writer: PrimitiveType, reader: PrimitiveType, accepts: Callable[[Any], bool]) -> list[TypeDifference]:
+def compare(
+    writer: JsonPrimitiveType, reader: JsonPrimitiveType, accepts: Callable[[Any], bool]
+) -> list[TypeDifference]:
     """The differences of two primitive types; `accepts` asks the reader about one value."""
     listed = _values(writer)
     if listed is not None:
@@ -34,7 +36,7 @@ def compare(writer: PrimitiveType, reader: PrimitiveType, accepts: Callable[[Any
     return difference(reason, writer, reader, edges(writer)) if reason else []
 
 
-def _values(type_: PrimitiveType) -> list[Any] | None:
+def _values(type_: JsonPrimitiveType) -> list[Any] | None:
     """All values of a type, where they can be counted."""
     if type_.values is not None:
         return type_.values if len(type_.values) <= _MOST_LISTED else None
@@ -49,7 +51,7 @@ def _values(type_: PrimitiveType) -> list[Any] | None:
     return None
 
 
-def _named_type(writer: PrimitiveType, reader: PrimitiveType) -> str:
+def _named_type(writer: JsonPrimitiveType, reader: JsonPrimitiveType) -> str:
     """Why values of one type are not spelled as the other asks; "" when they are."""
     from_, to = writer.name, reader.name
     same = from_ == to or (
@@ -67,7 +69,7 @@ def _named_type(writer: PrimitiveType, reader: PrimitiveType) -> str:
     return "the bytes are encoded in another way" if to == "binary" and encoding[0] != encoding[1] else ""
 
 
-def _numbers(writer: PrimitiveType, reader: PrimitiveType) -> str:
+def _numbers(writer: JsonPrimitiveType, reader: JsonPrimitiveType) -> str:
     if reader.name not in NUMERIC:
         return ""
     if reader.name == "decimal":
@@ -88,11 +90,11 @@ def _numbers(writer: PrimitiveType, reader: PrimitiveType) -> str:
     return "" if ratio is not None and ratio.denominator == 1 else "the writer allows other multiples"
 
 
-def _is_whole(type_: PrimitiveType) -> bool:
+def _is_whole(type_: JsonPrimitiveType) -> bool:
     return type_.name in INTEGERS or type_.name in LONG_INTEGERS
 
 
-def _digits(writer: PrimitiveType, reader: PrimitiveType) -> str:
+def _digits(writer: JsonPrimitiveType, reader: JsonPrimitiveType) -> str:
     total, before, behind = digits(reader.rules)
     if writer.name == "decimal":
         own_total, own_before, own_behind = digits(writer.rules)
@@ -104,7 +106,7 @@ def _digits(writer: PrimitiveType, reader: PrimitiveType) -> str:
     return "" if fits else "the writer allows more digits"
 
 
-def _range(type_: PrimitiveType) -> Range:
+def _range(type_: JsonPrimitiveType) -> Range:
     if type_.name in INTEGERS or type_.name in LONG_INTEGERS:
         first, last = _ends(type_)
         return Fraction(first), Fraction(last), False, False
@@ -132,7 +134,7 @@ def _bounds(rules: dict[str, Any]) -> tuple[tuple[Fraction, bool], tuple[Fractio
     return max(lows), min(highs)
 
 
-def _ends(type_: PrimitiveType) -> tuple[int, int]:
+def _ends(type_: JsonPrimitiveType) -> tuple[int, int]:
     low, high = INTEGERS.get(type_.name) or LONG_INTEGERS[type_.name]
     (least, least_open), (most, most_shut) = _bounds(type_.rules)
     low = max(low, math.floor(least) + 1 if least_open else math.ceil(least))
@@ -140,7 +142,7 @@ def _ends(type_: PrimitiveType) -> tuple[int, int]:
     return low, high
 
 
-def _strings(writer: PrimitiveType, reader: PrimitiveType) -> str:
+def _strings(writer: JsonPrimitiveType, reader: JsonPrimitiveType) -> str:
     if reader.name != "string":
         return ""
     rules, asked = (writer.rules if writer.name == "string" else {}), reader.rules
@@ -154,7 +156,7 @@ def _strings(writer: PrimitiveType, reader: PrimitiveType) -> str:
     return ""
 
 
-def edges(type_: PrimitiveType) -> list[Any]:
+def edges(type_: JsonPrimitiveType) -> list[Any]:
     """JSON values at the bounds of a type, where differences show; not all need fit."""
     if type_.values is not None:
         return type_.values[:8]
@@ -172,7 +174,7 @@ def edges(type_: PrimitiveType) -> list[Any]:
     return _EDGES.get(type_.name, [])
 
 
-def _float_edges(type_: PrimitiveType) -> Iterator[float]:
+def _float_edges(type_: JsonPrimitiveType) -> Iterator[float]:
     low, high, _, _ = _range(type_)
     for end in (low, high):
         if abs(end) < _ENDLESS:
@@ -180,7 +182,7 @@ def _float_edges(type_: PrimitiveType) -> Iterator[float]:
     yield from (0.5, -0.5, 1e300, -1e300, 0, 1e10, -1e10)
 
 
-def _decimal_edges(type_: PrimitiveType) -> list[str]:
+def _decimal_edges(type_: JsonPrimitiveType) -> list[str]:
     total, before, behind = digits(type_.rules)
     # Longer numbers differ in the same way, and need not be written out.
     total, before, behind = (min(count, _LONGEST) for count in (total, before, behind))

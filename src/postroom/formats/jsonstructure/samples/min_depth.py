@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator
 
 from postroom.formats.jsonstructure.types import (
-    ArrayType,
-    ChoiceType,
-    ConditionalType,
-    MapType,
-    ObjectType,
-    PrimitiveType,
-    StructureType,
-    TupleType,
+    JsonArrayType,
+    JsonChoiceType,
+    JsonConditionalType,
+    JsonMapType,
+    JsonObjectType,
+    JsonPrimitiveType,
+    JsonTupleType,
+    JsonType,
+    JsonUnionType,
     TypeReference,
-    UnionType,
 )
 
 _MOST_VISITS = 2_000_000
@@ -24,14 +24,14 @@ _MOST_VISITS = 2_000_000
 class MinDepths:
     """The minimal depths of all types that a type leads to."""
 
-    def __init__(self, root: StructureType) -> None:
+    def __init__(self, root: JsonType) -> None:
         self._types = _reachable(root)
         self._min_depths: dict[int, float] = {id(type_): math.inf for type_ in self._types}
         for _ in range(max(_MOST_VISITS // len(self._types), 10)):
             if not self._lower():
                 break
 
-    def of(self, type_: StructureType) -> float:
+    def of(self, type_: JsonType) -> float:
         """The minimal depth of a type; infinite when it has no value."""
         return self._min_depths.get(id(type_), math.inf)
 
@@ -44,43 +44,43 @@ class MinDepths:
                 changed = True
         return changed
 
-    def _depth_of(self, type_: StructureType) -> float:
+    def _depth_of(self, type_: JsonType) -> float:
         if isinstance(type_, TypeReference):
             return math.inf if type_.target is None else self.of(type_.target)
-        if isinstance(type_, PrimitiveType):
+        if isinstance(type_, JsonPrimitiveType):
             return math.inf if type_.values == [] else 0
-        if isinstance(type_, ObjectType):
+        if isinstance(type_, JsonObjectType):
             return 1 + self._deepest(type_.members[name] for name in needed(type_) if name in type_.members)
-        if isinstance(type_, ArrayType):
+        if isinstance(type_, JsonArrayType):
             return 1 + self.of(type_.items) if type_.rules.get("minItems") else 0
-        if isinstance(type_, MapType):
+        if isinstance(type_, JsonMapType):
             return 1 + self.of(type_.values) if type_.rules.get("minEntries") else 0
-        if isinstance(type_, TupleType):
+        if isinstance(type_, JsonTupleType):
             return 1 + self._deepest(member for _, member in type_.members)
-        if isinstance(type_, ChoiceType):
+        if isinstance(type_, JsonChoiceType):
             return 1 + min(self.of(choice) for choice in type_.choices.values())
-        if isinstance(type_, UnionType):
+        if isinstance(type_, JsonUnionType):
             return min(self.of(alternative) for alternative in type_.alternatives)
-        if isinstance(type_, ConditionalType):
+        if isinstance(type_, JsonConditionalType):
             return self._conditional(type_)
         return 0
 
-    def _conditional(self, type_: ConditionalType) -> float:
+    def _conditional(self, type_: JsonConditionalType) -> float:
         parts = [*type_.all_of] if type_.base is None else [type_.base, *type_.all_of]
         depths = [self.of(part) for part in parts]
         depths += [min(self.of(part) for part in group) for group in (type_.any_of, type_.one_of) if group]
         return max(depths, default=0)
 
-    def _deepest(self, types: Iterator[StructureType]) -> float:
+    def _deepest(self, types: Iterator[JsonType]) -> float:
         return max((self.of(type_) for type_ in types), default=0)
 
 
-def needed(type_: ObjectType) -> frozenset[str]:
+def needed(type_: JsonObjectType) -> frozenset[str]:
     """Names that an object cannot do without; of alternative sets, the first."""
     return type_.required.union(*(group[0] for group in type_.alternatives))
 
 
-def _reachable(root: StructureType) -> list[StructureType]:
+def _reachable(root: JsonType) -> list[JsonType]:
     found, seen, waiting = [], {id(root)}, [root]
     while waiting:
         type_ = waiting.pop()
@@ -92,25 +92,25 @@ def _reachable(root: StructureType) -> list[StructureType]:
     return found
 
 
-def parts(type_: StructureType) -> Iterator[StructureType]:
+def parts(type_: JsonType) -> Iterator[JsonType]:
     """The types that a type is made of."""
     if isinstance(type_, TypeReference) and type_.target is not None:
         yield type_.target
-    elif isinstance(type_, ObjectType):
+    elif isinstance(type_, JsonObjectType):
         yield from type_.members.values()
-        if isinstance(type_.extra, StructureType):
+        if isinstance(type_.extra, JsonType):
             yield type_.extra
-    elif isinstance(type_, ArrayType):
+    elif isinstance(type_, JsonArrayType):
         yield type_.items
-    elif isinstance(type_, MapType):
+    elif isinstance(type_, JsonMapType):
         yield type_.values
-    elif isinstance(type_, TupleType):
+    elif isinstance(type_, JsonTupleType):
         yield from (member for _, member in type_.members)
-    elif isinstance(type_, ChoiceType):
+    elif isinstance(type_, JsonChoiceType):
         yield from type_.choices.values()
-    elif isinstance(type_, UnionType):
+    elif isinstance(type_, JsonUnionType):
         yield from type_.alternatives
-    elif isinstance(type_, ConditionalType):
+    elif isinstance(type_, JsonConditionalType):
         single = (type_.base, type_.then, type_.otherwise, type_.test, type_.forbidden)
         yield from (part for part in single if part is not None)
         yield from (*type_.all_of, *type_.any_of, *type_.one_of)

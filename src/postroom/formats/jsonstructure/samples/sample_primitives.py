@@ -12,7 +12,7 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import PrimitiveType
+from postroom.formats.jsonstructure.types import JsonPrimitiveType
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, LONG_INTEGERS, digits
 from postroom.formats.jsonstructure.validation.string_types import ENCODINGS
 from postroom.formats.regex_samples import sample_string
@@ -21,7 +21,7 @@ _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _LONGEST = 1000
 
 
-def sample_primitive(type_: PrimitiveType, rng: random.Random) -> Any:
+def sample_primitive(type_: JsonPrimitiveType, rng: random.Random) -> Any:
     """A JSON value of a primitive type that holds its rules, where they are not too intricate."""
     if type_.values is not None:
         return rng.choice(type_.values)

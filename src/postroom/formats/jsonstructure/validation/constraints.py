@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import StructureType
+from postroom.formats.jsonstructure.types import JsonType
 from postroom.formats.jsonstructure.validation.composition import Check, fits
 from postroom.formats.jsonstructure.validation.patterns import FORMATS, full_matcher, has_format
 from postroom.formats.jsonstructure.validation.violations import InstancePath, ViolationCollector
@@ -78,9 +78,7 @@ _PRIMITIVE: dict[str, Callable[[Any, str], PrimitiveRule]] = {
 }
 
 
-def of_items(
-    rules: dict[str, Any], contains: StructureType | None, check_of: Callable[[StructureType], Check]
-) -> list[Rule]:
+def of_items(rules: dict[str, Any], contains: JsonType | None, check_of: Callable[[JsonType], Check]) -> list[Rule]:
     """The rules of an array or set."""
     made = [_least(rules["minItems"], "payload_min_items", "items")] if "minItems" in rules else []
     if "maxItems" in rules:
@@ -91,7 +89,7 @@ def of_items(
     return made
 
 
-def of_members(rules: dict[str, Any], check_of: Callable[[StructureType], Check]) -> list[Rule]:
+def of_members(rules: dict[str, Any], check_of: Callable[[JsonType], Check]) -> list[Rule]:
     """The rules of an object or a map."""
     made: list[Rule] = []
     for least, most, names, patterns in (

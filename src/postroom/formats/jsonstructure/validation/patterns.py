@@ -28,21 +28,21 @@ def full_matcher(pattern: str, at: str) -> Matcher:
     return matcher(f"^(?:{pattern})$", at, pattern)
 
 
-def matcher(pattern: str, at: str, shown: str = "") -> Matcher:
+def matcher(pattern: str, at: str, given: str = "") -> Matcher:
     """A matcher for texts in which a pattern is found; SchemaRefused for one we cannot use."""
     try:
         # jsonschema-rs translates ECMAScript patterns for an engine without backtracking.
         found = jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions())
     except _ERRORS:
         raise SchemaRefused(
-            f"the pattern {(shown or pattern)[:200]!r} is not a regular expression that can be matched in linear time.",
+            f"the pattern {(given or pattern)[:200]!r} is not a regular expression that can be matched in linear time.",
             place=at,
             remedy="Look-around and back-references are not supported.",
         ) from None
     is_valid: Matcher = found.is_valid
     if states(pattern) > _MOST_STATES:
         raise SchemaRefused(
-            f"the pattern {(shown or pattern)[:200]!r} repeats too much, counted out.",
+            f"the pattern {(given or pattern)[:200]!r} repeats too much, counted out.",
             place=at,
             remedy="Use fewer or smaller repeats such as {1,100}.",
         )
