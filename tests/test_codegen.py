@@ -65,6 +65,6 @@ def test_no_other_module_executes_code():
     found = {
         str(path.relative_to(package))
         for path in package.rglob("*.py")
-        if re.search(r"(?<![\w.])(exec|eval|compile)\(", path.read_text(encoding="utf-8"))
+        if re.search(r"(?<![\w.])(?<!def )(exec|eval|compile)\(", path.read_text(encoding="utf-8"))
     }
     assert found == {"codegen.py"}

@@ -76,7 +76,7 @@ def test_a_budget_that_ends_while_a_loop_is_left_early_still_ends(monkeypatch: p
     # Each step in turn is the last of the budget; some are the end of a generator that nobody holds any more.
     for steps in range(40):
         monkeypatch.setattr(xpath, "MOST_STEPS", steps)
-        with pytest.raises(xpath.TooComplex), xpath.Budget(0):
+        with pytest.raises(xpath.TooComplex), xpath.StepBudget(0):
             firsts()
 
 

@@ -1,4 +1,4 @@
-"""What declarations demand beside the shape of their content."""
+"""Constraints of declarations beside their content: keys, alternatives, assertions, open content."""
 
 from __future__ import annotations
 

@@ -38,32 +38,32 @@ class Leaf(msgspec.Struct, frozen=True, eq=False):
         return hash(self.tag)
 
 
-class Wildcard(msgspec.Struct, frozen=True, eq=False):
+class ElementWildcard(msgspec.Struct, frozen=True, eq=False):
     """Any element of some namespaces; `stand_in` is one that fits, where one could be found."""
 
     rule: Any
     stand_in: Leaf | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Wildcard) and other.rule is self.rule
+        return isinstance(other, ElementWildcard) and other.rule is self.rule
 
     def __hash__(self) -> int:
         return id(self.rule)
 
 
-class Sequence(msgspec.Struct, frozen=True, cache_hash=True):
+class SequenceGroup(msgspec.Struct, frozen=True, cache_hash=True):
     """Parts in this order; without parts, no children."""
 
     parts: tuple[Model, ...]
 
 
-class Choice(msgspec.Struct, frozen=True, cache_hash=True):
+class ChoiceGroup(msgspec.Struct, frozen=True, cache_hash=True):
     """One of the parts."""
 
     parts: tuple[Model, ...]
 
 
-class All(msgspec.Struct, frozen=True, cache_hash=True):
+class AllGroup(msgspec.Struct, frozen=True, cache_hash=True):
     """All parts in any order."""
 
     parts: tuple[Model, ...]
@@ -77,10 +77,10 @@ class Repeat(msgspec.Struct, frozen=True, cache_hash=True):
     most: int | None
 
 
-Model = Nothing | Leaf | Wildcard | Sequence | Choice | All | Repeat
+Model = Nothing | Leaf | ElementWildcard | SequenceGroup | ChoiceGroup | AllGroup | Repeat
 
 NOTHING = Nothing()
-EMPTY = Sequence(())
+EMPTY = SequenceGroup(())
 
 
 def sequence(parts: list[Model]) -> Model:
@@ -90,8 +90,8 @@ def sequence(parts: list[Model]) -> Model:
     for part in parts:
         if isinstance(part, Nothing):
             return NOTHING
-        flat.extend(part.parts if isinstance(part, Sequence) else (part,))
-    return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+        flat.extend(part.parts if isinstance(part, SequenceGroup) else (part,))
+    return flat[0] if len(flat) == 1 else SequenceGroup(tuple(flat))
 
 
 def choice(parts: list[Model]) -> Model:
@@ -99,11 +99,11 @@ def choice(parts: list[Model]) -> Model:
     spend(1 + len(parts) // 10)
     flat: dict[Model, None] = {}
     for part in parts:
-        for way in part.parts if isinstance(part, Choice) else (part,):
-            if not isinstance(way, Nothing):
-                flat[way] = None
-    ways = list(flat)
-    return NOTHING if not ways else ways[0] if len(ways) == 1 else Choice(tuple(ways))
+        for option in part.parts if isinstance(part, ChoiceGroup) else (part,):
+            if not isinstance(option, Nothing):
+                flat[option] = None
+    options = list(flat)
+    return NOTHING if not options else options[0] if len(options) == 1 else ChoiceGroup(tuple(options))
 
 
 def repeat(part: Model, least: int, most: int | None) -> Model:
@@ -117,9 +117,9 @@ def repeat(part: Model, least: int, most: int | None) -> Model:
 
 def nullable(model: Model) -> bool:
     """Whether no children fit."""
-    if isinstance(model, Sequence | All):
+    if isinstance(model, SequenceGroup | AllGroup):
         return all(nullable(part) for part in model.parts)
-    if isinstance(model, Choice):
+    if isinstance(model, ChoiceGroup):
         return any(nullable(part) for part in model.parts)
     return isinstance(model, Repeat) and (model.least == 0 or nullable(model.part))
 
@@ -129,28 +129,28 @@ def step(model: Model, tag: str) -> Model:
     spend()
     if isinstance(model, Leaf):
         return EMPTY if model.tag == tag else NOTHING
-    if isinstance(model, Wildcard):
+    if isinstance(model, ElementWildcard):
         return EMPTY if model.rule.is_matching(tag) else NOTHING
-    if isinstance(model, Choice):
+    if isinstance(model, ChoiceGroup):
         return choice([step(part, tag) for part in model.parts])
     if isinstance(model, Repeat):
         after = step(model.part, tag)
         most = None if model.most is None else model.most - 1
         return sequence([after, repeat(model.part, max(model.least - 1, 0), most)])
-    if isinstance(model, Sequence):
-        ways: list[Model] = []
+    if isinstance(model, SequenceGroup):
+        options: list[Model] = []
         for index, part in enumerate(model.parts):
             after = step(part, tag)
             if after is not NOTHING:
-                ways.append(sequence([after, *model.parts[index + 1 :]]))
+                options.append(sequence([after, *model.parts[index + 1 :]]))
             if not nullable(part):
                 break
-        return choice(ways)
-    if isinstance(model, All):
+        return choice(options)
+    if isinstance(model, AllGroup):
         found = ((index, step(part, tag)) for index, part in enumerate(model.parts))
         return choice(
             [
-                sequence([after, All(model.parts[:index] + model.parts[index + 1 :])])
+                sequence([after, AllGroup(model.parts[:index] + model.parts[index + 1 :])])
                 for index, after in found
                 if after is not NOTHING
             ]
@@ -167,26 +167,26 @@ def successors(model: Model) -> dict[str, Model]:
         most = None if model.most is None else model.most - 1
         rest = repeat(model.part, max(model.least - 1, 0), most)
         return {tag: sequence([after, rest]) for tag, after in successors(model.part).items()}
-    ways: dict[str, list[Model]] = {}
-    if isinstance(model, Sequence | Choice | All):
+    options: dict[str, list[Model]] = {}
+    if isinstance(model, SequenceGroup | ChoiceGroup | AllGroup):
         for index, part in enumerate(model.parts):
             for tag, after in successors(part).items():
-                ways.setdefault(tag, []).append(_followed(after, model, index))
-            if isinstance(model, Sequence) and not nullable(part):
+                options.setdefault(tag, []).append(_followed(after, model, index))
+            if isinstance(model, SequenceGroup) and not nullable(part):
                 break
-    return {tag: choice(found) for tag, found in ways.items()}
+    return {tag: choice(found) for tag, found in options.items()}
 
 
-def _followed(after: Model, model: Sequence | Choice | All, index: int) -> Model:
+def _followed(after: Model, model: SequenceGroup | ChoiceGroup | AllGroup, index: int) -> Model:
     """What is left of a part, and what of a model comes after that part."""
-    if isinstance(model, Choice):
+    if isinstance(model, ChoiceGroup):
         return after
     rest = model.parts[index + 1 :]
-    if isinstance(model, All):
-        rest = (All(model.parts[:index] + rest),)
-    parts = (*(after.parts if isinstance(after, Sequence) else (after,)), *rest)
+    if isinstance(model, AllGroup):
+        rest = (AllGroup(model.parts[:index] + rest),)
+    parts = (*(after.parts if isinstance(after, SequenceGroup) else (after,)), *rest)
     spend(len(parts) // 10)
-    return parts[0] if len(parts) == 1 else Sequence(parts)
+    return parts[0] if len(parts) == 1 else SequenceGroup(parts)
 
 
 def allows(model: Model, tags: Iterable[str]) -> bool:
@@ -198,29 +198,29 @@ def allows(model: Model, tags: Iterable[str]) -> bool:
     return nullable(model)
 
 
-def firsts(model: Model) -> Iterator[Leaf | Wildcard]:
+def firsts(model: Model) -> Iterator[Leaf | ElementWildcard]:
     """What a first element may be."""
-    if isinstance(model, Leaf | Wildcard):
+    if isinstance(model, Leaf | ElementWildcard):
         yield model
     elif isinstance(model, Repeat):
         yield from firsts(model.part)
-    elif isinstance(model, Choice | All):
+    elif isinstance(model, ChoiceGroup | AllGroup):
         for part in model.parts:
             yield from firsts(part)
-    elif isinstance(model, Sequence):
+    elif isinstance(model, SequenceGroup):
         for part in model.parts:
             yield from firsts(part)
             if not nullable(part):
                 return
 
 
-def leaves(model: Model) -> Iterator[Leaf | Wildcard]:
+def leaves(model: Model) -> Iterator[Leaf | ElementWildcard]:
     """All elements of a model, in its order."""
-    if isinstance(model, Leaf | Wildcard):
+    if isinstance(model, Leaf | ElementWildcard):
         yield model
     elif isinstance(model, Repeat):
         yield from leaves(model.part)
-    elif isinstance(model, Sequence | Choice | All):
+    elif isinstance(model, SequenceGroup | ChoiceGroup | AllGroup):
         for part in model.parts:
             yield from leaves(part)
 
@@ -232,9 +232,9 @@ def most_times(model: Model, tags: Set[str]) -> float:
     if isinstance(model, Repeat):
         inside = most_times(model.part, tags)
         return 0 if not inside else float("inf") if model.most is None else inside * model.most
-    if isinstance(model, Sequence | All):
+    if isinstance(model, SequenceGroup | AllGroup):
         return sum(most_times(part, tags) for part in model.parts)
-    return max((most_times(part, tags) for part in model.parts), default=0) if isinstance(model, Choice) else 0
+    return max((most_times(part, tags) for part in model.parts), default=0) if isinstance(model, ChoiceGroup) else 0
 
 
 def cheapest(model: Model, cost: Cost) -> tuple[float, Word]:
@@ -249,12 +249,12 @@ def cheapest(model: Model, cost: Cost) -> tuple[float, Word]:
         if len(word) == 1:
             return price * model.least, [(word[0][0], word[0][1] * model.least)]
         return price * model.least, _repeated(word, model.least)
-    if isinstance(model, Sequence | All):
+    if isinstance(model, SequenceGroup | AllGroup):
         found = [cheapest(part, cost) for part in model.parts]
         return sum(price for price, _ in found), _joined(word for _, word in found)
-    if isinstance(model, Choice):
-        return min((cheapest(part, cost) for part in model.parts), key=lambda way: way[0])
-    if isinstance(model, Wildcard) and model.stand_in is not None:
+    if isinstance(model, ChoiceGroup):
+        return min((cheapest(part, cost) for part in model.parts), key=lambda option: option[0])
+    if isinstance(model, ElementWildcard) and model.stand_in is not None:
         return cost(model.stand_in), [(model.stand_in, 1)]
     return float("inf"), []
 
@@ -268,10 +268,10 @@ def having(model: Model, tag: str, cost: Cost) -> Word | None:
         word = None if model.most == 0 else having(model.part, tag, cost)
         rest = cheapest(model.part, cost)[1] if model.least > 1 else []
         return None if word is None else word + _repeated(rest, max(model.least - 1, 0))
-    if isinstance(model, Choice):
-        ways = [way for part in model.parts if (way := having(part, tag, cost)) is not None]
-        return min(ways, key=lambda way: sum(cost(leaf) * count for leaf, count in way), default=None)
-    if isinstance(model, Sequence | All):
+    if isinstance(model, ChoiceGroup):
+        options = [option for part in model.parts if (option := having(part, tag, cost)) is not None]
+        return min(options, key=lambda option: sum(cost(leaf) * count for leaf, count in option), default=None)
+    if isinstance(model, SequenceGroup | AllGroup):
         for index, part in enumerate(model.parts):
             word = having(part, tag, cost)
             if word is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from xmlschema.validators import XsdAnyElement, XsdElement, XsdGroup
 
-from postroom.formats.xsd.content_model import EMPTY, All, Leaf, Model, Wildcard, choice, repeat, sequence
+from postroom.formats.xsd.content_model import EMPTY, AllGroup, ElementWildcard, Leaf, Model, choice, repeat, sequence
 from postroom.formats.xsd.xml_names import ANY_TYPE, XML, XS, XSI
 
 # Names for elements and attributes that only a wildcard allows.
@@ -27,12 +27,12 @@ def _inside(particle: Any) -> Model:
     if isinstance(particle, XsdElement):
         return choice([Leaf(found.name, found, particle) for found in occurring(particle)])
     if isinstance(particle, XsdAnyElement):
-        return Wildcard(particle, _stand_in(particle))
+        return ElementWildcard(particle, _stand_in(particle))
     parts = [_particle(part) for part in particle]
     if particle.model == "choice":
         return choice(parts)
     if particle.model == "all":
-        return All(tuple(parts)) if len(parts) > 1 else sequence(parts)
+        return AllGroup(tuple(parts)) if len(parts) > 1 else sequence(parts)
     return sequence(parts)
 
 
@@ -84,10 +84,10 @@ def _stand_in(rule: Any) -> Leaf | None:
             if not tag.startswith(f"{{{XS}}}") and not declaration.abstract and rule.is_matching(tag):
                 return Leaf(tag, declaration)
         return None
-    return next((Leaf(tag, None) for tag in strangers(rule) if tag not in known and rule.is_matching(tag)), None)
+    return next((Leaf(tag, None) for tag in undeclared_names(rule) if tag not in known and rule.is_matching(tag)), None)
 
 
-def strangers(rule: Any) -> list[str]:
+def undeclared_names(rule: Any) -> list[str]:
     """Names that hardly any schema declares, in the namespaces that a wildcard could mean."""
     named = [name for name in rule.namespace if not name.startswith("##") and name not in (XML, XSI, XS)]
     own = rule.schema.target_namespace

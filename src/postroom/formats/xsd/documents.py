@@ -1,4 +1,4 @@
-"""The documents that one schema is made of: the author's, and those it includes and imports from the library."""
+"""Documents of one schema: the author's, and those it includes and imports from the library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_BYTES = 4 * 2**20
 MOST_ELEMENTS = 50_000
 
 _FOLLOWED = tuple(xs(name) for name in ("include", "import", "redefine", "override"))
-# xml:lang and its siblings: documents import them from a place on the web that we never ask.
+# xml:lang and its siblings: documents import them from an address that we never ask.
 _XML_ATTRIBUTES = f"""<xs:schema xmlns:xs="{XS}" targetNamespace="{XML}">
 <xs:attribute name="lang" type="xs:language"/>
 <xs:attribute name="space"><xs:simpleType><xs:restriction base="xs:NCName">
@@ -28,15 +28,15 @@ _XML_ATTRIBUTES = f"""<xs:schema xmlns:xs="{XS}" targetNamespace="{XML}">
 <xs:attribute ref="xml:base"/><xs:attribute ref="xml:id"/></xs:attributeGroup></xs:schema>"""
 
 
-class Part(msgspec.Struct, frozen=True):
-    """One document: its name in this schema, its place in the library and its root element."""
+class SchemaPart(msgspec.Struct, frozen=True):
+    """One document: its name in this schema, its location in the library and its root element."""
 
     name: str
-    place: str
+    location: str
     root: Any
 
 
-def collect(source: SchemaDocument) -> list[Part]:
+def collect(source: SchemaDocument) -> list[SchemaPart]:
     """All documents of a schema, the author's first, with their references changed to the names of the parts."""
     return _Collector(source.library).collect(source.document)
 
@@ -44,25 +44,25 @@ def collect(source: SchemaDocument) -> list[Part]:
 class _Collector:
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.parts: list[Part] = []
-        self.by_place: dict[str, Part] = {}
+        self.parts: list[SchemaPart] = []
+        self.by_location: dict[str, SchemaPart] = {}
         self.bytes = self.elements = 0
 
-    def collect(self, document: Any) -> list[Part]:
+    def collect(self, document: Any) -> list[SchemaPart]:
         self._add(LibraryDocument("", document))
         for part in self.parts:  # grows while we follow references
             for reference in [child for child in part.root if child.tag in _FOLLOWED]:
                 self._follow(reference, part)
         return self.parts
 
-    def _add(self, found: LibraryDocument, called: str = "") -> Part:
+    def _add(self, found: LibraryDocument, called: str = "") -> SchemaPart:
         if len(self.parts) >= MOST_DOCUMENTS:
             raise SchemaRefused(f"the schema refers to more than {MOST_DOCUMENTS} documents.")
         root = self._read(found.document, called)
-        part = Part(f"document-{len(self.parts)}.xsd", found.location, root)
+        part = SchemaPart(f"document-{len(self.parts)}.xsd", found.location, root)
         self.parts.append(part)
         if found.location:
-            self.by_place[found.location] = part
+            self.by_location[found.location] = part
         return part
 
     def _read(self, document: Any, called: str) -> Any:
@@ -82,11 +82,11 @@ class _Collector:
             raise SchemaRefused(f"the schema has more than {MOST_ELEMENTS} elements.")
         return root
 
-    def _follow(self, reference: Any, part: Part) -> None:
+    def _follow(self, reference: Any, part: SchemaPart) -> None:
         location = (reference.get("schemaLocation") or "").strip()
         is_import = reference.tag == xs("import")
         wanted = (reference.get("namespace") or "").strip()
-        target = self._part(location, part.place) if location else None
+        target = self._part(location, part.location) if location else None
         if target is None and is_import:
             target = self._of_namespace(wanted)
         if target is not None:
@@ -97,20 +97,20 @@ class _Collector:
                 place=f"{reference.sourceline}:1",
             )
 
-    def _part(self, location: str, place: str) -> Part | None:
-        found = self.library.find(location, place)
+    def _part(self, location: str, base: str) -> SchemaPart | None:
+        found = self.library.find(location, base)
         if found is None:
             return None
-        return self.by_place.get(found.location) or self._add(found, location)
+        return self.by_location.get(found.location) or self._add(found, location)
 
-    def _of_namespace(self, namespace: str) -> Part | None:
+    def _of_namespace(self, namespace: str) -> SchemaPart | None:
         for part in self.parts:
             if part.root.get("targetNamespace", "") == namespace and part is not self.parts[0]:
                 return part
         if namespace == XML:
             return self._add(LibraryDocument("", _XML_ATTRIBUTES), "the attributes of XML")
         for found in self._neighbours():
-            if found.location not in self.by_place and _target_namespace(found.document) == namespace:
+            if found.location not in self.by_location and _target_namespace(found.document) == namespace:
                 return self._add(found, found.location)
         return None
 
@@ -145,7 +145,7 @@ def _target_namespace(document: Any) -> str | None:
     return str(root.get("targetNamespace", "")) if root.tag == xs("schema") else None
 
 
-def text_of(part: Part) -> str:
+def text_of(part: SchemaPart) -> str:
     """A part as text, with lines where its author had them."""
     text: str = etree.tostring(part.root, encoding="unicode")
     return text

@@ -18,7 +18,7 @@ from postroom.formats.column_types import JSON_TEXT, STRING, ColumnType, Field, 
 from postroom.formats.naming import column_names
 from postroom.formats.xsd import content_model_builder
 from postroom.formats.xsd.constraints import open_content
-from postroom.formats.xsd.content_model import Leaf, Model, Wildcard, leaves, most_times
+from postroom.formats.xsd.content_model import ElementWildcard, Leaf, Model, leaves, most_times
 from postroom.formats.xsd.simple_types import Codec, codec
 from postroom.formats.xsd.xml_names import NIL, XSI, local_name
 
@@ -116,7 +116,7 @@ class TypePlan:
     @property
     def has_wildcard(self) -> bool:
         """Whether elements may occur that the type does not name."""
-        return open_content(self.kind) or any(isinstance(leaf, Wildcard) for leaf in leaves(self.model))
+        return open_content(self.kind) or any(isinstance(leaf, ElementWildcard) for leaf in leaves(self.model))
 
     def _attributes(self) -> dict[str, AttributePlan]:
         found = {}

@@ -10,9 +10,19 @@ from typing import Any
 from lxml import etree
 
 from postroom.formats.xsd import safe_parser
-from postroom.formats.xsd.content_model import All, Choice, Leaf, Model, Repeat, Sequence, Wildcard, leaves, nullable
+from postroom.formats.xsd.content_model import (
+    AllGroup,
+    ChoiceGroup,
+    ElementWildcard,
+    Leaf,
+    Model,
+    Repeat,
+    SequenceGroup,
+    leaves,
+    nullable,
+)
 from postroom.formats.xsd.element_codec import ANY, ANY_ATTRIBUTES, IS_NIL, TEXT, ElementPlan, TypePlan
-from postroom.formats.xsd.xml_names import NIL, XSI, local_name, namespace_of
+from postroom.formats.xsd.xml_names import NIL, XSI, namespace_of
 
 _WILD = "*"
 _RAW = re.compile(r"<\?raw (\d+)\?>")
@@ -112,17 +122,17 @@ class _Order:
         return self.placed
 
     def _emit(self, model: Model) -> None:
-        if isinstance(model, Leaf | Wildcard):
+        if isinstance(model, Leaf | ElementWildcard):
             queue = self.queues.get(_queue_name(model))
             if queue:
                 self.placed.append(queue.popleft())
-        elif isinstance(model, Sequence):
+        elif isinstance(model, SequenceGroup):
             for index, part in enumerate(model.parts):
                 self._emit_keeping(part, model.parts[index + 1 :])
-        elif isinstance(model, All):
+        elif isinstance(model, AllGroup):
             for part in model.parts:
                 self._emit(part)
-        elif isinstance(model, Choice):
+        elif isinstance(model, ChoiceGroup):
             wanted = next((part for part in model.parts if self._rounds(part)), None)
             if wanted is not None:
                 self._emit(wanted)
@@ -154,36 +164,28 @@ class _Order:
 
     def _rounds(self, model: Model) -> int:
         """How often a model has to come to take all that waits for it."""
-        if isinstance(model, Leaf | Wildcard):
+        if isinstance(model, Leaf | ElementWildcard):
             name = _queue_name(model)
             return max(len(self.queues.get(name, ())) - self.kept[name], 0)
         if isinstance(model, Repeat):
             inside = self._rounds(model.part)
             return min(inside, 1) if model.most is None else -(-inside // model.most)
-        if isinstance(model, Choice):
+        if isinstance(model, ChoiceGroup):
             return sum(self._rounds(part) for part in model.parts)
-        parts = model.parts if isinstance(model, Sequence | All) else ()
+        parts = model.parts if isinstance(model, SequenceGroup | AllGroup) else ()
         return max((self._rounds(part) for part in parts), default=0)
 
 
-def _queue_name(leaf: Leaf | Wildcard) -> str:
+def _queue_name(leaf: Leaf | ElementWildcard) -> str:
     return leaf.tag if isinstance(leaf, Leaf) else _WILD
 
 
 def _least(model: Model, name: str) -> int:
     """How many elements of a name a model needs at least."""
-    if isinstance(model, Leaf | Wildcard):
+    if isinstance(model, Leaf | ElementWildcard):
         return 1 if _queue_name(model) == name else 0
     if isinstance(model, Repeat):
         return model.least * _least(model.part, name)
-    if isinstance(model, Choice):
+    if isinstance(model, ChoiceGroup):
         return min((_least(part, name) for part in model.parts), default=0)
-    return sum(_least(part, name) for part in model.parts) if isinstance(model, Sequence | All) else 0
-
-
-def shown(payload: bytes) -> str:
-    """A document for people: indented."""
-    root = etree.fromstring(payload, safe_parser.parser())
-    etree.indent(root)
-    text: str = etree.tostring(root, encoding="unicode")
-    return text if local_name(root.tag) else ""
+    return sum(_least(part, name) for part in model.parts) if isinstance(model, SequenceGroup | AllGroup) else 0

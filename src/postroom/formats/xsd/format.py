@@ -1,4 +1,4 @@
-"""XML Schema: 1.0 judged by libxml2, 1.1 by xmlschema."""
+"""XML Schema: 1.0 validated by libxml2, 1.1 by xmlschema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from postroom.formats.xsd import documents, root_element, safe_parser, schema_li
 from postroom.formats.xsd import encode as encoding
 from postroom.formats.xsd.compat import verdict
 from postroom.formats.xsd.element_codec import ElementPlan, Plans
-from postroom.formats.xsd.samples.sample_documents import Inventor
+from postroom.formats.xsd.samples.sample_documents import DocumentGenerator
 from postroom.formats.xsd.xml_names import VERSIONING, local_name
 
 _TRIES = 30
@@ -34,12 +34,12 @@ _VERSIONS = {"": "", "1": "1.0", "1.0": "1.0", "1.1": "1.1"}
 class XmlSchema:
     """One parsed XML Schema, with the element that payloads start with."""
 
-    def __init__(self, parts: list[documents.Part], version: str, root: str) -> None:
+    def __init__(self, parts: list[documents.SchemaPart], version: str, root: str) -> None:
         self.version = version
         # 1.1 takes all that 1.0 takes, so the quick validator may accept for it; only a refusal needs a second look.
         self.native = self._native(parts)
         # Elsewhere a refusal by libxml2 is one.
-        self._doubted = version == "1.1" or schema_limits.counts_inside_repeats(parts)
+        self._distrusts_libxml2 = version == "1.1" or schema_limits.counts_inside_repeats(parts)
         self.components = self._components(parts)
         self._is_valid: Callable[[Any], bool] = _never if self.native is None else self.native.validate
         self._has_expressions = xpath.are_in(parts)
@@ -49,7 +49,7 @@ class XmlSchema:
         self.root = _root(self.components, root)
         self._tag: str = self.root.name
 
-    def _native(self, parts: list[documents.Part]) -> Any:
+    def _native(self, parts: list[documents.SchemaPart]) -> Any:
         if self.version == "1.0":
             return validators.native(parts)
         try:
@@ -57,7 +57,7 @@ class XmlSchema:
         except SchemaRefused:
             return None
 
-    def _components(self, parts: list[documents.Part]) -> Any:
+    def _components(self, parts: list[documents.SchemaPart]) -> Any:
         checked = self.version == "1.0"
         if schema_limits.set_patterns_aside(parts):
             self.native = None
@@ -105,7 +105,7 @@ class XmlSchema:
         try:
             root = safe_parser.read(payload, self._streaming if checked else self._parser, checked)
         except safe_parser.XmlInvalid as error:
-            if not self._doubted:
+            if not self._distrusts_libxml2:
                 return None, violations.from_stream(error.log)
             root, checked = safe_parser.read(payload, self._parser), False
         if any(len(element.attrib) > _MOST_ATTRIBUTES for element in root.iter()):
@@ -126,7 +126,7 @@ class XmlSchema:
                     return []
             except etree.XMLSchemaError as error:
                 return [Violation("", _TOO_COMPLEX, "checked in bounded time", str(error))]
-            if not self._doubted or not self.takes(root):
+            if not self._distrusts_libxml2 or not self.takes(root):
                 return violations.from_native(root, self.native.error_log)
             return []
         return self._python_violations(root)
@@ -141,7 +141,7 @@ class XmlSchema:
             return violations.from_python(root, self.components.iter_errors(root))
 
     def _budget(self, root: Any) -> AbstractContextManager[None]:
-        return xpath.Budget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
+        return xpath.StepBudget(sum(1 for _ in root.iter())) if self._has_expressions else nullcontext()
 
     def _wrong_root(self, root: Any) -> list[Violation]:
         if root.tag == self._tag:
@@ -168,7 +168,7 @@ class XmlSchema:
         """A value that fits; SchemaRefused when none could be invented."""
         for attempt in range(_TRIES):
             # The last tries leave out all that can be left out.
-            tree = Inventor(self.plans, rng, plain=attempt >= _TRIES // 2).document(self.root)
+            tree = DocumentGenerator(self.plans, rng, plain=attempt >= _TRIES // 2).document(self.root)
             value, wrong = self.validate(etree.tostring(tree))
             if wrong and wrong[0].code == _TOO_COMPLEX:
                 break
@@ -210,7 +210,7 @@ def readable(writer: SchemaDocument, reader: SchemaDocument) -> Verdict:
         return Verdict(answer="undecided", reason=f"{error}.")
 
 
-def _read(source: SchemaDocument) -> tuple[list[documents.Part], str]:
+def _read(source: SchemaDocument) -> tuple[list[documents.SchemaPart], str]:
     if source.version not in _VERSIONS:
         raise FormatUnknown(f"XML Schema has the versions 1.0 and 1.1, not {source.version!r}.")
     parts = documents.collect(source)
@@ -229,5 +229,5 @@ def _root(components: Any, name: str) -> Any:
     return found
 
 
-def _with_namespace(shown: str, tag: str) -> str:
-    return f"{shown} of {tag[1:].partition('}')[0]}" if tag.startswith("{") else shown
+def _with_namespace(name: str, tag: str) -> str:
+    return f"{name} of {tag[1:].partition('}')[0]}" if tag.startswith("{") else name

@@ -109,7 +109,7 @@ def linear_matcher(pattern: str) -> Callable[[str], bool]:
 
 @functools.lru_cache(maxsize=2_000)
 def is_quick(pattern: str) -> bool:
-    """Whether matchers that try one way after another take little time for this pattern."""
+    """Whether backtracking matchers take little time for this pattern."""
     parsed = _parsed(pattern)
     try:
         choices, endless = _choices(parsed)
@@ -136,7 +136,7 @@ def _parsed(pattern: str) -> Any:
 
 
 def _choices(parsed: Iterable[Any]) -> tuple[float, float]:
-    """An upper bound of the ways through a pattern, and how many repeats have no end."""
+    """An upper bound of the paths through a pattern, and how many repeats have no end."""
     choices, endless = 1.0, 0.0
     for kind, argument in parsed:
         name = str(kind)
@@ -153,9 +153,9 @@ def _choices(parsed: Iterable[Any]) -> tuple[float, float]:
             inside, loops = _choices(argument[3])
             choices, endless = choices * inside, endless + loops
         elif name == "BRANCH":
-            ways = [_choices(branch) for branch in argument[1]]
-            choices *= sum(way for way, _ in ways)
-            endless += sum(loops for _, loops in ways)
+            branches = [_choices(branch) for branch in argument[1]]
+            choices *= sum(found for found, _ in branches)
+            endless += sum(loops for _, loops in branches)
     return choices, endless
 
 
@@ -167,7 +167,7 @@ class _Builder:
         self.pairs = 0
 
     def join(self, ends: Iterable[int], heads: set[int]) -> None:
-        """Let positions follow others. `(a+)+` leads from `a` to `a` in two ways, which only looks decided."""
+        """Let positions follow others. `(a+)+` leads from `a` to `a` by two paths, which only looks decided."""
         for position in ends:
             self.pairs += len(heads)
             if self.pairs > MOST_PAIRS:
@@ -191,11 +191,11 @@ class _Builder:
         if kind == "SUBPATTERN":
             return self.sequence(argument[3])
         if kind == "BRANCH":
-            ways = [self.sequence(branch) for branch in argument[1]]
+            branches = [self.sequence(branch) for branch in argument[1]]
             return (
-                set().union(*(way[0] for way in ways)),
-                set().union(*(way[1] for way in ways)),
-                any(way[2] for way in ways),
+                set().union(*(branch[0] for branch in branches)),
+                set().union(*(branch[1] for branch in branches)),
+                any(branch[2] for branch in branches),
             )
         if kind == "MAX_REPEAT":
             return self.repeat(*argument)

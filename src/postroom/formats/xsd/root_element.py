@@ -8,13 +8,13 @@ from typing import Any
 from lxml import etree
 
 from postroom.errors import SchemaRefused
-from postroom.formats.xsd.documents import Part
+from postroom.formats.xsd.documents import SchemaPart
 from postroom.formats.xsd.xml_names import local_name, xs
 
 _BY_NAME = re.compile(r"""\[@name\s*=\s*(['"])(?P<name>[^'"]+)\1\]$""")
 
 
-def root_name(parts: list[Part], fragment: str) -> str:
+def root_name(parts: list[SchemaPart], fragment: str) -> str:
     """The local name of the global element (or named type) that is meant."""
     wanted = _wanted(fragment)
     elements = _global(parts[0], "element")
@@ -73,11 +73,11 @@ def _wanted(fragment: str) -> str:
     return last.rpartition("}")[2].rpartition(":")[2]
 
 
-def _global(part: Part, kind: str) -> list[Any]:
+def _global(part: SchemaPart, kind: str) -> list[Any]:
     return [child for child in part.root if child.tag == xs(kind) and child.get("name")]
 
 
-def _references(part: Part) -> list[Any]:
+def _references(part: SchemaPart) -> list[Any]:
     """Elements that refer to global ones, without an element that refers to itself only."""
     return [
         node

@@ -8,7 +8,7 @@ from typing import Any
 
 from postroom.errors import SchemaRefused
 from postroom.formats.xsd import patterns
-from postroom.formats.xsd.documents import Part
+from postroom.formats.xsd.documents import SchemaPart
 from postroom.formats.xsd.xml_names import local_name, xs
 
 MOST_PARTICLES = 400
@@ -23,7 +23,7 @@ _PARTICLES = frozenset(xs(name) for name in ("element", "any"))
 _INNER_TYPES = frozenset(xs(name) for name in ("complexType", "simpleType"))
 
 
-def guard(parts: Iterable[Part]) -> None:
+def guard(parts: Iterable[SchemaPart]) -> None:
     """Refuse schemas whose size explodes when groups and types are put together."""
     parts = list(parts)
     groups = _named(parts, "group")
@@ -46,7 +46,7 @@ def guard(parts: Iterable[Part]) -> None:
         _nesting(name, attributes)
 
 
-def set_patterns_aside(parts: Iterable[Part]) -> bool:
+def set_patterns_aside(parts: Iterable[SchemaPart]) -> bool:
     """Take patterns that validators cannot match quickly out of the documents; whether there were any."""
     found = False
     for part in parts:
@@ -61,7 +61,7 @@ def set_patterns_aside(parts: Iterable[Part]) -> bool:
     return found
 
 
-def counts_inside_repeats(parts: Iterable[Part]) -> bool:
+def counts_inside_repeats(parts: Iterable[SchemaPart]) -> bool:
     """Whether numbers of elements may have to be counted inside groups that repeat, where libxml2 loses count."""
     nodes = [node for part in parts for node in part.root.iter() if node.get("maxOccurs") or node.get("minOccurs")]
     repeated = any(node.get("maxOccurs", "1") not in ("0", "1") for node in nodes if node.tag in _GROUPS)
@@ -71,7 +71,7 @@ def counts_inside_repeats(parts: Iterable[Part]) -> bool:
     )
 
 
-def _named(parts: list[Part], kind: str) -> dict[str, Any]:
+def _named(parts: list[SchemaPart], kind: str) -> dict[str, Any]:
     # By local name: namespaces only make two things of one name, and the limits are far above what people write.
     named: dict[str, Any] = {}
     for part in parts:

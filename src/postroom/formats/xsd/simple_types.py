@@ -1,4 +1,4 @@
-"""Simple types: what their facets say, their columns, and the way between text and value."""
+"""Simple types: their facets, their columns, and the conversion between string and value."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Bound(msgspec.Struct, frozen=True):
     inclusive: bool
 
 
-class Facts(msgspec.Struct, frozen=True):
-    """What all steps of a simple type's derivation say together.
+class Facets(msgspec.Struct, frozen=True):
+    """The facets of a simple type, of all steps of its derivation together.
 
     `builtin` is the nearest type of XML Schema itself, `primitive` the type without a base that it comes from. Each
     step's patterns are alternatives, and every step must fit.
@@ -53,36 +53,36 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """A simple type for payloads: its column, and the way between text and value."""
+    """The codec of a simple type: its column, and the conversion between string and value."""
 
     column: ColumnType
     decode: Callable[[str], Any]
     encode: Callable[[Any], str]
 
 
-def facts(kind: Any) -> Facts:
-    """What a simple type demands."""
+def facts(kind: Any) -> Facets:
+    """The facets of a simple type."""
     steps = _steps(kind)
     builtin = next((step.name for step in steps if (step.name or "").startswith(f"{{{XS}}}")), xs("anySimpleType"))
     # For xmlschema a union of lists is a list as well.
     variety = "union" if kind.is_union() else "list" if kind.is_list() else "atomic"
     names = [local_name(step.name) for step in steps if (step.name or "").startswith(f"{{{XS}}}")]
-    gathered: dict[str, Any] = {"patterns": [], "asserted": False}
+    collected: dict[str, Any] = {"patterns": [], "asserted": False}
     for step in steps:
         ours = not (step.name or "").startswith(f"{{{XS}}}")
         for name, facet in step.facets.items():
             # Patterns of XML Schema's own types only spell out what the name says.
             if name is not None and (ours or name != xs("pattern")):
-                _gather(gathered, local_name(name), facet)
+                _collect_facet(collected, local_name(name), facet)
     is_integer = "integer" in names
     if is_integer:
-        gathered["fraction_digits"] = 0
-    return Facts(
+        collected["fraction_digits"] = 0
+    return Facets(
         variety,
         local_name(builtin),
         _primitive(names),
         is_integer,
-        **{**gathered, "patterns": tuple(gathered["patterns"])},
+        **{**collected, "patterns": tuple(collected["patterns"])},
         space=_space(kind, variety),
         item=_item(steps) if variety == "list" else None,
         members=_members(steps) if variety == "union" else (),
@@ -114,27 +114,27 @@ def _members(steps: list[Any]) -> tuple[Any, ...]:
     return tuple(next(step.member_types for step in steps if getattr(step, "member_types", None)))
 
 
-def _gather(gathered: dict[str, Any], name: str, facet: Any) -> None:
+def _collect_facet(collected: dict[str, Any], name: str, facet: Any) -> None:
     if name in _BOUNDS:
         side, inclusive = _BOUNDS[name]
         bound = Bound(facet.value, inclusive)
-        if side not in gathered or _tighter(bound, gathered[side], side):
-            gathered[side] = bound
+        if side not in collected or _tighter(bound, collected[side], side):
+            collected[side] = bound
     elif name in ("totalDigits", "fractionDigits"):
         key = "total_digits" if name == "totalDigits" else "fraction_digits"
-        gathered[key] = min(facet.value, gathered.get(key, facet.value))
+        collected[key] = min(facet.value, collected.get(key, facet.value))
     elif name in ("length", "minLength", "maxLength"):
         if name != "maxLength":
-            gathered["least_length"] = max(facet.value, gathered.get("least_length", 0))
+            collected["least_length"] = max(facet.value, collected.get("least_length", 0))
         if name != "minLength":
-            gathered["most_length"] = min(facet.value, gathered.get("most_length", facet.value))
+            collected["most_length"] = min(facet.value, collected.get("most_length", facet.value))
     elif name == "pattern":
         # The outermost step comes first, and the rest of the derivation adds to it.
-        gathered["patterns"].append(tuple(str(e.get(KEPT_PATTERN) or e.get("value")) for e in facet))
-    elif name == "enumeration" and "enumeration" not in gathered:
-        gathered["enumeration"] = tuple(str(element.get("value")) for element in facet)
+        collected["patterns"].append(tuple(str(e.get(KEPT_PATTERN) or e.get("value")) for e in facet))
+    elif name == "enumeration" and "enumeration" not in collected:
+        collected["enumeration"] = tuple(str(element.get("value")) for element in facet)
     elif name in ("assertion", "explicitTimezone"):
-        gathered["asserted"] = True
+        collected["asserted"] = True
 
 
 _BOUNDS = {
@@ -154,7 +154,7 @@ def _tighter(bound: Bound, than: Bound, side: str) -> bool:
         return False
 
 
-def column(of: Facts) -> ColumnType:
+def column(of: Facets) -> ColumnType:
     """The column of a simple type."""
     if of.variety == "list":
         return ListOf(column(facts(of.item)))
@@ -176,7 +176,7 @@ _COLUMNS: dict[str, ColumnType] = {
 }
 
 
-def _integer_column(of: Facts) -> ColumnType:
+def _integer_column(of: Facets) -> ColumnType:
     lowest = None if of.lower is None else int(of.lower.value)
     highest = None if of.upper is None else int(of.upper.value)
     if of.total_digits is not None and of.total_digits <= 18:
@@ -189,7 +189,7 @@ def _integer_column(of: Facts) -> ColumnType:
     return Decimal(_MOST_DIGITS, 0)
 
 
-def _decimal_column(of: Facts) -> ColumnType:
+def _decimal_column(of: Facets) -> ColumnType:
     if of.fraction_digits is None:
         return STRING
     # totalDigits counts all digits: eight of them may all stand before the point.
@@ -212,7 +212,7 @@ def _collapsed(text: str) -> str:
 
 
 def codec(kind: Any) -> Codec:
-    """The way between text and value of a simple type."""
+    """The codec of a simple type."""
     of = facts(kind)
     fits = column(of)
     if of.variety == "list":

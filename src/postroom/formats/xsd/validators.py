@@ -14,7 +14,7 @@ from xmlschema.validators import XsdPatternFacets, XsdSimpleType
 
 from postroom.errors import SchemaRefused
 from postroom.formats.xsd import patterns, safe_parser, xpath
-from postroom.formats.xsd.documents import Part, text_of
+from postroom.formats.xsd.documents import SchemaPart, text_of
 from postroom.formats.xsd.schema_limits import KEPT_PATTERN
 from postroom.formats.xsd.xml_names import VERSIONING, XS, xs
 
@@ -32,7 +32,7 @@ class _Served(etree.Resolver):  # type: ignore[misc]  # lxml has no types
         return self.resolve_string(self.texts[name], context)
 
 
-def native(parts: list[Part]) -> Any:
+def native(parts: list[SchemaPart]) -> Any:
     """libxml2's validator of XML Schema 1.0."""
     texts = {part.name: text_of(part) for part in parts}
     served = safe_parser.parser(_Served(texts))
@@ -46,7 +46,7 @@ def native(parts: list[Part]) -> Any:
         raise SchemaRefused(f"this is not a usable XML Schema 1.0: {sentence.rstrip('.')}.", place=place) from None
 
 
-def components(parts: list[Part], version: str, checked: bool = False) -> Any:
+def components(parts: list[SchemaPart], version: str, checked: bool = False) -> Any:
     """The schema's components as xmlschema reads them; they validate, too.
 
     A schema that libxml2 has checked is not checked again: that would take five times as long.
@@ -54,7 +54,7 @@ def components(parts: list[Part], version: str, checked: bool = False) -> Any:
     texts = {part.name: text_of(part) for part in parts}
     kind = xmlschema.XMLSchema11 if version == "1.1" else xmlschema.XMLSchema10
     # Expressions are tried on the schema itself when they are read.
-    bound = xpath.Budget(xpath.BUILDING_ELEMENTS) if xpath.are_in(parts) else nullcontext()
+    bound = xpath.StepBudget(xpath.BUILDING_ELEMENTS) if xpath.are_in(parts) else nullcontext()
     try:
         with warnings.catch_warnings(), bound:
             warnings.simplefilter("ignore")
@@ -108,7 +108,7 @@ def _loader(texts: dict[str, str]) -> type:
     return Loader
 
 
-def uses_newer_words(parts: list[Part]) -> bool:
+def uses_newer_words(parts: list[SchemaPart]) -> bool:
     """Whether a part asks to be read in dependence of the processor's version."""
     return any(
         name.startswith(f"{{{VERSIONING}}}") and (node is not part.root or not name.endswith("minVersion"))
@@ -149,7 +149,7 @@ def _sentence(error: Exception) -> str:
     return (text[0] if text else type(error).__name__).rstrip(".:")
 
 
-def _place(error: Exception, part: Part) -> str:
+def _place(error: Exception, part: SchemaPart) -> str:
     path = getattr(error, "path", None)
     if not path:
         return ""

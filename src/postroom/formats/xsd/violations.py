@@ -1,4 +1,4 @@
-"""What validators say about a payload, taken apart: the element's path, the rule, what was expected and found."""
+"""Violations made of validators' messages: the element's path, the rule, what was expected and found."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from elementpath.xpath_tokens import XPathToken
 
 from postroom.errors import SchemaRefused
 from postroom.formats.xsd import patterns
-from postroom.formats.xsd.documents import Part
+from postroom.formats.xsd.documents import SchemaPart
 from postroom.formats.xsd.xml_names import xs
 
 MOST_STEPS = 1_500_000
@@ -47,12 +47,12 @@ class _Stopped(BaseException):
     pass
 
 
-def are_in(parts: Iterable[Part]) -> bool:
+def are_in(parts: Iterable[SchemaPart]) -> bool:
     """Whether a schema has expressions at all."""
     return any(True for part in parts for _ in part.root.iter(*_EXPRESSIONS))
 
 
-class Budget:
+class StepBudget:
     """A block that may take as many steps as a document of so many elements needs: more raise TooComplex."""
 
     def __init__(self, elements: int) -> None:

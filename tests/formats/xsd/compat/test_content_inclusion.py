@@ -15,7 +15,7 @@ from postroom.formats.xsd.compat.content_inclusion import included
 from postroom.formats.xsd.content_model import (
     EMPTY,
     NOTHING,
-    All,
+    AllGroup,
     Leaf,
     Model,
     Repeat,
@@ -36,7 +36,7 @@ models: st.SearchStrategy[Model] = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4).map(sequence),
         st.lists(inner, min_size=1, max_size=4).map(choice),
-        st.lists(inner, min_size=2, max_size=3).map(lambda parts: All(tuple(parts))),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: AllGroup(tuple(parts))),
         st.tuples(inner, bounds).map(lambda found: repeat(found[0], *found[1])),
     ),
     max_leaves=8,
@@ -69,7 +69,7 @@ def test_no_answer_is_wrong(writer: Model, reader: Model, words: list[str]) -> N
 @pytest.mark.parametrize("most", [1, 3])
 def test_all_elements_in_any_order_have_no_order(most: int) -> None:
     for parts in permutations([one("a", 1, most), one("b", 0, most), one("c", 0, 1)]):
-        assert included(All(tuple(parts)), All((one("a", 1, most), one("b", 0, most), one("c", 0, 1)))).holds
+        assert included(AllGroup(tuple(parts)), AllGroup((one("a", 1, most), one("b", 0, most), one("c", 0, 1)))).holds
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,15 @@ def test_all_elements_in_any_order_have_no_order(most: int) -> None:
 )
 def test_what_all_groups_do_not_have_in_common_is_shown(writer: list[Model], reader: list[Model], word: str) -> None:
     many = [one(f"x{number}") for number in range(40)]
-    answer = included(All((*writer, *many)), All((*many, *reader)))
+    answer = included(AllGroup((*writer, *many)), AllGroup((*many, *reader)))
     assert answer.word is not None
     assert [leaf.tag for leaf in answer.word if leaf.tag in TAGS] == list(word)
-    assert included(All((*writer, *many)), All((*many, *reader, one("z", 0)))).word is not None
+    assert included(AllGroup((*writer, *many)), AllGroup((*many, *reader, one("z", 0)))).word is not None
 
 
 def test_what_an_all_group_need_not_have_does_not_count() -> None:
     many = [one(f"x{number}") for number in range(40)]
-    assert included(All((*many,)), All((one("a", 0), *reversed(many)))).holds
+    assert included(AllGroup((*many,)), AllGroup((one("a", 0), *reversed(many)))).holds
 
 
 def steps_of(monkeypatch: pytest.MonkeyPatch, writer: Model, reader: Model) -> int:
@@ -127,14 +127,14 @@ def test_the_steps_grow_with_the_square_of_the_elements_at_most(monkeypatch: pyt
 
 def test_many_elements_in_any_order_take_as_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [one(f"x{number}", number % 2) for number in range(300)]
-    assert steps_of(monkeypatch, All(tuple(many)), All(tuple(reversed(many)))) < 1_000
+    assert steps_of(monkeypatch, AllGroup(tuple(many)), AllGroup(tuple(reversed(many)))) < 1_000
 
 
 def test_walks_over_too_many_states_end() -> None:
     # The same, but in a form that no rule knows: there are as many states as sets of elements.
     named = [one(f"x{number}") for number in range(30)]
-    wide = All(tuple(sequence([part, one("a", 0)]) for part in named))
-    answer = included(wide, All(tuple(sequence([part, one("a", 0, 2)]) for part in reversed(named))))
+    wide = AllGroup(tuple(sequence([part, one("a", 0)]) for part in named))
+    answer = included(wide, AllGroup(tuple(sequence([part, one("a", 0, 2)]) for part in reversed(named))))
     assert (answer.holds, answer.word) == (False, None)
     assert "too many states" in answer.reason
     assert included(EMPTY, EMPTY).holds

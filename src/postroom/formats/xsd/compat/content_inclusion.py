@@ -11,13 +11,13 @@ import msgspec
 from postroom.formats.work_budget import spend
 from postroom.formats.xsd.content_model import (
     NOTHING,
-    All,
-    Choice,
+    AllGroup,
+    ChoiceGroup,
+    ElementWildcard,
     Leaf,
     Model,
     Repeat,
-    Sequence,
-    Wildcard,
+    SequenceGroup,
     allows,
     cheapest,
     firsts,
@@ -27,7 +27,7 @@ from postroom.formats.xsd.content_model import (
     step,
     successors,
 )
-from postroom.formats.xsd.content_model_builder import strangers
+from postroom.formats.xsd.content_model_builder import undeclared_names
 
 MOST_PAIRS = 3_000
 MOST_STEPS = 60_000
@@ -49,7 +49,7 @@ def included(writer: Model, reader: Model) -> Inclusion:
         return Inclusion(holds=True)
     if sum(1 for _ in leaves(writer)) > MOST_LEAVES:
         return Inclusion(reason="the content models are too large to be compared child by child")
-    if isinstance(writer, All):
+    if isinstance(writer, AllGroup):
         # There are as many states as sets of parts; a few words show most differences.
         for word in _words(writer):
             if not allows(reader, (leaf.tag for leaf in word)):
@@ -59,7 +59,7 @@ def included(writer: Model, reader: Model) -> Inclusion:
 
 def _walked(writer: Model, reader: Model) -> Inclusion:
     """The answer of a walk over the states of both models together."""
-    wild = any(isinstance(leaf, Wildcard) for leaf in leaves(writer))
+    wild = any(isinstance(leaf, ElementWildcard) for leaf in leaves(writer))
     start = (writer, reader)
     seen = {start}
     waiting: deque[tuple[Model, Model, tuple[Leaf, ...]]] = deque([(*start, ())])
@@ -86,7 +86,7 @@ def _walked(writer: Model, reader: Model) -> Inclusion:
 
 def _stepper(model: Model) -> Callable[[str], Model]:
     """`step` for one model and many names."""
-    if any(isinstance(first, Wildcard) for first in firsts(model)):
+    if any(isinstance(first, ElementWildcard) for first in firsts(model)):
         return lambda tag: step(model, tag)
     found = successors(model)
     return lambda tag: found.get(tag, NOTHING)
@@ -116,7 +116,7 @@ def _possible(model: Model, others: list[str]) -> list[Leaf]:
             found.setdefault(first.tag, first)
             continue
         known = first.rule.schema.maps.elements
-        for tag in [*strangers(first.rule), *others]:
+        for tag in [*undeclared_names(first.rule), *others]:
             if first.rule.is_matching(tag):
                 if tag in known and first.rule.process_contents != "skip":
                     found.setdefault(tag, Leaf(tag, known[tag], known[tag]))
@@ -134,28 +134,28 @@ def covers(reader: Model, writer: Model) -> bool:
         fits = outer.least <= inner.least and _at_most(inner.most, outer.most)
         return fits and covers(outer.part, inner.part)
     if isinstance(writer, Leaf):
-        if isinstance(reader, Choice):
-            return any(covers(way, writer) for way in reader.parts)
+        if isinstance(reader, ChoiceGroup):
+            return any(covers(option, writer) for option in reader.parts)
         return isinstance(reader, Leaf) and reader.tag == writer.tag
-    if isinstance(writer, Wildcard):
-        return isinstance(reader, Wildcard) and wider(reader.rule, writer.rule)
-    if isinstance(writer, Choice):
-        ways = reader.parts if isinstance(reader, Choice) else (reader,)
-        named = {way.tag for way in ways if isinstance(way, Leaf)}
-        others = [way for way in ways if not isinstance(way, Leaf)]
+    if isinstance(writer, ElementWildcard):
+        return isinstance(reader, ElementWildcard) and wider(reader.rule, writer.rule)
+    if isinstance(writer, ChoiceGroup):
+        options = reader.parts if isinstance(reader, ChoiceGroup) else (reader,)
+        named = {option.tag for option in options if isinstance(option, Leaf)}
+        others = [option for option in options if not isinstance(option, Leaf)]
         return all(
             (isinstance(ours, Leaf) and ours.tag in named)
-            or any(covers(way, ours) for way in (others if isinstance(ours, Leaf) else ways))
+            or any(covers(option, ours) for option in (others if isinstance(ours, Leaf) else options))
             for ours in writer.parts
         )
-    if isinstance(writer, Sequence | All) and type(reader) is type(writer):
+    if isinstance(writer, SequenceGroup | AllGroup) and type(reader) is type(writer):
         same = len(reader.parts) == len(writer.parts)
         if same and all(map(covers, reader.parts, writer.parts)):
             return True
-    return isinstance(writer, All) and isinstance(reader, All) and _covers_in_any_order(reader, writer)
+    return isinstance(writer, AllGroup) and isinstance(reader, AllGroup) and _covers_in_any_order(reader, writer)
 
 
-def _covers_in_any_order(reader: All, writer: All) -> bool:
+def _covers_in_any_order(reader: AllGroup, writer: AllGroup) -> bool:
     """Whether each part has one of the reader's own, by its name, and what the reader has besides may be absent."""
     theirs = {_only_tag(part): part for part in reader.parts}
     ours = {_only_tag(part): part for part in writer.parts}

@@ -11,7 +11,7 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.xsd.samples import sample_strings
-from postroom.formats.xsd.simple_types import Bound, Facts, facts
+from postroom.formats.xsd.simple_types import Bound, Facets, facts
 from postroom.formats.xsd.xml_names import XS, local_name
 
 _TAKES_ALL = ("string", "normalizedString", "token")
@@ -19,21 +19,21 @@ _TIED = ("ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NOTATION")
 _RANDOM_TRIES = 12
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ValueInclusion(msgspec.Struct, frozen=True):
     """Contained (`holds`), not contained because of `text`, or open when neither."""
 
     holds: bool = False
     text: str | None = None
 
 
-def contained(writer: Any, reader: Any) -> Answer:
+def contained(writer: Any, reader: Any) -> ValueInclusion:
     """Whether a reader's simple type takes all texts of the writer's."""
     if writer is reader or _proven(writer, reader, 0):
-        return Answer(holds=True)
+        return ValueInclusion(holds=True)
     for text in _candidates(writer, reader):
         if sample_strings.fits(writer, text) and not sample_strings.fits(reader, text):
-            return Answer(text=text)
-    return Answer()
+            return ValueInclusion(text=text)
+    return ValueInclusion()
 
 
 def some(kind: Any) -> Iterator[str]:
@@ -93,11 +93,11 @@ def _proven(writer: Any, reader: Any, depth: int) -> bool:
     return _atomic(w, r, _names(writer), reader)
 
 
-def _takes_all(r: Facts) -> bool:
+def _takes_all(r: Facets) -> bool:
     return not _restricted(r) and (r.builtin in _TAKES_ALL or r.builtin == "anySimpleType") and r.variety == "atomic"
 
 
-def _restricted(of: Facts) -> bool:
+def _restricted(of: Facets) -> bool:
     return bool(
         of.enumeration is not None
         or of.patterns
@@ -120,7 +120,7 @@ def _names(kind: Any) -> set[str]:
     return names
 
 
-def _atomic(w: Facts, r: Facts, names: set[str], reader: Any) -> bool:
+def _atomic(w: Facets, r: Facets, names: set[str], reader: Any) -> bool:
     if r.asserted or (r.builtin in _TIED and w.builtin != r.builtin):
         return False
     if w.primitive == "decimal" and r.primitive in ("float", "double"):
@@ -144,15 +144,15 @@ def _atomic(w: Facts, r: Facts, names: set[str], reader: Any) -> bool:
     )
 
 
-def _looks_at_text(r: Facts) -> bool:
+def _looks_at_text(r: Facets) -> bool:
     return bool(r.patterns or r.least_length or r.most_length is not None or r.enumeration is not None)
 
 
-def _spaces_agree(w: Facts, r: Facts) -> bool:
+def _spaces_agree(w: Facets, r: Facets) -> bool:
     return w.space == r.space
 
 
-def _enumerations(w: Facts, r: Facts, reader: Any) -> bool:
+def _enumerations(w: Facets, r: Facets, reader: Any) -> bool:
     if r.enumeration is None:
         return True
     if w.enumeration is None or r.patterns:
@@ -160,26 +160,26 @@ def _enumerations(w: Facts, r: Facts, reader: Any) -> bool:
     return _all_fit(w.enumeration, r, reader)
 
 
-def _all_fit(values: tuple[str, ...], r: Facts, reader: Any) -> bool:
+def _all_fit(values: tuple[str, ...], r: Facets, reader: Any) -> bool:
     # What the reader lists itself fits, unless a step of its derivation takes some of that away.
     narrowed = r.patterns or r.least_length or r.most_length is not None or r.lower or r.upper or r.total_digits
     listed = frozenset() if narrowed or r.enumeration is None else frozenset(r.enumeration)
     return all(text in listed or sample_strings.fits(reader, text) for text in values)
 
 
-def _ranges(w: Facts, r: Facts) -> bool:
+def _ranges(w: Facets, r: Facets) -> bool:
     return _within(_lower(w), r.lower, -1) and _within(_upper(w), r.upper, 1)
 
 
-def _lower(of: Facts) -> Bound | None:
+def _lower(of: Facets) -> Bound | None:
     return of.lower or (Bound(-_nines(of), True) if of.total_digits is not None else None)
 
 
-def _upper(of: Facts) -> Bound | None:
+def _upper(of: Facets) -> Bound | None:
     return of.upper or (Bound(_nines(of), True) if of.total_digits is not None else None)
 
 
-def _nines(of: Facts) -> Decimal:
+def _nines(of: Facets) -> Decimal:
     return Decimal(10) ** min(of.total_digits or 0, 1000) - 1
 
 
@@ -196,7 +196,7 @@ def _within(inner: Bound | None, outer: Bound | None, sign: int) -> bool:
         return False
 
 
-def _digits(w: Facts, r: Facts) -> bool:
+def _digits(w: Facets, r: Facets) -> bool:
     if r.fraction_digits is not None and (w.fraction_digits is None or w.fraction_digits > r.fraction_digits):
         return False
     if r.total_digits is None:
@@ -208,11 +208,11 @@ def _digits(w: Facts, r: Facts) -> bool:
     return all(len(str(abs(int(bound.value)))) <= r.total_digits for bound in (w.lower, w.upper))
 
 
-def _lengths(w: Facts, r: Facts) -> bool:
+def _lengths(w: Facets, r: Facets) -> bool:
     enough = w.least_length >= r.least_length
     return enough and (r.most_length is None or (w.most_length is not None and w.most_length <= r.most_length))
 
 
-def _patterns(w: Facts, r: Facts) -> bool:
+def _patterns(w: Facets, r: Facets) -> bool:
     """Every step of the reader allows at least what one step of the writer allows."""
     return all(any(set(ours) <= set(theirs) for ours in w.patterns) for theirs in r.patterns)

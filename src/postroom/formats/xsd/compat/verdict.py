@@ -1,4 +1,4 @@
-"""The verdict on two schemas: what the comparison found, shown by a document that both validators judge."""
+"""Verdict on two schemas: what the comparison found, shown by a document that both validators check."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lxml import etree
 from postroom.errors import SchemaRefused
 from postroom.formats.schema import Verdict, Violation
 from postroom.formats.xsd import safe_parser
-from postroom.formats.xsd.compat.compare import Comparison
+from postroom.formats.xsd.compat.compare import SchemaComparison
 from postroom.formats.xsd.compat.differences import Path
 from postroom.formats.xsd.element_codec import Plans
-from postroom.formats.xsd.samples.sample_documents import Inventor, Wish
+from postroom.formats.xsd.samples.sample_documents import DocumentGenerator, SampleRequest
 from postroom.formats.xsd.xml_names import local_name
 from postroom.formats.xsd.xpath import TooComplex
 
@@ -24,7 +24,7 @@ _RANDOM_DOCUMENTS = 12
 _MOST_ELEMENTS = 6_000
 
 
-class Schema(Protocol):
+class ComparedSchema(Protocol):
     """What a verdict needs of a schema."""
 
     root: Any
@@ -42,7 +42,7 @@ class Schema(Protocol):
 class _Trials:
     """Documents tried on both schemas, so many and no more."""
 
-    def __init__(self, writer: Schema, reader: Schema) -> None:
+    def __init__(self, writer: ComparedSchema, reader: ComparedSchema) -> None:
         self.writer = writer
         self.reader = reader
         self.left = _MOST_ELEMENTS
@@ -62,16 +62,16 @@ class _Trials:
             return False
 
 
-def verdict(writer: Schema, reader: Schema) -> Verdict:
+def verdict(writer: ComparedSchema, reader: ComparedSchema) -> Verdict:
     """Whether every payload that fits the writer's schema fits the reader's; TooComplex where that takes too long."""
     trials = _Trials(writer, reader)
-    comparison = Comparison(writer.plans, reader.plans)
+    comparison = SchemaComparison(writer.plans, reader.plans)
     root = (writer.root.name,)
     if writer.root.name == reader.root.name:
         comparison.element(writer.root, reader.root, root)
         found = _shown_difference(comparison, trials)
     else:
-        found = _incompatible(trials, [Wish(path=root)], "the root elements have different names", root)
+        found = _incompatible(trials, [SampleRequest(path=root)], "the root elements have different names", root)
     if found is not None:
         return found
     # The rules are ours: documents of the writer check every answer that is not a no.
@@ -83,56 +83,56 @@ def verdict(writer: Schema, reader: Schema) -> Verdict:
         return Verdict(
             answer="undecided",
             reason=f"{first.reason}, but no payload could be made that shows it.",
-            writer_at=_shown(first.path),
-            reader_at=_shown(first.path),
+            writer_at=_xpath_of(first.path),
+            reader_at=_xpath_of(first.path),
         )
-    if comparison.doubts:
-        doubt = comparison.doubts[0]
+    if comparison.undecided:
+        first_undecided = comparison.undecided[0]
         return Verdict(
             answer="undecided",
-            reason=f"{doubt.reason}.",
-            writer_at=_shown(doubt.path),
-            reader_at=_shown(doubt.path),
+            reason=f"{first_undecided.reason}.",
+            writer_at=_xpath_of(first_undecided.path),
+            reader_at=_xpath_of(first_undecided.path),
         )
     if writer.root.name != reader.root.name:
         return Verdict(answer="undecided", reason="the root elements differ, and no payload could be made.")
     return Verdict(answer="compatible")
 
 
-def _shown_difference(comparison: Comparison, trials: _Trials) -> Verdict | None:
+def _shown_difference(comparison: SchemaComparison, trials: _Trials) -> Verdict | None:
     for difference in comparison.differences[:_MOST_DIFFERENCES]:
-        found = _incompatible(trials, [difference.wish], difference.reason, difference.path)
+        found = _incompatible(trials, [difference.request], difference.reason, difference.path)
         if found is not None:
             return found
     return None
 
 
-def _incompatible(trials: _Trials, wishes: list[Wish], reason: str, path: Path) -> Verdict | None:
-    for wish in wishes:
+def _incompatible(trials: _Trials, requests: list[SampleRequest], reason: str, path: Path) -> Verdict | None:
+    for request in requests:
         for plain in (True, True, False, False, False):
-            document = _document(trials.writer, wish, plain, random.Random(len(reason)))  # noqa: S311 - always the same
+            document = _document(trials.writer, request, plain, random.Random(len(reason)))  # noqa: S311 - always the same
             if document is not None and trials.tells_apart(document):
                 return _no(document, trials.reader, reason, path)
     return None
 
 
-def _random_documents(writer: Schema) -> Iterator[Any]:
+def _random_documents(writer: ComparedSchema) -> Iterator[Any]:
     for seed in range(_RANDOM_DOCUMENTS):
         document = _document(writer, None, seed < 2, random.Random(seed))  # noqa: S311 - always the same
         if document is not None:
             yield document
 
 
-def _document(writer: Schema, wish: Wish | None, plain: bool, rng: random.Random) -> Any:
+def _document(writer: ComparedSchema, request: SampleRequest | None, plain: bool, rng: random.Random) -> Any:
     try:
-        tree = Inventor(writer.plans, rng, wish, plain).document(writer.root)
+        tree = DocumentGenerator(writer.plans, rng, request, plain).document(writer.root)
         etree.cleanup_namespaces(tree)
         return safe_parser.read(etree.tostring(tree), safe_parser.parser())
     except (SchemaRefused, safe_parser.XmlRefused, ValueError, RecursionError):
         return None
 
 
-def _no(document: Any, reader: Schema, reason: str, path: Path) -> Verdict:
+def _no(document: Any, reader: ComparedSchema, reason: str, path: Path) -> Verdict:
     payload: bytes = etree.tostring(document)
     etree.indent(document)
     wrong = reader.violations(document)
@@ -140,12 +140,12 @@ def _no(document: Any, reader: Schema, reason: str, path: Path) -> Verdict:
     return Verdict(
         answer="incompatible",
         reason=f"{reason}{seen}.",
-        writer_at=_shown(path),
-        reader_at=_shown(path),
+        writer_at=_xpath_of(path),
+        reader_at=_xpath_of(path),
         counterexample=payload,
         shown=etree.tostring(document, encoding="unicode"),
     )
 
 
-def _shown(path: Path) -> str:
+def _xpath_of(path: Path) -> str:
     return "/" + "/".join(local_name(tag) for tag in path)

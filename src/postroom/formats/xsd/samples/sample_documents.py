@@ -1,4 +1,4 @@
-"""Inventing documents: random ones for samples, and ones that have something certain at a certain place."""
+"""Sample documents: random ones for samples, and ones that have something certain at a certain place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from lxml import etree
 from postroom.errors import SchemaRefused
 from postroom.formats.work_budget import spend
 from postroom.formats.xsd import content_model
-from postroom.formats.xsd.content_model import All, Choice, Leaf, Model, Repeat, Sequence, Wildcard
+from postroom.formats.xsd.content_model import (
+    AllGroup,
+    ChoiceGroup,
+    ElementWildcard,
+    Leaf,
+    Model,
+    Repeat,
+    SequenceGroup,
+)
 from postroom.formats.xsd.element_codec import Plans
 from postroom.formats.xsd.samples import sample_strings
 from postroom.formats.xsd.xml_names import ANY_TYPE, NIL, TYPE, XSI, local_name, namespace_of
@@ -24,7 +32,7 @@ MOST_ELEMENTS = 5_000
 _TOO_MANY = f"no document could be invented of at most {MOST_ELEMENTS} elements."
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class SampleRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What an invented document shall have at the end of a path of element names."""
 
     path: tuple[str, ...]
@@ -34,13 +42,15 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     nil: bool = False
 
 
-class Inventor:
+class DocumentGenerator:
     """Makes documents of one schema."""
 
-    def __init__(self, plans: Plans, rng: random.Random, wish: Wish | None = None, plain: bool = False) -> None:
+    def __init__(
+        self, plans: Plans, rng: random.Random, request: SampleRequest | None = None, plain: bool = False
+    ) -> None:
         self.plans = plans
         self.rng = rng
-        self.wish = wish
+        self.request = request
         self.plain = plain
         self.count = 0
         self.ids: list[str] = []
@@ -72,23 +82,23 @@ class Inventor:
         return element
 
     def _fill(self, element: Any, declaration: Any, depth: int, path: tuple[str, ...], on_path: bool) -> None:
-        wish = self.wish if on_path and self.wish is not None and self.wish.path == path else None
-        if (wish and wish.nil) or (wish is None and self._may_be_nil(declaration, on_path)):
+        request = self.request if on_path and self.request is not None and self.request.path == path else None
+        if (request and request.nil) or (request is None and self._may_be_nil(declaration, on_path)):
             element.set(NIL, "true")
         kind = self._kind(element, declaration)
         if kind.is_simple():
-            self._put_text(element, kind, declaration, wish)
+            self._put_text(element, kind, declaration, request)
             return
         if kind.name == ANY_TYPE:
-            element.text = "" if wish is None or wish.text is None else wish.text
+            element.text = "" if request is None or request.text is None else request.text
             return
-        self._put_attributes(element, kind, wish)
+        self._put_attributes(element, kind, request)
         if element.get(NIL):
             return
         if kind.has_simple_content():
-            self._put_text(element, kind.content, declaration, wish)
+            self._put_text(element, kind.content, declaration, request)
         else:
-            self._put_children(element, kind, depth, path, on_path, wish)
+            self._put_children(element, kind, depth, path, on_path, request)
 
     def _may_be_nil(self, declaration: Any, on_path: bool) -> bool:
         return bool(declaration.nillable and not self.plain and not on_path and self.rng.random() < 0.1)
@@ -105,11 +115,11 @@ class Inventor:
                 return other
         raise SchemaRefused(f"the type {kind.local_name!r} is abstract, and nothing is derived from it.")
 
-    def _put_text(self, element: Any, kind: Any, declaration: Any, wish: Wish | None) -> None:
+    def _put_text(self, element: Any, kind: Any, declaration: Any, request: SampleRequest | None) -> None:
         if element.get(NIL):
             return
-        if wish is not None and wish.text is not None:
-            element.text = wish.text
+        if request is not None and request.text is not None:
+            element.text = request.text
         elif declaration.fixed is not None:
             element.text = declaration.fixed
         else:
@@ -123,8 +133,8 @@ class Inventor:
             self.ids.append(text)
         return text
 
-    def _put_attributes(self, element: Any, kind: Any, wish: Wish | None) -> None:
-        wanted = wish.attributes if wish is not None else {}
+    def _put_attributes(self, element: Any, kind: Any, request: SampleRequest | None) -> None:
+        wanted = request.attributes if request is not None else {}
         for tag, declaration in kind.attributes.items():
             if tag is None or declaration.use == "prohibited" or tag in wanted:
                 continue
@@ -136,26 +146,26 @@ class Inventor:
                 element.set(tag, text)
 
     def _put_children(
-        self, element: Any, kind: Any, depth: int, path: tuple[str, ...], on_path: bool, wish: Wish | None
+        self, element: Any, kind: Any, depth: int, path: tuple[str, ...], on_path: bool, request: SampleRequest | None
     ) -> None:
         if kind.mixed and not self.plain:
             element.text = self.rng.choice(("", "some ", "text "))
         model = self.plans.type(kind).model
         toward = self._next(path) if on_path else None
-        for leaf in self._word(model, depth, toward, wish):
+        for leaf in self._word(model, depth, toward, request):
             chosen = toward is not None and leaf.tag == toward
             element.append(self._element(leaf, depth + 1, (*path, leaf.tag), chosen))
             toward = None if chosen else toward
-        if wish is not None and wish.text is not None:
-            element.text = wish.text
+        if request is not None and request.text is not None:
+            element.text = request.text
 
     def _next(self, path: tuple[str, ...]) -> str | None:
-        wanted = self.wish.path if self.wish is not None else ()
+        wanted = self.request.path if self.request is not None else ()
         return wanted[len(path)] if len(wanted) > len(path) and wanted[: len(path)] == path else None
 
-    def _word(self, model: Model, depth: int, toward: str | None, wish: Wish | None) -> list[Leaf]:
-        if wish is not None and wish.word is not None:
-            return list(wish.word)
+    def _word(self, model: Model, depth: int, toward: str | None, request: SampleRequest | None) -> list[Leaf]:
+        if request is not None and request.word is not None:
+            return list(request.word)
         if toward is not None:
             found = content_model.having(model, toward, self._cost)
             if found is None:
@@ -171,14 +181,14 @@ class Inventor:
     def _random(self, model: Model) -> list[Leaf]:
         if isinstance(model, Leaf):
             return [model]
-        if isinstance(model, Wildcard):
+        if isinstance(model, ElementWildcard):
             return [model.stand_in] if model.stand_in is not None else []
         if isinstance(model, Repeat):
             return self._repeated(model)
-        if isinstance(model, Choice):
+        if isinstance(model, ChoiceGroup):
             return self._random(self.rng.choice(self._finite(model.parts, model) or list(model.parts)))
-        parts = list(model.parts) if isinstance(model, Sequence | All) else []
-        if isinstance(model, All):
+        parts = list(model.parts) if isinstance(model, SequenceGroup | AllGroup) else []
+        if isinstance(model, AllGroup):
             self.rng.shuffle(parts)
         return _all_leaves(map(self._random, parts))
 

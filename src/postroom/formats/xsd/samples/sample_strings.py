@@ -14,7 +14,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.regex_samples import sample_string
 from postroom.formats.work_budget import spend
 from postroom.formats.xsd.patterns import python_pattern
-from postroom.formats.xsd.simple_types import Bound, Facts, facts
+from postroom.formats.xsd.simple_types import Bound, Facets, facts
 
 _TRIES = 60
 _EPOCH = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
@@ -41,7 +41,7 @@ def fits(kind: Any, text: str) -> bool:
         return False
 
 
-def _tries(demands: Facts, rng: random.Random) -> Iterator[str]:
+def _tries(demands: Facets, rng: random.Random) -> Iterator[str]:
     if demands.enumeration is not None:
         yield from rng.sample(demands.enumeration, len(demands.enumeration))
         return
@@ -50,7 +50,7 @@ def _tries(demands: Facts, rng: random.Random) -> Iterator[str]:
     yield from edges(demands)
 
 
-def _candidate(demands: Facts, rng: random.Random) -> str:
+def _candidate(demands: Facets, rng: random.Random) -> str:
     if demands.variety == "union":
         return invent(rng.choice(demands.members), rng)
     if demands.variety == "list":
@@ -65,17 +65,17 @@ def _candidate(demands: Facts, rng: random.Random) -> str:
     return _MAKERS.get(demands.builtin, _MAKERS.get(demands.primitive, _letters))(demands, rng)
 
 
-def _length(demands: Facts, rng: random.Random, usual: int) -> int:
+def _length(demands: Facets, rng: random.Random, usual: int) -> int:
     least = min(max(demands.least_length, usual if demands.most_length is None else 0), _LONGEST)
     most = least + 8 if demands.most_length is None else min(least + 8, demands.most_length)
     return rng.randint(least, max(least, most))
 
 
-def _letters(demands: Facts, rng: random.Random) -> str:
+def _letters(demands: Facets, rng: random.Random) -> str:
     return "".join(rng.choices(string.ascii_lowercase, k=_length(demands, rng, 3)))
 
 
-def _number(demands: Facts, rng: random.Random) -> str:
+def _number(demands: Facets, rng: random.Random) -> str:
     digits = demands.fraction_digits if demands.fraction_digits is not None else 2
     step = Decimal(1).scaleb(-min(digits, 6))
     low, high = _ends(demands, step)
@@ -84,7 +84,7 @@ def _number(demands: Facts, rng: random.Random) -> str:
     return format(number.quantize(step) if abs(number) < 10**18 else number, "f")
 
 
-def _ends(demands: Facts, step: Decimal) -> tuple[Decimal, Decimal]:
+def _ends(demands: Facets, step: Decimal) -> tuple[Decimal, Decimal]:
     low = _end(demands.lower, step)
     high = _end(demands.upper, -step)
     if low is None:
@@ -106,7 +106,7 @@ def _end(bound: Bound | None, step: Decimal) -> Decimal | None:
     return value if bound.inclusive else value + step
 
 
-def edges(demands: Facts) -> Iterator[str]:
+def edges(demands: Facets) -> Iterator[str]:
     """Texts at and around the limits of a type: the likeliest to tell two types apart."""
     if demands.enumeration is not None:
         yield from demands.enumeration[:200]
@@ -175,11 +175,11 @@ def _instant(rng: random.Random) -> datetime.datetime:
     return _EPOCH + datetime.timedelta(seconds=rng.randrange(300 * 86_400))
 
 
-def _octets(demands: Facts, rng: random.Random) -> bytes:
+def _octets(demands: Facets, rng: random.Random) -> bytes:
     return rng.randbytes(_length(demands, rng, 3))
 
 
-_MAKERS: dict[str, Callable[[Facts, random.Random], str]] = {
+_MAKERS: dict[str, Callable[[Facets, random.Random], str]] = {
     "boolean": lambda _, rng: rng.choice(("true", "false")),
     "dateTime": lambda _, rng: _instant(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
     "dateTimeStamp": lambda _, rng: _instant(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
