@@ -14,8 +14,9 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.matching.columnar import judge_group
+from postroom.pipeline.worker.batch import WorkerBatch
+from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.sort_task import FLUSH_BYTES, FLUSH_ROWS, open_engine
-from postroom.pipeline.worker.worker_batches import Haul, hauls_of
 
 # Workers cannot import this module, so its classes travel to them.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # Spark left it untyped
@@ -40,8 +41,8 @@ class CountWriter(DataSourceArrowWriter):
         engine, _ = open_engine(self.options["lake"], self.options["catalog"], "strict", 64)
         total = Counted(0, 0)
         with no_garbage_collection():
-            for haul in hauls_of(iterator, FLUSH_ROWS, FLUSH_BYTES):
-                _count(engine, haul, total)
+            for batch in read_batches(iterator, FLUSH_ROWS, FLUSH_BYTES):
+                _count(engine, batch, total)
         return total
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -74,15 +75,15 @@ def count_outcomes(frame: Any, lake: str, catalog: str) -> tuple[int, int]:
     return landed, others
 
 
-def _count(engine: Engine, haul: Haul, total: Counted) -> None:
+def _count(engine: Engine, batch: WorkerBatch, total: Counted) -> None:
     left: list[int] = []
-    for piles, others in haul.piles(engine):
+    for groups, others in batch.event_groups(engine):
         left += others
-        for pile in piles:
-            bundle, doubtful = judge_group(pile)
+        for group in groups:
+            bundle, doubtful = judge_group(group)
             total.landed += len(bundle.rows)
             left += doubtful
-    for _, messages in haul.sort_exactly(engine, sorted(left)):
+    for _, messages in batch.sort_exactly(engine, sorted(left)):
         for message in messages:
             total.landed += message.match.outcome == "landed"
             total.others += message.match.outcome != "landed"

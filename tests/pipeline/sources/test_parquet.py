@@ -6,9 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from postroom.catalog.catalog import Catalog
 from postroom.errors import DocumentBroken
 from postroom.pipeline.sources.parquet import read_rows, row_groups
-from tests.pipeline.worker.record_lines import lines_of
+from postroom.pipeline.worker.batch_reader import read_batches
 
 
 @pytest.fixture
@@ -34,9 +35,10 @@ def test_a_range_gives_its_rows_with_their_numbers(file: Path) -> None:
 
 def test_lines_come_from_parquet_as_from_other_files(file: Path) -> None:
     whole = pa.RecordBatch.from_pylist([{"path": str(file), "start": 0, "length": 2**62}])
-    lines = list(lines_of([whole]))
-    assert [(line.source, line.position) for line in lines] == [(str(file), number) for number in range(10)]
-    assert lines[3].record == b'{"protocol":"NATS","payload":"3"}'
+    (batch,) = read_batches([whole], rows=100, size=10_000)
+    assert (batch.sources, batch.positions) == ([str(file)] * 10, list(range(10)))
+    ((line, _),) = batch.sort_exactly(Catalog({}).engine, [3])
+    assert line == b'{"protocol":"NATS","payload":"3"}'
 
 
 def test_files_without_records_and_damaged_ones_are_said_so(file: Path, tmp_path: Path) -> None:
@@ -47,8 +49,9 @@ def test_files_without_records_and_damaged_ones_are_said_so(file: Path, tmp_path
     with pytest.raises(DocumentBroken, match="damaged"):
         row_groups(str(file))
     whole = pa.RecordBatch.from_pylist([{"path": str(file), "start": 0, "length": 2**62}])
-    (line,) = lines_of([whole])
-    assert b"damaged" in line.record
+    (batch,) = read_batches([whole], rows=100, size=10_000)
+    ((line, _),) = batch.sort_exactly(Catalog({}).engine, [0])
+    assert b"damaged" in line
 
 
 def test_row_groups_without_rows_are_passed_over(tmp_path: Path) -> None:

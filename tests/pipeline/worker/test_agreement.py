@@ -19,8 +19,9 @@ from postroom.errors import MakeRefused
 from postroom.messages.engine import Engine
 from postroom.messages.making.make import AUTO
 from postroom.pipeline.batch_spec import Job
+from postroom.pipeline.worker.batch import WorkerBatch
+from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.sort_task import Tables
-from postroom.pipeline.worker.worker_batches import Haul, hauls_of
 from postroom.protocols.records import Record, render_record
 from tests.messages.payloads import GROUPS, SCHEMAS, declared
 from tests.messages.random_catalogs import catalogs, lengthy
@@ -42,21 +43,21 @@ class TablesInMemory(Tables):
     def _write(self, folder: str, xid: str, version: str, table: pa.Table) -> None:
         self.written[folder] = table.sort_by("_record_id").combine_chunks()
 
-    def _sort_exactly(self, haul: Haul, origins: Any, rows: list[int], landed: Any) -> Any:
+    def _sort_exactly(self, batch: WorkerBatch, origins: Any, rows: list[int], landed: Any) -> Any:
         self.accepted = self.read
-        return super()._sort_exactly(haul, origins, rows, landed)
+        return super()._sort_exactly(batch, origins, rows, landed)
 
 
 class OneByOne:
     """A batch of which the columnar judge accepts nothing."""
 
-    def __init__(self, batch: Haul) -> None:
+    def __init__(self, batch: WorkerBatch) -> None:
         self._batch = batch
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._batch, name)
 
-    def piles(self, engine: Engine) -> Iterator[tuple[list[Any], list[int]]]:
+    def event_groups(self, engine: Engine) -> Iterator[tuple[list[Any], list[int]]]:
         yield [], list(range(len(self._batch.positions)))
 
 
@@ -65,9 +66,9 @@ def assert_agreement(catalog: Catalog, records: pa.RecordBatch, *, nulls: str, k
     job = Job("", "digest", nulls, "run", 0, STARTED, keep_undeclared=keep_undeclared)
 
     def tables(*, exactly: bool) -> TablesInMemory:
-        engine = Engine(catalog.compiled, nulls=nulls, keep_carried=True, keep_undeclared=keep_undeclared)
+        engine = Engine(catalog.compiled, nulls=nulls, keep_transport=True, keep_undeclared=keep_undeclared)
         found = TablesInMemory(job, engine)
-        for batch in hauls_of([records], rows=1_000, size=1_000_000):
+        for batch in read_batches([records], rows=1_000, size=1_000_000):
             found.add(OneByOne(batch) if exactly else batch)  # type: ignore[arg-type]
         return found
 

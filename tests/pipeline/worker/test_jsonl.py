@@ -10,14 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.pipeline.sources.file_ranges import WHOLE_FILE
-from tests.pipeline.worker.record_lines import Line, lines_of, read_range
+from postroom.pipeline.worker.jsonl import LineChunk, line_chunk, read_lines
+
+
+def lines_in(path: Path, start: int, length: int) -> list[tuple[int, bytes]]:
+    """Positions and bytes of the lines that begin in a range."""
+    chunks = read_lines(str(path), start, length)
+    return [line for chunk in chunks for line in zip(chunk.positions, chunk.records, strict=True)]
 
 
 def test_a_line_is_known_by_the_byte_it_begins_at(tmp_path: Path) -> None:
     file = tmp_path / "orders.jsonl"
     file.write_bytes(b'{"a": 1}\n\n   \r\n{"b": 2}\r\n{"c": 3}')
-    lines = list(read_range(str(file), 0, 1000))
-    assert [(line.position, line.record) for line in lines] == [
+    assert lines_in(file, 0, 1000) == [
         (0, b'{"a": 1}'),
         (15, b'{"b": 2}\r'),
         (25, b'{"c": 3}'),
@@ -33,11 +38,11 @@ def test_how_a_file_is_cut_makes_no_difference(
 ) -> None:
     file = tmp_path_factory.mktemp("cut") / "records.jsonl"
     file.write_bytes(content)
-    whole = list(read_range(str(file), 0, len(content)))
+    whole = lines_in(file, 0, len(content))
     edges = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
-    pieces = [line for start, end in itertools.pairwise(edges) for line in read_range(str(file), start, end - start)]
+    pieces = [line for start, end in itertools.pairwise(edges) for line in lines_in(file, start, end - start)]
     assert pieces == whole
-    assert all(content[line.position : line.position + len(line.record)] == line.record for line in whole)
+    assert all(content[position : position + len(record)] == record for position, record in whole)
 
 
 def test_lines_longer_than_a_chunk_stay_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,24 +50,24 @@ def test_lines_longer_than_a_chunk_stay_whole(tmp_path: Path, monkeypatch: pytes
     file = tmp_path / "records.jsonl"
     records = [b"a" * 100, b"b", b"c" * 7, b"d" * 8, b"e" * 9]
     file.write_bytes(b"\n".join(records) + b"\n")
-    assert [line.record for line in read_range(str(file), 0, 1000)] == records
+    assert [record for _, record in lines_in(file, 0, 1000)] == records
 
 
 def test_gzip_is_read_from_the_beginning(tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl.gz"
     file.write_bytes(gzip.compress(b"one\ntwo\n"))
-    assert [(line.position, line.record) for line in read_range(str(file), 0, WHOLE_FILE)] == [(0, b"one"), (4, b"two")]
+    assert lines_in(file, 0, WHOLE_FILE) == [(0, b"one"), (4, b"two")]
 
 
 def test_what_lies_before_the_damage_of_a_gzip_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl.gz"
     file.write_bytes(gzip.compress(b"one\n" * 1000)[:-6])
-    *good, last = read_range(str(file), 0, WHOLE_FILE)
-    assert [line.record for line in good] == [b"one"] * 1000
-    assert last.position == 4000
-    assert last.record.startswith(b"the rest of this file is damaged: ")
+    *good, (position, record) = lines_in(file, 0, WHOLE_FILE)
+    assert [line for _, line in good] == [b"one"] * 1000
+    assert position == 4000
+    assert record.startswith(b"the rest of this file is damaged: ")
 
 
 def test_rows_that_are_records_keep_their_coordinates() -> None:
     batch = pa.record_batch({"source": ["kafka/orders/0"], "position": [7], "value": ["{}"]})
-    assert list(lines_of([batch])) == [Line("kafka/orders/0", 7, b"{}")]
+    assert line_chunk(batch) == LineChunk(["kafka/orders/0"], [7], [b"{}"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from postroom.catalog.catalog import Catalog
 from postroom.messages.matching.columnar import judge_group
 from postroom.pipeline.worker import kafka_columns
-from postroom.pipeline.worker.kafka_columns import KafkaRows, is_kafka
+from postroom.pipeline.worker.kafka_columns import KafkaBatch, is_kafka
 
 SOURCE = {"type": "uritemplate", "value": "/plants/{plant}/machines/{machine}"}
 SCHEMA = {"type": "object", "required": ["sensor"], "properties": {"sensor": {"type": "string"}}}
@@ -96,14 +96,14 @@ def test_rows_with_any_time_land_as_lines_do(timestamps: pa.Array) -> None:
 @pytest.fixture(autouse=True, scope="module")
 def few_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kafka_columns, "AT_ONCE", 5)
+        patch.setattr(kafka_columns, "SLICE_ROWS", 5)
         yield
 
 
 def assert_like_lines(batch: pa.RecordBatch) -> list[int]:
     """What lands by column lands the same way by line; the rows that landed by column come back."""
     assert is_kafka(batch.schema)
-    kafka = KafkaRows([batch.slice(start, 3) for start in range(0, batch.num_rows, 3)])
+    kafka = KafkaBatch([batch.slice(start, 3) for start in range(0, batch.num_rows, 3)])
     everything = list(range(batch.num_rows))
     lines = []
     for line, sorted_exactly in kafka.sort_exactly(CATALOG.engine, everything):
@@ -111,10 +111,10 @@ def assert_like_lines(batch: pa.RecordBatch) -> list[int]:
         lines.append(line)
     seen: list[int] = []
     landed: list[int] = []
-    for piles, left in kafka.piles(CATALOG.engine):
+    for groups, left in kafka.event_groups(CATALOG.engine):
         seen += left
-        for pile in piles:
-            bundle, others = judge_group(pile)
+        for group in groups:
+            bundle, others = judge_group(group)
             seen += others + bundle.rows
             landed += bundle.rows
             for place, row in enumerate(bundle.rows):
@@ -138,9 +138,9 @@ def test_batches_with_other_columns_meet_in_one_haul() -> None:
     batch = batch_of(rows)
     at = batch.schema.get_field_index("partition")
     wider = batch.set_column(at, "partition", batch.column("partition").cast(pa.int64()))
-    kafka = KafkaRows([batch, batch.drop_columns(["key"]), wider, batch])
-    parts = list(kafka.piles(CATALOG.engine))
-    landed = [row for piles, _ in parts for pile in piles for row in judge_group(pile)[0].rows]
+    kafka = KafkaBatch([batch, batch.drop_columns(["key"]), wider, batch])
+    parts = list(kafka.event_groups(CATALOG.engine))
+    landed = [row for groups, _ in parts for group in groups for row in judge_group(group)[0].rows]
     assert sorted(landed) == list(range(8))
     lines = [line for line, _ in kafka.sort_exactly(CATALOG.engine, list(range(8)))]
     assert [b'"key"' in line for line in lines] == [True, True, False, False, True, True, True, True]
@@ -173,7 +173,7 @@ def test_rows_without_headers_and_headers_without_values_are_left_alone() -> Non
 
 
 def test_rows_of_very_many_headers_or_shapes_are_taken_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_columns, "AT_ONCE", 1000)
+    monkeypatch.setattr(kafka_columns, "SLICE_ROWS", 1000)
     many = {**PLAIN, **{f"h{number}": "" for number in range(100)}}
     shapes = [({**PLAIN, f"h{number}": "1"}, BODY, True) for number in range(400)]
     landed = assert_like_lines(batch_of([(PLAIN, BODY, True)] * 2 + [(many, BODY, True), *shapes]))
@@ -185,10 +185,10 @@ def test_rows_of_very_many_headers_or_shapes_are_taken_one_by_one(monkeypatch: p
 def test_plain_rows_land_by_column() -> None:
     with_subject = {**PLAIN, "ce_subject": "s"}
     rows = [(PLAIN, BODY, True)] * 5 + [(with_subject, BODY, True)] * 2
-    parts = list(KafkaRows([batch_of(rows)]).piles(CATALOG.engine))
+    parts = list(KafkaBatch([batch_of(rows)]).event_groups(CATALOG.engine))
     assert [row for _, left in parts for row in left] == []
-    (pile,) = (pile for piles, _ in parts for pile in piles)  # whatever shapes the headers have
-    bundle, doubtful = judge_group(pile)
+    (group,) = (group for groups, _ in parts for group in groups)  # whatever shapes the headers have
+    bundle, doubtful = judge_group(group)
     assert doubtful == []
     assert sorted(bundle.rows) == list(range(7))
     assert sorted(map(str, bundle.attributes["subject"])) == ["None"] * 5 + ["s"] * 2

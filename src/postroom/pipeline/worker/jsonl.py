@@ -1,48 +1,74 @@
-"""Lines of record files on a worker: a byte range of a file gives the lines that begin in it.
+"""Lines of JSON on a worker: a byte range of a file gives the lines that begin in it.
 
 A line is known by its file and the byte at which it begins, which does not depend on how the file was cut into ranges.
-In a packed file the byte counts in the unpacked content; in a Parquet file it is the number of the row.
+In a compressed file the byte counts in the content; in a Parquet file it is the number of the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import IO, NamedTuple
+from typing import IO, ClassVar, NamedTuple
 
 import pyarrow as pa
 
-from postroom.errors import DocumentBroken
+from postroom.messages.engine import Engine
+from postroom.messages.matching.outcome import Sorted
 from postroom.pipeline.sources.compression import damage_of, open_records
 from postroom.pipeline.sources.dataframe import record_lines
-from postroom.pipeline.sources.parquet import is_parquet, read_rows
+from postroom.pipeline.worker.batch import SLICE_ROWS, Slices, shift_rows
 
 CHUNK = 4 * 1024 * 1024
 
 
-class Chunk(NamedTuple):
-    """Many records by column, each without its line end; without ids, source and position make them."""
+class LineChunk(NamedTuple):
+    """Records by column, their exact bytes without the line ends; without ids, source and position make them."""
 
     sources: list[str]
     positions: list[int]
     records: list[bytes]
     ids: list[str] | None = None
 
-
-def chunks_of(batch: pa.RecordBatch) -> Iterator[Chunk]:
-    """The records of a batch: rows of file ranges (path, start, length), or rows that are records."""
-    if "length" not in batch.schema.names:
-        sources, positions = batch.column("source").to_pylist(), batch.column("position").to_pylist()
-        ids = batch.column("record_id").to_pylist() if "record_id" in batch.schema.names else None
-        yield Chunk(sources, positions, record_lines(batch), ids)
-        return
-    for row in batch.select(["path", "start", "length"]).to_pylist():
-        path, start, length = row["path"], row["start"], row["length"]
-        yield from parquet_chunks(path, start, length) if is_parquet(path) else range_chunks(path, start, length)
+    def slice(self, start: int, end: int) -> LineChunk:
+        """The records of some rows."""
+        ids = self.ids[start:end] if self.ids is not None else None
+        return LineChunk(self.sources[start:end], self.positions[start:end], self.records[start:end], ids)
 
 
-def range_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:
-    """The lines that begin in a range of bytes, in chunks; blank lines hold nothing and are passed over."""
+class LineBatch:
+    """A batch of lines."""
+
+    transport: ClassVar[Mapping[str, pa.Array]] = {}
+
+    def __init__(self, chunks: list[LineChunk]) -> None:
+        self.sources = [source for chunk in chunks for source in chunk.sources]
+        self.positions = [position for chunk in chunks for position in chunk.positions]
+        # Chunks of one task come from one frame: either all of them have ids, or none has.
+        given = [chunk.ids for chunk in chunks if chunk.ids is not None]
+        self.ids = [record for ids in given for record in ids] if given else None
+        self._records = [record for chunk in chunks for record in chunk.records]
+
+    def event_groups(self, engine: Engine) -> Slices:
+        """The events that may be judged by column, by definition, and the rows of the other records."""
+        for start in range(0, len(self._records), SLICE_ROWS):
+            yield from shift_rows(engine.group_lines(self._records[start : start + SLICE_ROWS]), start)
+
+    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
+        """Judge records one by one, each with its exact bytes."""
+        for row in rows:
+            line = self._records[row]
+            yield line, engine.sort_exactly(line)
+
+
+def line_chunk(batch: pa.RecordBatch) -> LineChunk:
+    """The records of rows that hold one each, as lines of JSON."""
+    sources, positions = batch.column("source").to_pylist(), batch.column("position").to_pylist()
+    ids = batch.column("record_id").to_pylist() if "record_id" in batch.schema.names else None
+    return LineChunk(sources, positions, record_lines(batch), ids)
+
+
+def read_lines(path: str, start: int, length: int) -> Iterator[LineChunk]:
+    """The lines that begin in a range of bytes; blank lines hold nothing and are passed over."""
     with open_records(path) as file:
         position = _first_line(file, start)
         while position < start + length:
@@ -51,15 +77,15 @@ def range_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:
                 break
             if not data.endswith(b"\n"):
                 data += file.readline()
-            yield _chunk(path, position, data)
+            yield _split(path, position, data)
             position += len(data)
         damage = damage_of(file)
     if damage:
         # What came before is good and lands; the rest is one dead letter that says why.
-        yield Chunk([path], [position], [f"the rest of this file is damaged: {damage}".encode()])
+        yield LineChunk([path], [position], [f"the rest of this file is damaged: {damage}".encode()])
 
 
-def _chunk(path: str, position: int, data: bytes) -> Chunk:
+def _split(path: str, position: int, data: bytes) -> LineChunk:
     records = data.split(b"\n")
     if not records[-1]:  # a line end at the end ends a line and begins none
         records.pop()
@@ -68,7 +94,7 @@ def _chunk(path: str, position: int, data: bytes) -> Chunk:
     if any(map(bytes.isspace, records)) or b"" in records:
         kept = [(at, record) for at, record in zip(positions, records, strict=True) if record and not record.isspace()]
         positions, records = [at for at, _ in kept], [record for _, record in kept]
-    return Chunk([path] * len(records), positions, records)
+    return LineChunk([path] * len(records), positions, records)
 
 
 def _first_line(file: IO[bytes], start: int) -> int:
@@ -76,12 +102,3 @@ def _first_line(file: IO[bytes], start: int) -> int:
         return 0
     file.seek(start - 1)
     return start - 1 + len(file.readline())
-
-
-def parquet_chunks(path: str, start: int, length: int) -> Iterator[Chunk]:
-    """The records of a Parquet file's rows."""
-    try:
-        for batch in read_rows(path, start, length):
-            yield from chunks_of(batch)
-    except DocumentBroken as error:
-        yield Chunk([path], [start], [str(error).encode()])

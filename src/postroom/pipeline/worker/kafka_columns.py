@@ -1,4 +1,4 @@
-"""Rows of Kafka's columns: events whose attributes are headers, put together by shape and type."""
+"""Batches of Kafka's columns: events whose attributes are headers, grouped by the names of headers and by type."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ from postroom.messages.matching.event_groups import RecordColumns
 from postroom.messages.matching.outcome import Sorted
 from postroom.messages.matching.transport_metadata import Transport
 from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
-from postroom.pipeline.worker.batch_slices import AT_ONCE, Parts, shifted
-from postroom.pipeline.worker.kafka_headers import Headers, Shape, by_value, flat, members, shape_of
+from postroom.pipeline.worker.batch import SLICE_ROWS, Slices, shift_rows
+from postroom.pipeline.worker.kafka_headers import HeaderNames, Headers, by_value, flat, header_names, members
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
 
 # Rows with headers that hardly any others have are cheaper one by one.
-_MOST_SHAPES = 256
+_MOST_HEADER_NAMES = 256
 
 
 def is_kafka(schema: pa.Schema) -> bool:
     """Whether columns are those of Kafka's connector, with headers."""
     if not set(schema.names) >= KAFKA or "headers" not in schema.names:
         return False
-    kind = schema.field("headers").type
-    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
+    headers = schema.field("headers").type
+    if not pa.types.is_list(headers) or not pa.types.is_struct(headers.value_type):
         return False
-    return {field.name for field in kind.value_type} >= {"key", "value"} and schema.field("value").type == pa.binary()
+    return {field.name for field in headers.value_type} >= {"key", "value"} and schema.field(
+        "value"
+    ).type == pa.binary()
 
 
-class KafkaRows:
-    """A haul of Kafka's rows. They stay in the batches that they came in: new memory is dear."""
+class KafkaBatch:
+    """A batch of Kafka's rows. They stay in the batches that they came in: new memory is dear."""
 
     def __init__(self, batches: list[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -51,7 +53,7 @@ class KafkaRows:
 
     @functools.cached_property
     def positions(self) -> list[int]:
-        """At which place there."""
+        """The positions there."""
         return [position for batch in self._batches for position in batch.column("position").to_pylist()]
 
     @functools.cached_property
@@ -62,78 +64,78 @@ class KafkaRows:
         return [record for batch in self._batches for record in batch.column("record_id").to_pylist()]
 
     @functools.cached_property
-    def carried(self) -> dict[str, pa.Array]:
+    def transport(self) -> dict[str, pa.Array]:
         """What came with all rows, but for their headers, by column of a table."""
-        found = [_carried_columns(batch) for batch in self._batches]
+        found = [_transport_columns(batch) for batch in self._batches]
         return {name: pa.concat_arrays([columns[name] for columns in found]) for name in found[0]}
 
-    def piles(self, engine: Engine) -> Parts:
-        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
-        for first, batches in self._parts():
+    def event_groups(self, engine: Engine) -> Slices:
+        """The events that may be judged by column, by definition, and the rows of the other records."""
+        for first, batches in self._slices():
             start = self._starts[first]
             # One batch, or several where their bytes are more than an array can hold.
             for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
-                yield from shifted(Part(batch).piles(engine), start)
+                yield from shift_rows(KafkaSlice(batch).event_groups(engine), start)
                 start += batch.num_rows
 
-    def _parts(self) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
+    def _slices(self) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
         """Batches that are looked at together, all with the same columns, and the number of the first of them."""
         first = 0
         for number in range(1, len(self._batches) + 1):
             if (
                 number == len(self._batches)
-                or self._starts[number] - self._starts[first] >= AT_ONCE
+                or self._starts[number] - self._starts[first] >= SLICE_ROWS
                 or self._batches[number].schema != self._batches[first].schema
             ):
                 yield first, self._batches[first:number]
                 first = number
 
     def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
-        """Sort records without the express lane, in their order, each with the line of JSON that says the same."""
+        """Judge records one by one, in their order, each as a line of JSON too."""
         for batch, (start, end) in zip(self._batches, pairwise(self._starts), strict=True):
             some = rows[bisect_left(rows, start) : bisect_left(rows, end)]
             chosen = _Listed(batch.take(pa.array([row - start for row in some], pa.int64())))
-            for place, body in enumerate(chosen.bodies):
-                metadata = chosen.metadata(place)
+            for index, body in enumerate(chosen.bodies):
+                metadata = chosen.metadata(index)
                 line = kafka_line(metadata, body)
                 yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
 
 
-class Part:
+class KafkaSlice:
     """Some rows, few enough for a processor to have them near at hand."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
 
-    def piles(self, engine: Engine) -> Parts:
-        """The records that the express lane may take, by definition, and the rows of the others; in parts."""
+    def event_groups(self, engine: Engine) -> Slices:
+        """The events that may be judged by column, by definition, and the rows of the other records."""
         headers = Headers(self._batch.column("headers"))
-        parts: dict[str | None, list[Alike]] = {}
-        left: list[int] = []
+        parts: dict[str | None, list[SameHeaders]] = {}
+        remaining: list[int] = []
         alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
         for number, (names, all_rows) in enumerate(alike):
-            shape = shape_of(names) if number < _MOST_SHAPES else None
-            if shape is None or not engine.events.knows(shape.attributes):
-                left += all_rows.to_pylist()
+            known_names = header_names(names) if number < _MOST_HEADER_NAMES else None
+            if known_names is None or not engine.events.knows(known_names.attributes):
+                remaining += all_rows.to_pylist()
                 continue
             # An attribute without a value, or one that is no text, is for the exact engine.
-            rows = headers.with_texts(all_rows, shape.numbers)
+            rows = headers.with_strings(all_rows, known_names.numbers)
             if len(rows) < len(all_rows):
-                left += set(all_rows.to_pylist()).difference(rows.to_pylist())
+                remaining += set(all_rows.to_pylist()).difference(rows.to_pylist())
             if not len(rows):
                 continue
-            for kind, some in Alike(self, headers, names or [], shape, rows).by_type():
-                parts.setdefault(kind, []).append(some)
-        for kind, several in parts.items():
-            if kind is not None and engine.events.planned(WIRE.name, kind) is None:
-                left += itertools.chain.from_iterable(some.rows.to_pylist() for some in several)
+            for event_type, some in SameHeaders(self, headers, names or [], known_names, rows).by_type():
+                parts.setdefault(event_type, []).append(some)
+        for event_type, several in parts.items():
+            if event_type is not None and engine.events.planned(WIRE.name, event_type) is None:
+                remaining += itertools.chain.from_iterable(some.rows.to_pylist() for some in several)
                 continue
-            found = [some.piles(engine) for some in several]
+            found = [some.event_groups(engine) for some in several]
             yield (
-                join_groups(itertools.chain.from_iterable(piles for piles, _ in found)),
+                join_groups(itertools.chain.from_iterable(groups for groups, _ in found)),
                 [r for _, o in found for r in o],
             )
-        yield [], left
+        yield [], remaining
 
     def bodies(self, rows: pa.Array) -> list[bytes]:
         """The bodies of records."""
@@ -145,11 +147,11 @@ class Part:
         return self._listed.metadata(row)
 
     @functools.cached_property
-    def carried(self) -> list[Transport] | None:
+    def transport(self) -> list[Transport] | None:
         """What came with all rows, without their headers; None where rows have to be looked at one by one to tell."""
         if not self.has_moments:
             return None
-        columns = _carried_columns(self._batch)
+        columns = _transport_columns(self._batch)
         channels, extra = (_listed(columns[name].dictionary_encode("encode")) for name in ("_channel", "_extra"))
         sent = columns["_sent_at"].cast(pa.int64()).to_pylist()
         return list(zip(channels, columns["_key"].to_pylist(), sent, extra, strict=True))
@@ -164,63 +166,67 @@ class Part:
         return _Listed(self._batch)
 
 
-class Alike:
-    """Rows whose headers have the same names and one shape; `known` are those that are the same in all of them."""
+class SameHeaders:
+    """Rows whose headers have the same names; `known` are the values of those that are the same in all of them."""
 
     def __init__(
         self,
-        whole: Part,
+        whole: KafkaSlice,
         headers: Headers,
         names: list[str],
-        shape: Shape,
+        known_names: HeaderNames,
         rows: pa.Array,
         known: dict[int, str] | None = None,
     ) -> None:
         self.rows = rows
         self._names = names
-        self._whole = whole
+        self._slice = whole
         self._headers = headers
-        self._shape = shape
-        self._known = headers.constants(rows, shape.numbers) if known is None else known
+        self._header_names = known_names
+        self._known = headers.constants(rows, known_names.numbers) if known is None else known
 
-    def by_type(self) -> Iterator[tuple[str | None, Alike]]:
+    def by_type(self) -> Iterator[tuple[str | None, SameHeaders]]:
         """Those of one type each; all together where headers tell none."""
-        number = self._shape.attributes.get("type")
+        number = self._header_names.attributes.get("type")
         if number is None or number in self._known:
             yield None if number is None else self._known[number], self
             return
-        kinds = self._headers.values(self.rows, number).dictionary_encode()
-        for place, rows in by_value(kinds.indices, self.rows):  # numbers sort far quicker than texts
-            kind = kinds.dictionary[place].as_py()
-            known = self._known | {number: kind}
-            yield kind, Alike(self._whole, self._headers, self._names, self._shape, rows, known)
+        types = self._headers.values(self.rows, number).dictionary_encode()
+        for index, rows in by_value(types.indices, self.rows):  # numbers sort far quicker than strings
+            event_type = types.dictionary[index].as_py()
+            known = self._known | {number: event_type}
+            yield event_type, SameHeaders(self._slice, self._headers, self._names, self._header_names, rows, known)
 
-    def piles(self, engine: Engine) -> tuple[list[EventGroup], list[int]]:
-        """The records that the express lane may take, by definition, and the rows of the others."""
+    def event_groups(self, engine: Engine) -> tuple[list[EventGroup], list[int]]:
+        """The events that may be judged by column, by definition, and the rows of the other records."""
         rows: list[int] = self.rows.to_pylist()
-        attributes: dict[str, list[Any]] = {name: self._texts(n) for name, n in self._shape.attributes.items()}
-        stated = [""] * len(rows) if self._shape.contenttype is None else self._texts(self._shape.contenttype)
-        bodies = self._whole.bodies(self.rows)
+        attributes: dict[str, list[Any]] = {name: self._strings(n) for name, n in self._header_names.attributes.items()}
+        stated = (
+            [""] * len(rows)
+            if self._header_names.contenttype is None
+            else self._strings(self._header_names.contenttype)
+        )
+        bodies = self._slice.bodies(self.rows)
         records = RecordColumns(
             attributes,
             stated,
             bodies,
-            lambda place: self._whole.metadata(rows[place]),
-            transport=lambda binary: self._carried(rows, stated, binary=binary),
-            in_columns=lambda binary: self._is_plain(stated, binary=binary) and not self._left(binary=binary),
+            lambda index: self._slice.metadata(rows[index]),
+            transport=lambda binary: self._with_headers(rows, stated, binary=binary),
+            in_columns=lambda binary: self._is_plain(stated, binary=binary) and not self._undeclared(binary=binary),
         )
-        piles, left = engine.group_columns(WIRE.name, records)
-        for pile in piles:
-            pile.rows = rows if len(pile.rows) == len(rows) else [rows[place] for place in pile.rows]
-        return piles, [rows[place] for place in left]
+        groups, remaining = engine.group_columns(WIRE.name, records)
+        for group in groups:
+            group.rows = rows if len(group.rows) == len(rows) else [rows[index] for index in group.rows]
+        return groups, [rows[index] for index in remaining]
 
-    def _carried(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Transport] | None:
+    def _with_headers(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Transport] | None:
         """What came with the events; None where rows have to be looked at one by one to tell."""
-        known = self._whole.carried
+        known = self._slice.transport
         if known is None or not self._is_plain(stated, binary=binary):
             return None
-        left = self._left(binary=binary)
-        pairs = [self._headers.pairs(self.rows, number, self._names[number]) for number in left]
+        remaining = self._undeclared(binary=binary)
+        pairs = [self._headers.pairs(self.rows, number, self._names[number]) for number in remaining]
         headers = (",".join(some) for some in zip(*pairs, strict=True))
         return [
             (channel, key, sent, f'{{"headers":[{some}],{(extra or "{")[1:]}')
@@ -229,16 +235,16 @@ class Alike:
 
     def _is_plain(self, stated: list[str], *, binary: bool) -> bool:
         """Whether the names of headers alone say which of them the envelope shows, and times are such."""
-        told = self._shape.contenttype is not None
-        is_doubtful = binary and told and ("datacontenttype" in self._shape.attributes or "" in stated)
-        return self._whole.has_moments and not is_doubtful
+        states_type = self._header_names.contenttype is not None
+        is_unclear = binary and states_type and ("datacontenttype" in self._header_names.attributes or "" in stated)
+        return self._slice.has_moments and not is_unclear
 
-    def _left(self, *, binary: bool) -> list[int]:
+    def _undeclared(self, *, binary: bool) -> list[int]:
         """The headers that are not part of the envelope."""
-        shown = self._shape.numbers if binary else []
+        shown = self._header_names.numbers if binary else []
         return [number for number in range(len(self._names)) if number not in shown]
 
-    def _texts(self, number: int) -> list[str]:
+    def _strings(self, number: int) -> list[str]:
         if number in self._known:
             return [self._known[number]] * len(self.rows)
         found: list[str] = self._headers.values(self.rows, number).to_pylist()
@@ -270,7 +276,7 @@ class _Listed:
         return kafka_metadata(self._topics[row], self._partitions[row], self._keys[row], headers, self._sent[row])
 
 
-def _carried_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+def _transport_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """What came with rows, but for their headers, by column of a table."""
     nothing = pa.nulls(batch.num_rows)
     key = batch.column("key") if "key" in batch.schema.names else nothing
@@ -284,7 +290,7 @@ def _carried_columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     }
 
 
-def _listed(texts: pa.DictionaryArray) -> list[str]:
+def _listed(strings: pa.DictionaryArray) -> list[str]:
     """Texts that are few different ones: no new object for each."""
-    known = texts.dictionary.to_pylist()
-    return [known[number] for number in texts.indices.to_pylist()]
+    known = strings.dictionary.to_pylist()
+    return [known[number] for number in strings.indices.to_pylist()]

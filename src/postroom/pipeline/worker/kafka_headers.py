@@ -22,8 +22,8 @@ from postroom.protocols.protocol import attribute_name
 _MOST_HEADERS = 64
 
 
-class Shape(NamedTuple):
-    """Which header carries what, for rows whose headers have the same names in the same order."""
+class HeaderNames(NamedTuple):
+    """Which header has which attribute, for rows whose headers have the same names in the same order."""
 
     attributes: dict[str, int]
     contenttype: int | None
@@ -43,29 +43,29 @@ class Headers:
         names, values = members(pairs)
         self._names = names.dictionary_encode()
         self._bytes = values
-        self._values = texts(values)
-        self._shown = values.null_count > 0 or not _are_texts(values)
+        self._values = strings(values)
+        self._has_odd_values = values.null_count > 0 or not _are_strings(values)
 
     def values(self, rows: pa.Array, number: int) -> pa.Array:
         """The values of one header of rows that have as many."""
         return self._values.take(pc.add(self._starts.take(rows), number))
 
-    def with_texts(self, rows: pa.Array, numbers: list[int]) -> pa.Array:
+    def with_strings(self, rows: pa.Array, numbers: list[int]) -> pa.Array:
         """Those of rows whose headers of some numbers have a value each, and one that is text."""
-        if not self._shown:
+        if not self._has_odd_values:
             return rows
         for number in numbers:
             values = self._bytes.take(pc.add(self._starts.take(rows), number))
-            if values.null_count or not _are_texts(values):
-                rows = rows.filter(pa.array([_is_text(value) for value in values.to_pylist()]))
+            if values.null_count or not _are_strings(values):
+                rows = rows.filter(pa.array([_is_string(value) for value in values.to_pylist()]))
         return rows
 
     def pairs(self, rows: pa.Array, number: int, name: str) -> list[str]:
         """One header of rows that have as many, as a pair of name and value in JSON."""
         values = self._bytes.take(pc.add(self._starts.take(rows), number))
         known = values.dictionary_encode("encode")
-        texts = [json_text(header_pair(name, value)) for value in known.dictionary.to_pylist()]
-        return [texts[place] for place in known.indices.to_pylist()]
+        strings = [json_text(header_pair(name, value)) for value in known.dictionary.to_pylist()]
+        return [strings[index] for index in known.indices.to_pylist()]
 
     def constants(self, rows: pa.Array, numbers: list[int]) -> dict[int, str]:
         """Those headers that have the same value in all of some rows, by their numbers."""
@@ -83,14 +83,16 @@ class Headers:
 
     def _by_names(self, rows: pa.Array, length: int) -> Iterator[tuple[list[str], pa.Array]]:
         starts = self._starts.take(rows)
-        kinds = None  # as many numbers as there are sequences of names so far
+        sequences = None  # as many numbers as there are sequences of names so far
         for number in range(length):
             names = self._names.indices.take(pc.add(starts, number)).cast(pa.int64())
             range_of = pc.min_max(names)
             if range_of["min"] != range_of["max"]:
-                told = names if kinds is None else pc.add(pc.multiply(kinds, len(self._names.dictionary)), names)
-                kinds = told.dictionary_encode().indices.cast(pa.int64())
-        for some in [rows] if kinds is None else [found for _, found in by_value(kinds, rows)]:
+                combined = (
+                    names if sequences is None else pc.add(pc.multiply(sequences, len(self._names.dictionary)), names)
+                )
+                sequences = combined.dictionary_encode().indices.cast(pa.int64())
+        for some in [rows] if sequences is None else [found for _, found in by_value(sequences, rows)]:
             first = self._starts[some[0].as_py()].as_py()
             yield self._names.slice(first, length).to_pylist(), some
 
@@ -117,22 +119,22 @@ def flat(headers: pa.ListArray) -> tuple[pa.Array, pa.Array, pa.StructArray]:
 def members(pairs: pa.StructArray) -> tuple[pa.Array, pa.Array]:
     """The names and the values of headers."""
     found = dict(zip((field.name for field in pairs.type), pairs.flatten(), strict=True))
-    return texts(found["key"]), found["value"]
+    return strings(found["key"]), found["value"]
 
 
-def texts(values: pa.Array) -> pa.Array:
-    """Bytes as texts; those that are none are shown."""
+def strings(values: pa.Array) -> pa.Array:
+    """Bytes as strings; those that are none are shown."""
     try:
         return pc.fill_null(values.cast(pa.string()), "")
     except pa.ArrowInvalid:  # some are no UTF-8
         return pa.array([header_value(value) for value in values.to_pylist()], pa.string())
 
 
-def _is_text(value: bytes | str | None) -> bool:
+def _is_string(value: bytes | str | None) -> bool:
     return value is not None and header_pair("", value).keys() == {"name", "value"}
 
 
-def _are_texts(values: pa.Array) -> bool:
+def _are_strings(values: pa.Array) -> bool:
     try:
         values.cast(pa.string())
     except pa.ArrowInvalid:
@@ -140,7 +142,7 @@ def _are_texts(values: pa.Array) -> bool:
     return True
 
 
-def shape_of(names: list[str] | None) -> Shape | None:
+def header_names(names: list[str] | None) -> HeaderNames | None:
     """What the names of headers say; None where one attribute has several."""
     if names is None:
         return None
@@ -156,4 +158,4 @@ def shape_of(names: list[str] | None) -> Shape | None:
             contenttypes.append(number)
     if len(contenttypes) > 1:
         return None
-    return Shape(attributes, contenttypes[0] if contenttypes else None)
+    return HeaderNames(attributes, contenttypes[0] if contenttypes else None)

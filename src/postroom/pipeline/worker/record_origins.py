@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from postroom.messages.matching.outcome import Sorted
 from postroom.pipeline.sources.record_ids import digest_of, id_of_message, origin_in_cluster
-from postroom.pipeline.worker.worker_batches import Haul
+from postroom.pipeline.worker.batch import WorkerBatch
 
 
 class JudgedMessage(NamedTuple):
@@ -25,13 +25,13 @@ class JudgedMessage(NamedTuple):
 class RecordOrigins:
     """Sources, positions and ids of a batch's records, and what its columns say of their transport."""
 
-    def __init__(self, batch: Haul, cluster: str = "") -> None:
+    def __init__(self, batch: WorkerBatch, cluster: str = "") -> None:
         sources = set(batch.sources)
         self._only_source = next(iter(sources)) if len(sources) == 1 else None
         positions = pa.array(batch.positions, pa.int64())
         made = batch.ids is None
         self._ids = self._made(batch.sources, positions, cluster) if made else pa.array(batch.ids, pa.string())
-        columns = {"_record_id": self._ids, "_position": positions, **batch.carried}
+        columns = {"_record_id": self._ids, "_position": positions, **batch.transport}
         if self._only_source is None:
             columns["_source"] = pa.array(batch.sources, pa.string())
         self._columns = pa.RecordBatch.from_pydict(columns)

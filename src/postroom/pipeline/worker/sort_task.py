@@ -19,12 +19,13 @@ from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.matching.columnar import EventGroup, judge_group
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.worker.arrow import MISFITS
+from postroom.pipeline.worker.batch import WorkerBatch
+from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.dead_letter_table import dead_letter_table
 from postroom.pipeline.worker.parquet_writer import write_parquet
 from postroom.pipeline.worker.record_origins import JudgedMessage, RecordOrigins
 from postroom.pipeline.worker.table_builder import landed_table, landed_tables
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, layout_of
-from postroom.pipeline.worker.worker_batches import Haul, hauls_of
 
 # Fewer, larger flushes cost less (DESIGN); these bound the memory of a worker whatever the input. The bytes are a bit
 # more than the most that a task gets (`ranges`), or its last few lines would be files of their own in all tables.
@@ -53,14 +54,14 @@ class Written(msgspec.Struct, frozen=True):
 
 
 def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
-    """Sort the records of a task and write what became of them; `hauls` says which columns the batches may have."""
+    """Sort the records of a task and write what became of them; `batch_reader` says which columns they have."""
     engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
     tables = Tables(job, engine, layouts)
     try:
         with no_garbage_collection():
-            for haul in hauls_of(batches, FLUSH_ROWS, FLUSH_BYTES):
-                tables.add(haul)
-                del haul  # before the next one is read
+            for batch in read_batches(batches, FLUSH_ROWS, FLUSH_BYTES):
+                tables.add(batch)
+                del batch  # before the next one is read
     except BaseException:
         tables.remove()
         raise
@@ -71,7 +72,7 @@ def _without_empty(table: pa.Table) -> pa.Table:
     """A table without columns that are seldom used and have nothing in it: what a file does not have is null."""
     names, count = table.schema.names, table.num_rows
     empty = {name for name in SELDOM.intersection(names) if table.column(name).null_count == count}
-    return table.select([place for place, name in enumerate(names) if name not in empty]) if empty else table
+    return table.select([index for index, name in enumerate(names) if name not in empty]) if empty else table
 
 
 @functools.lru_cache(maxsize=2)
@@ -87,7 +88,7 @@ def open_engine(
 
 
 class Tables:
-    """What becomes of records: files of tables, one per table and haul."""
+    """What becomes of records: files of tables, one per table and batch."""
 
     def __init__(self, job: Job, engine: Engine, layouts: dict[str, Layout]) -> None:
         self.read = 0
@@ -100,16 +101,16 @@ class Tables:
         self._versions = {d.xid: d.version for d in engine.definitions}
         self._definitions = {d.xid: d for d in engine.definitions}
 
-    def add(self, haul: Haul) -> None:
-        """Sort a haul and write it, one file per table."""
-        origins = RecordOrigins(haul, self._job.cluster)
+    def add(self, batch: WorkerBatch) -> None:
+        """Sort a batch and write it, one file per table."""
+        origins = RecordOrigins(batch, self._job.cluster)
         landed: dict[str, list[pa.Table]] = {}
-        left: list[int] = []
-        for piles, others in haul.piles(self._engine):
-            left += others
-            for pile in piles:
-                left += self._land(pile, origins, landed)
-        dead = self._sort_exactly(haul, origins, sorted(left), landed)
+        remaining: list[int] = []
+        for groups, others in batch.event_groups(self._engine):
+            remaining += others
+            for group in groups:
+                remaining += self._land(group, origins, landed)
+        dead = self._sort_exactly(batch, origins, sorted(remaining), landed)
         self._write_landed(landed)
         self._write_dead_letters(origins, dead)
 
@@ -118,30 +119,30 @@ class Tables:
         for file in self.files:
             (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
 
-    def _land(self, pile: EventGroup, origins: RecordOrigins, landed: dict[str, list[pa.Table]]) -> list[int]:
-        """Land a pile of events; the rows that are left are to be sorted exactly."""
+    def _land(self, group: EventGroup, origins: RecordOrigins, landed: dict[str, list[pa.Table]]) -> list[int]:
+        """Land a group of events; the rows that remain are for the exact judge."""
         try:
-            bundle, left = judge_group(pile)
+            landed_events, remaining = judge_group(group)
         except Exception:  # noqa: BLE001 - one payload that a library breaks on: sorting one by one finds which
-            return list(pile.rows)
-        if not bundle.rows:
-            return left
-        xid = bundle.definition.xid
+            return list(group.rows)
+        if not landed_events.rows:
+            return remaining
+        xid = landed_events.definition.xid
         try:
-            table = landed_table(self._job, self._layout(xid), bundle, origins.columns(bundle.rows))
+            table = landed_table(self._job, self._layout(xid), landed_events, origins.columns(landed_events.rows))
         except MISFITS:
-            return left + bundle.rows
+            return remaining + landed_events.rows
         landed.setdefault(xid, []).append(table)
-        self.read += len(bundle.rows)
-        return left
+        self.read += len(landed_events.rows)
+        return remaining
 
     def _sort_exactly(
-        self, haul: Haul, origins: RecordOrigins, rows: list[int], landed: dict[str, list[pa.Table]]
+        self, batch: WorkerBatch, origins: RecordOrigins, rows: list[int], landed: dict[str, list[pa.Table]]
     ) -> list[JudgedMessage]:
         """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
         fitting: dict[str, list[JudgedMessage]] = {}
         dead: list[JudgedMessage] = []
-        for row, (record, results) in zip(rows, haul.sort_exactly(self._engine, rows), strict=True):
+        for row, (record, results) in zip(rows, batch.sort_exactly(self._engine, rows), strict=True):
             self.read += len(results)
             for number, result in enumerate(results):
                 message = JudgedMessage(row, record, number, len(results) > 1, result)

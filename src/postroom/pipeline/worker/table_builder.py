@@ -23,7 +23,7 @@ from postroom.pipeline.worker.table_layout import Column, Layout, Origin
 from postroom.protocols.protocol_table import wire_named
 
 _TIME = pa.timestamp("us", tz="UTC")
-_TEXT = frozenset((str, type(None)))
+_STRINGS = frozenset((str, type(None)))
 _TRANSPORT = {
     "_protocol": pa.string(),
     "_channel": pa.string(),
@@ -34,28 +34,28 @@ _TRANSPORT = {
 
 
 def landed_table(
-    job: Job, layout: Layout, bundle: LandedEvents, origins: dict[str, pa.Array], *, is_checked: bool = True
+    job: Job, layout: Layout, events: LandedEvents, origins: dict[str, pa.Array], *, is_checked: bool = True
 ) -> pa.Table:
     """The table of messages that landed in one definition; raises one of MISFITS when a column cannot hold a value."""
     schema = schema_of(layout)
-    count = len(bundle.rows)
+    count = len(events.rows)
     leftovers: dict[int, dict[str, str]] = {
         row: {name: text_of(value) for name, value in attributes.items()}
-        for row, attributes in bundle.extensions.items()
+        for row, attributes in events.extensions.items()
     }
-    arrays = origins | _constants(job, bundle.definition, count, is_checked) | _schema_versions(bundle, count)
+    arrays = origins | _constants(job, events.definition, count, is_checked) | _schema_versions(events, count)
     for column in layout.columns:
         if column.origin == "attribute":
-            sure = column.member in bundle.timestamps
-            arrays[column.name] = _property(column, bundle.attributes.get(column.member), count, leftovers, sure)
+            sure = column.member in events.timestamps
+            arrays[column.name] = _property(column, events.attributes.get(column.member), count, leftovers, sure)
         elif column.origin == "variable":
-            arrays[column.name] = _strings(bundle.variables.get(column.member), count)
+            arrays[column.name] = _strings(events.variables.get(column.member), count)
         elif column.origin == "metadata":
-            arrays[column.name] = _property(column, bundle.metadata.get(column.member), count, leftovers)
+            arrays[column.name] = _property(column, events.metadata.get(column.member), count, leftovers)
         elif column.origin == "data":
-            arrays[column.name] = _data(bundle.data, schema.field(column.name).type, count)
-    arrays |= _transport(bundle, keep=job.keep_undeclared)
-    arrays["_rescued"] = _sparse(bundle.undeclared, count)
+            arrays[column.name] = _data(events.data, schema.field(column.name).type, count)
+    arrays |= _transport(events, keep=job.keep_undeclared)
+    arrays["_rescued"] = _sparse(events.undeclared, count)
     arrays["_extensions"] = _extensions(leftovers, count, schema.field("_extensions").type)
     return pa.Table.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
@@ -100,11 +100,11 @@ def _judged_table(
     job: Job, layout: Layout, origins: RecordOrigins, protocol: str, messages: list[JudgedMessage]
 ) -> pa.Table:
     results = [message.sorted for message in messages]
-    bundle = _bundle_of(layout, protocol, results, keep=job.keep_undeclared)
-    return landed_table(job, layout, bundle, origins.message_columns(messages), is_checked=results[0].checked)
+    events = _landed_events(layout, protocol, results, keep=job.keep_undeclared)
+    return landed_table(job, layout, events, origins.message_columns(messages), is_checked=results[0].checked)
 
 
-def _bundle_of(layout: Layout, protocol: str, results: list[Sorted], *, keep: bool) -> LandedEvents:
+def _landed_events(layout: Layout, protocol: str, results: list[Sorted], *, keep: bool) -> LandedEvents:
     """The columns of messages of one definition that came by one protocol."""
     definition = results[0].definition
     if definition is None:
@@ -155,30 +155,30 @@ def _constants(job: Job, definition: Definition, count: int, is_checked: bool) -
     }
 
 
-def _schema_versions(bundle: LandedEvents, count: int) -> dict[str, pa.Array]:
+def _schema_versions(events: LandedEvents, count: int) -> dict[str, pa.Array]:
     """Which version of the schema wrote each payload, and by which id that is known."""
-    schema, writers = bundle.definition.schema, bundle.writers
+    schema, writers = events.definition.schema, events.writers
     version = (schema.version or None) if schema else None
     if not writers:
         return {"_schema_version": _constant_string(version, count), "_schema_id": _constant_string(None, count)}
-    found = [writers.get(place) for place in range(count)]
+    found = [writers.get(row) for row in range(count)]
     return {
         "_schema_version": _strings([writer.version or None if writer else version for writer in found], count),
         "_schema_id": _strings([writer.id if writer else None for writer in found], count),
     }
 
 
-def _transport(bundle: LandedEvents, *, keep: bool) -> dict[str, pa.Array]:
+def _transport(events: LandedEvents, *, keep: bool) -> dict[str, pa.Array]:
     """What came with events, but for what the columns that they came in tell."""
-    count = len(bundle.rows)
-    protocol = wire_named(bundle.protocol).name
+    count = len(events.rows)
+    protocol = wire_named(events.protocol).name
     if not protocol:
-        return {name: pa.nulls(count, kind) for name, kind in _TRANSPORT.items()}
-    found = {} if bundle.transport is None else _listed(bundle.transport, count)
+        return {name: pa.nulls(count, arrow) for name, arrow in _TRANSPORT.items()}
+    found = {} if events.transport is None else _transport_columns(events.transport, count)
     return {"_protocol": pa.repeat(protocol, count), **found, **({} if keep else {"_extra": _strings(None, count)})}
 
 
-def _listed(carried: list[Transport], count: int) -> dict[str, pa.Array]:
+def _transport_columns(carried: list[Transport], count: int) -> dict[str, pa.Array]:
     channels, keys, sent, extra = zip(*carried, strict=True)
     return {
         "_channel": _strings(channels, count),
@@ -189,7 +189,7 @@ def _listed(carried: list[Transport], count: int) -> dict[str, pa.Array]:
 
 
 def _sparse(texts: dict[int, str], count: int) -> pa.Array:
-    return pa.array([texts.get(place) for place in range(count)], pa.string()) if texts else _strings(None, count)
+    return pa.array([texts.get(row) for row in range(count)], pa.string()) if texts else _strings(None, count)
 
 
 def _constant_string(value: str | None, count: int) -> pa.Array:
@@ -210,10 +210,10 @@ def _repeated(values: Sequence[Any], count: int) -> pa.Array | None:
     return pa.repeat(first, count) if is_one else None
 
 
-def _data(data: Sequence[Any] | MemberColumns, kind: pa.DataType, count: int) -> pa.Array:
+def _data(data: Sequence[Any] | MemberColumns, arrow: pa.DataType, count: int) -> pa.Array:
     if not isinstance(data, MemberColumns):
-        return pa.array(data, kind, size=count)
-    fields = list(kind)
+        return pa.array(data, arrow, size=count)
+    fields = list(arrow)
     members = [pa.array(column, field.type, size=count) for column, field in zip(data.columns, fields, strict=True)]
     return pa.StructArray.from_arrays(members, fields=fields)
 
@@ -226,7 +226,7 @@ def _property(
         return repeated
     if values is None or values.count(None) == count:
         return pa.nulls(count, arrow_type(column.type))
-    if column.type == STRING and _TEXT.issuperset(map(type, values)):
+    if column.type == STRING and _STRINGS.issuperset(map(type, values)):
         return pa.array(values, pa.string(), size=count)
     if column.type == TIMESTAMP and (sure or surely_timestamps(values)):
         return pa.array(values, pa.string()).cast(_TIME)
@@ -236,18 +236,18 @@ def _property(
 def _read_slowly(column: Column, values: Sequence[Any], leftovers: dict[int, dict[str, str]]) -> pa.Array:
     read = property_reader(column.type)
     found: list[Any] = []
-    for place, value in enumerate(values):
+    for row, value in enumerate(values):
         try:
             found.append(None if value is None else read(value))
         except (ValueError, OverflowError):
-            # A leap second or the year 0000 is valid on the wire but has no place in a timestamp column.
+            # A leap second or the year 0000 is valid on the wire but has no row in a timestamp column.
             name = column.member if column.origin == "attribute" else column.name
-            leftovers.setdefault(place, {})[name] = text_of(value)
+            leftovers.setdefault(row, {})[name] = text_of(value)
             found.append(None)
     return pa.array(found, arrow_type(column.type), size=len(found))
 
 
-def _extensions(leftovers: dict[int, dict[str, str]], count: int, kind: pa.DataType) -> pa.Array:
+def _extensions(leftovers: dict[int, dict[str, str]], count: int, arrow: pa.DataType) -> pa.Array:
     if not leftovers:
-        return pa.nulls(count, kind)
-    return pa.array([leftovers.get(place) for place in range(count)], kind, size=count)
+        return pa.nulls(count, arrow)
+    return pa.array([leftovers.get(row) for row in range(count)], arrow, size=count)

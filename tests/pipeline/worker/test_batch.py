@@ -1,4 +1,4 @@
-"""Hauls are looked at in parts, and their rows are counted through."""
+"""Batches are judged slice by slice, and their rows are counted from the beginning of the batch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.messages.matching.columnar import judge_group
-from postroom.pipeline.worker import worker_batches
-from postroom.pipeline.worker.jsonl import Chunk
-from postroom.pipeline.worker.worker_batches import Lines
+from postroom.pipeline.worker import jsonl
+from postroom.pipeline.worker.jsonl import LineBatch, LineChunk
 
 MESSAGES = {
     name: {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": name}}} for name in ("oven", "press")
@@ -19,22 +18,22 @@ CATALOG = Catalog({"messagegroups": {"g": {"messages": MESSAGES}}})
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 100])
-def test_rows_are_those_of_the_haul(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr(worker_batches, "AT_ONCE", at_once)
+def test_rows_are_counted_through_all_slices_of_a_batch(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(jsonl, "SLICE_ROWS", at_once)
     events = [
         {"specversion": "1.0", "id": str(number), "source": "/x", "type": ["oven", "press", "boat"][number % 3]}
         for number in range(10)
     ]
     records = [json.dumps(event).encode() for event in events]
-    lines = Lines([Chunk(["file"] * 10, list(range(10)), records)])
+    lines = LineBatch([LineChunk(["file"] * 10, list(range(10)), records)])
     found: dict[int, str] = {}
     left: list[int] = []
-    for piles, others in lines.piles(CATALOG.engine):
+    for groups, others in lines.event_groups(CATALOG.engine):
         left += others
-        for pile in piles:
-            bundle, doubtful = judge_group(pile)
+        for group in groups:
+            landed, doubtful = judge_group(group)
             left += doubtful
-            found |= dict(zip(bundle.rows, bundle.attributes["id"], strict=True))
+            found |= dict(zip(landed.rows, landed.attributes["id"], strict=True))
     assert found == {row: str(row) for row in range(10) if row % 3 != 2}
     assert sorted(left) == [2, 5, 8]
     assert [line for line, _ in lines.sort_exactly(CATALOG.engine, sorted(left))] == [
