@@ -8,7 +8,8 @@ import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.protocols.records import Record, line_of, render_record
-from tests.messages.matching.test_columnar import bundled, comparable, keeping
+from tests.messages.matching.judges import comparable
+from tests.messages.matching.test_columnar import bundled, keeping
 from tests.protocols.test_bindings import ARRIVALS, BODY, named, pairs
 
 NAMES = ("subject", "trace", "count", "urgent", "partitionkey", "sub")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from postroom.protocols.header_values import encoded
 from postroom.protocols.protocol import HeaderBroken, Wire
@@ -23,6 +24,7 @@ _EVENT = (JSON_EVENT, EVENT_MEDIA)
 _BATCH = (JSON_BATCH, EVENT_MEDIA + "-batch")
 JSON_DATA = "application/json"
 _BODY = frozenset(("data", "data_base64"))
+_ABSENT = (b"", b"null")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _IDENTIFYING = ("specversion", "id", "source", "type")
@@ -30,6 +32,26 @@ _IDENTIFYING = ("specversion", "id", "source", "type")
 _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _json_check = msgspec.json.Decoder(msgspec.Raw)
 _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_NO_RAW = msgspec.Raw(b"")
+
+
+class _CommonEvent(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """An event in JSON without extension attributes, which is decoded in one step."""
+
+    specversion: Any = None
+    id: Any = None
+    source: Any = None
+    type: Any = None
+    subject: Any = None
+    time: Any = None
+    datacontenttype: Any = None
+    dataschema: Any = None
+    data: msgspec.Raw = _NO_RAW
+    data_base64: msgspec.Raw = _NO_RAW
+
+
+_COMMON_ATTRIBUTES = tuple(name for name in _CommonEvent.__struct_fields__ if name not in _BODY)
+_common_decoder = msgspec.json.Decoder(_CommonEvent)
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -158,12 +180,10 @@ def _refuse_more(batch: bytes, most: int) -> None:
 
 def _structured(record: Record, text: bytes, at: str = "/payload") -> Message | Malformed:
     try:
-        members = _envelope_decoder.decode(text.removeprefix(_BYTE_ORDER_MARK))
-        decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
-        attributes = {name: value for name, value in decoded if value is not None}
-        if _has(members, "data") and _has(members, "data_base64"):
+        attributes, data, data_base64 = _event_members(text.removeprefix(_BYTE_ORDER_MARK))
+        if data not in _ABSENT and data_base64 not in _ABSENT:
             return Malformed(at, "event_broken", "either data or data_base64", "both")
-        body, contenttype = _structured_body(members, attributes)
+        body, contenttype = _structured_body(data, data_base64, str(attributes.get("datacontenttype", "")))
     except _UNREADABLE as error:
         return Malformed(at, "event_broken", "a CloudEvent in JSON", str(error))
     except (binascii.Error, ValueError):
@@ -174,23 +194,30 @@ def _structured(record: Record, text: bytes, at: str = "/payload") -> Message | 
     return Message(record.protocol, record.metadata, attributes, body, "structured", contenttype)
 
 
-def _has(members: dict[str, msgspec.Raw], name: str) -> bool:
-    return name in members and bytes(members[name]) != b"null"
+def _event_members(text: bytes) -> tuple[dict[str, Any], bytes, bytes]:
+    """The attributes of an event in JSON that are not null, and its `data` and `data_base64` as they are written."""
+    try:
+        event = _common_decoder.decode(text)
+    except msgspec.DecodeError:
+        members = _envelope_decoder.decode(text)
+        decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
+        attributes = {name: value for name, value in decoded if value is not None}
+        return attributes, bytes(members.get("data", b"")), bytes(members.get("data_base64", b""))
+    values = zip(_COMMON_ATTRIBUTES, astuple(event), strict=False)
+    return {name: value for name, value in values if value is not None}, bytes(event.data), bytes(event.data_base64)
 
 
-def _structured_body(members: dict[str, msgspec.Raw], attributes: dict[str, Any]) -> tuple[bytes, str]:
+def _structured_body(data: bytes, data_base64: bytes, stated: str) -> tuple[bytes, str]:
     """The bytes of the data, and their content type."""
-    stated = str(attributes.get("datacontenttype", ""))
-    if _has(members, "data_base64"):
-        return unpack(msgspec.json.decode(members["data_base64"], type=str)), stated
-    raw = bytes(members.get("data", b""))
+    if data_base64 not in _ABSENT:
+        return unpack(msgspec.json.decode(data_base64, type=str)), stated
     # JSON data stays as it came; a JSON string is the text of any other content type (CloudEvents JSON format 3.1).
     if is_json(stated):
-        return raw, stated or JSON_DATA
-    if raw[:1] == b'"':
-        text: str = msgspec.json.decode(raw)
+        return data, stated or JSON_DATA
+    if data[:1] == b'"':
+        text: str = msgspec.json.decode(data)
         return text.encode(), stated
-    return raw, JSON_DATA if raw else stated
+    return data, JSON_DATA if data else stated
 
 
 unpack: Callable[[str], bytes] = functools.partial(binascii.a2b_base64, strict_mode=True)

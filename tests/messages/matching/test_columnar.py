@@ -7,7 +7,6 @@ import json
 import random
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,11 +15,11 @@ from postroom.catalog.catalog import Catalog
 from postroom.messages.definitions.property_types import checker
 from postroom.messages.engine import Engine
 from postroom.messages.making.make import AUTO
-from postroom.messages.matching.columnar import judge_group, surely_timestamps
+from postroom.messages.matching.columnar import surely_timestamps
 from postroom.messages.matching.line_batches import match_lines
-from postroom.messages.matching.outcome import Match, Sorted
-from postroom.messages.matching.transport_metadata import NO_TRANSPORT, transport_reader
+from postroom.messages.matching.outcome import Sorted
 from postroom.protocols.records import render_record
+from tests.messages.matching.judges import comparable, judge_by_columns
 
 READING = {
     "type": "object",
@@ -115,17 +114,6 @@ data = st.one_of(
 encoded = st.sampled_from(["e30=", "eyJzZW5zb3IiOiJhIn0=", "AmE=", "eyJ", "e30", "ä", "e3 0=", None])
 
 
-def comparable(result: Sorted) -> Sorted:
-    """A member that is absent and one that is null are the same in a table."""
-    return msgspec.structs.replace(result, data=without_nulls(result.data), origin=None)
-
-
-def without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without_nulls(member) for name, member in value.items() if member is not None}
-    return [without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
 @functools.lru_cache
 def keeping(catalog: Catalog) -> Engine:
     """An engine that keeps what is undeclared."""
@@ -134,32 +122,7 @@ def keeping(catalog: Catalog) -> Engine:
 
 def bundled(catalog: Catalog, lines: list[bytes]) -> dict[int, Sorted]:
     """What the columnar judge makes of lines, in the words of the exact one."""
-    engine = keeping(catalog)
-    parts = list(engine.group_lines(lines))
-    left = [row for _, others in parts for row in others]
-    found: dict[int, Sorted] = {}
-    for pile in (pile for piles, _ in parts for pile in piles):
-        bundle, others = judge_group(pile)
-        left += others
-        xid = bundle.definition.xid
-        for place, row in enumerate(bundle.rows):
-            attributes = {name: column[place] for name, column in bundle.attributes.items()}
-            attributes |= bundle.extensions.get(place, {})
-            bound = {name: column[place] for name, column in bundle.variables.items() if column[place] is not None}
-            match = Match("landed", xid, bound, (xid,))
-            metadata = {name: column[place] for name, column in bundle.metadata.items()}
-            shown = (match, bundle.definition, without_nulls(attributes), metadata, bundle.data[place], True)
-            found[row] = Sorted(*shown, writer=bundle.writers.get(place), undeclared=bundle.undeclared.get(place))
-            (exact,) = engine.sort_exactly(lines[row])
-            assert exact.origin is not None
-            read = transport_reader(bundle.definition, exact.origin.protocol).read
-            carried = read(exact.origin.metadata, binary=exact.origin.mode == "binary")
-            assert (bundle.protocol, bundle.transport[place] if bundle.transport else NO_TRANSPORT) == (
-                exact.origin.protocol,
-                carried,
-            )
-    assert sorted([*found, *left]) == list(range(len(lines)))
-    return found
+    return judge_by_columns(keeping(catalog), lines)
 
 
 def agreed(*lines: bytes) -> None:

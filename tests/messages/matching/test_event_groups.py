@@ -15,7 +15,8 @@ from postroom.messages.matching.columnar import join_groups, judge_group
 from postroom.messages.matching.event_groups import RecordColumns
 from postroom.messages.matching.record_readers import LineReader
 from postroom.settings import Settings
-from tests.messages.matching.test_columnar import BESIDE, PLAIN, agreed, attributes, data, without_nulls
+from tests.messages.matching.judges import without_nulls
+from tests.messages.matching.test_columnar import BESIDE, PLAIN, agreed, attributes, data
 
 STRUCTURED = "application/cloudevents+json"
 kinds = st.sampled_from(["plain", "placed", "kafka", "free", "timed", "unknown"])

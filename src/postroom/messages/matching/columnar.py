@@ -226,6 +226,7 @@ def _structured_bodies(plan: Plan, columns: dict[str, Column], bad: set[int]) ->
     if types.count(JSON_DATA) != len(types):
         odd = {kind for kind in set(types) if not is_json(kind)}
         bad.update(place for place, kind in enumerate(types) if kind in odd)
+        types = [JSON_DATA if kind in odd else kind for kind in types]  # decoders of other types take no JSON
     return data, types
 
 

@@ -52,7 +52,7 @@ class Filter:
         self._constants = [
             (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
         ]
-        self._open = [check for check in self.envelope if check.constant is None]
+        self._open = [(check.path[0], check) for check in self.envelope if check.constant is None]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
         self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
@@ -81,8 +81,11 @@ class Filter:
                 value = get(name)
                 if value != constant and check.problem(value, bound) is not None:
                     return None
-            for check in self._open:
-                if check.problem(get(check.path[0]), bound) is not None:
+            for name, check in self._open:
+                value = get(name)
+                if type(value) is str and check.takes_any_string:
+                    continue
+                if check.problem(value, bound) is not None:
                     return None
         elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
             return None

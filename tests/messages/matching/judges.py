@@ -1,0 +1,55 @@
+"""Both judges on the same lines, in words that can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from postroom.messages.engine import Engine
+from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.outcome import Match, Sorted
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT, transport_reader
+
+
+def judge_by_columns(engine: Engine, lines: list[bytes]) -> dict[int, Sorted]:
+    """What the columnar judge accepts of lines, by row, in the words of the exact one.
+
+    The transport of each is compared here.
+    """
+    parts = list(engine.group_lines(lines))
+    left = [row for _, others in parts for row in others]
+    found: dict[int, Sorted] = {}
+    for group in (group for groups, _ in parts for group in groups):
+        landed, others = judge_group(group)
+        left += others
+        xid = landed.definition.xid
+        for place, row in enumerate(landed.rows):
+            attributes = {name: column[place] for name, column in landed.attributes.items()}
+            attributes |= landed.extensions.get(place, {})
+            bound = {name: column[place] for name, column in landed.variables.items() if column[place] is not None}
+            match = Match("landed", xid, bound, (xid,))
+            metadata = {name: column[place] for name, column in landed.metadata.items()}
+            shown = (match, landed.definition, without_nulls(attributes), metadata, landed.data[place], True)
+            found[row] = Sorted(*shown, writer=landed.writers.get(place), undeclared=landed.undeclared.get(place))
+            (exact,) = engine.sort_exactly(lines[row])
+            assert exact.origin is not None
+            read = transport_reader(landed.definition, exact.origin.protocol).read
+            transport = read(exact.origin.metadata, binary=exact.origin.mode == "binary", keep=engine.keeps_undeclared)
+            assert (landed.protocol, landed.transport[place] if landed.transport else NO_TRANSPORT) == (
+                exact.origin.protocol,
+                transport,
+            )
+    assert sorted([*found, *left]) == list(range(len(lines)))
+    return found
+
+
+def comparable(result: Sorted) -> Sorted:
+    """A result whose members that are null are absent, which is the same in a table."""
+    return msgspec.structs.replace(result, data=without_nulls(result.data), origin=None)
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_nulls(member) for name, member in value.items() if member is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
