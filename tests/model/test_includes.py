@@ -9,7 +9,8 @@ import pytest
 from postroom.model.includes import CachedFetch, expand_includes, refuse_fetch
 from postroom.model.model_refused import ModelRefused
 from postroom.model.shipped_models import load_model
-from postroom.outbound import Fetcher, FetchRefused
+from postroom.outbound.client import Fetcher
+from postroom.outbound.policy import FetchRefused, OutboundPolicy
 
 DOCS = {"groups": {"docs": {"singular": "doc"}, "dirs": {"singular": "folder"}}}
 FILES: dict[str, Any] = {
@@ -96,7 +97,7 @@ def test_a_model_file_includes_files_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["http://other/x", "ftp://host/x", "host/x", "http://host:81/x", "http://[::1/x", "x"])
 def test_only_named_hosts_are_asked(url: str) -> None:
     with pytest.raises(FetchRefused):
-        Fetcher(["host:80"])(url)
+        Fetcher(OutboundPolicy(hosts=("host:80",)))(url)
 
 
 def test_what_was_fetched_before_is_not_fetched_again_and_nothing_else_is() -> None:

@@ -175,7 +175,8 @@ def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
     """A function that fetches schemas and base messages from the allowed hosts; None where none is allowed."""
     if not settings.allow_fetch:
         return None
-    from postroom.outbound import FetchRefused, allowed_fetcher
+    from postroom.outbound.client import allowed_fetcher
+    from postroom.outbound.policy import FetchRefused
 
     fetcher = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
 

@@ -58,7 +58,7 @@ def write_service(url: str, document: Tree, settings: Settings) -> Tree:
 def _read_document(client: ServiceClient, settings: Settings) -> Tree:
     """A document, which has to have all of the catalog in itself."""
     reply = client.ask("GET", "")
-    if reply.is_fine and form_of_type(reply.headers.get("content-type", "")) == "yaml":
+    if reply.is_success and form_of_type(reply.headers.get("content-type", "")) == "yaml":
         try:
             found = read_yaml(reply.body.decode(), client.name, settings)
         except UnicodeDecodeError:

@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlunsplit
 
-import httpx
 import msgspec
 
-from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
-from postroom.outbound import PORTS, FetchRefused, check_host
+from postroom.errors import DocumentRefused, PostroomError, ServiceRefused, ServiceUnreachable
+from postroom.outbound.client import HttpClient
+from postroom.outbound.policy import (
+    AnswerTooLarge,
+    AnswerTooSlow,
+    BadAddress,
+    FetchRefused,
+    NoAnswer,
+    OutboundPolicy,
+    Response,
+    UrlRefused,
+)
 from postroom.settings import Settings
-from postroom.urls import Url, join_url, parse_url
+from postroom.urls import join_url, parse_url
 
 MEGABYTE = 1_000_000
 _NEXT = re.compile(r'<([^>]*)>\s*;[^,]*\brel="?next"?', re.IGNORECASE)
 _SHOWN = 300
-_MOST_REDIRECTS = 5
-_MOVED = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 4
 _BODY_TIMEOUTS = 10
 """A large answer may take longer than `timeout_s`, which is for each piece of it, but not for ever."""
 _DOCUMENT_SUFFIXES = (".json", ".cereg", ".yaml", ".yml", "/export")
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """An answer that was read to its end."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    url: str = ""
-
-    @property
-    def is_fine(self) -> bool:
-        """Whether it is what was asked for."""
-        return self.status < 300
-
-    def next_page(self) -> str:
-        """The URL where the collection goes on; empty at its end."""
-        found = _NEXT.search(self.headers.get("link", ""))
-        return (join_url(self.url, found.group(1)) or found.group(1)) if found else ""
 
 
 class ServiceClient:
@@ -51,26 +39,36 @@ class ServiceClient:
 
     remedy = "Is it running? `postroom serve` starts one."
     """What to do when it does not answer."""
+    proxies = True
 
-    def __init__(self, url: str, settings: Settings, *, trust_env: bool = True) -> None:
+    def __init__(self, url: str, settings: Settings) -> None:
         parts = parse_url(url)
         if parts is None or not parts.host:
             raise ServiceUnreachable("this is not a usable address.", place=masked(url))
-        self._netloc, self._origin = parts.netloc, _origin(parts)
         self.base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         self.name = masked(self.base)
-        self._http = httpx.Client(timeout=settings.timeout_s, follow_redirects=False, trust_env=trust_env)
-        self.requests = 0
-        self.timeout = settings.timeout_s
-        self.most_bytes = settings.max_document_mb * MEGABYTE
-        self._allowed = settings.allow_fetch
+        self.max_bytes = settings.max_document_mb * MEGABYTE
+        policy = OutboundPolicy(
+            hosts=settings.allow_fetch,
+            proxies=self.proxies,
+            timeout_s=settings.timeout_s,
+            answer_s=_BODY_TIMEOUTS * settings.timeout_s,
+            max_bytes=self.max_bytes,
+            max_redirects=_MOST_REDIRECTS,
+        )
+        self._http = HttpClient(policy, self.base)
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent so far."""
+        return self._http.requests
 
     @property
     def is_document(self) -> bool:
         """Whether the address is that of a document instead of a service."""
         return self.base.endswith(_DOCUMENT_SUFFIXES)
 
-    def ask(self, method: str, path: str, *, json: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
+    def ask(self, method: str, path: str, *, json: Any = None, headers: Mapping[str, str] | None = None) -> Response:
         """Any answer, be it a refusal; a GET follows redirects."""
         content = None if json is None else msgspec.json.encode(json)
         given = {
@@ -78,14 +76,10 @@ class ServiceClient:
             **(headers or {}),
             **({"content-type": "application/json"} if content else {}),
         }
-        url = self.url_of(path)
-        for _ in range(_MOST_REDIRECTS):
-            reply = self._ask(method, url, content, given)
-            if method != "GET" or reply.status not in _MOVED or "location" not in reply.headers:
-                return reply
-            location = reply.headers["location"]
-            url = self.url_of(join_url(url, location) or location)
-        raise ServiceRefused(f"{path} redirects again and again.", place=self.name)
+        try:
+            return self._http.request(method, self.url_of(path), headers=given, content=content)
+        except FetchRefused as refused:
+            raise self.error_of(refused, path) from None
 
     def get(self, path: str) -> Any:
         """The JSON at a path."""
@@ -95,83 +89,52 @@ class ServiceClient:
         """Ask for a change; what came of it."""
         return self.json(self.ask(method, path, json=json), path)
 
-    def json(self, reply: Reply, path: str) -> Any:
+    def json(self, response: Response, path: str) -> Any:
         """The JSON of an answer that has to be a good one."""
-        if not reply.is_fine:
-            raise ServiceRefused(f"{path} answers {reply.status}: {problem_in(reply)}", place=self.name)
-        if not reply.body:
+        if not response.is_success:
+            raise ServiceRefused(f"{path} answers {response.status}: {problem_in(response)}", place=self.name)
+        if not response.body:
             return None
         try:
-            return msgspec.json.decode(reply.body)
+            return msgspec.json.decode(response.body)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ServiceRefused(f"{path} does not answer with JSON ({error}).", place=self.name) from None
 
     def reaches(self, url: str) -> bool:
         """Whether a URL may be asked: it is on this host, or on one that the setting allow_fetch names."""
-        if self._is_here(url):
-            return True
         try:
-            check_host(url, self._allowed)
-        except FetchRefused:
+            self._http.allowed_url(url)
+        except UrlRefused:
             return False
         return True
 
-    def _is_here(self, url: str) -> bool:
-        parts = parse_url(url)
-        return parts is not None and _origin(parts) == self._origin
-
     def url_of(self, path: str) -> str:
-        """The URL of a path below the service, or a URL as it is asked: with the user of the service on its host."""
-        url = self.base + path if path.startswith(("/", "?")) or not path else path
-        if not self.reaches(url):
-            raise ServiceRefused(
-                f"it leads to another host, {masked(url)}.",
-                place=self.name,
-                remedy="Give that address, or name its host in the setting allow_fetch.",
-            )
-        parts = parse_url(url)
-        if parts is None or not self._is_here(url):
-            return url
-        return urlunsplit((parts.scheme, self._netloc, parts.path, parts.query, ""))
+        """The URL of a path below the service; a URL stays one."""
+        return self.base + path if path.startswith(("/", "?")) or not path else path
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
-    def _ask(self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
-        self.requests += 1
-        try:
-            with self._http.stream(method, url, content=content, headers=headers) as answer:
-                return Reply(answer.status_code, dict(answer.headers), self._body(answer), url)
-        except httpx.HTTPError as error:
-            raise self.unreachable(error) from None
-        except (httpx.InvalidURL, ValueError) as error:
-            raise ServiceUnreachable(f"this is not a usable address: {error}.", place=self.name) from None
-
-    def unreachable(self, error: httpx.HTTPError) -> ServiceUnreachable:
-        """What to say when there is no answer."""
-        sentence = f"the service does not answer ({type(error).__name__}: {error})."
-        return ServiceUnreachable(sentence, place=self.name, remedy=self.remedy)
-
-    def _body(self, answer: httpx.Response) -> bytes:
-        parts, size = [], 0
-        deadline = time.monotonic() + _BODY_TIMEOUTS * self.timeout
-        for part in answer.iter_bytes():
-            size += len(part)
-            if size > self.most_bytes:
-                raise DocumentRefused(
-                    f"an answer has more than the {self.most_bytes // MEGABYTE} MB that are read.",
-                    place=self.name,
-                    remedy="Raise the setting max_document_mb if that is right.",
-                )
-            if time.monotonic() > deadline:
-                raise ServiceUnreachable(
-                    f"an answer takes longer than {_BODY_TIMEOUTS * self.timeout:g} seconds.",
-                    place=self.name,
-                    remedy="Raise the setting timeout_s if that is right.",
-                )
-            parts.append(part)
-        return b"".join(parts)
+    def error_of(self, refused: FetchRefused, path: str) -> PostroomError:
+        """What to say when there is no answer that can be used."""
+        if isinstance(refused, UrlRefused):
+            remedy = "Give that address, or name its host in the setting allow_fetch."
+            return ServiceRefused(f"it leads to another host, {masked(refused.url)}.", place=self.name, remedy=remedy)
+        if isinstance(refused, BadAddress):
+            return ServiceUnreachable(f"this is not a usable address: {refused.reason}.", place=self.name)
+        if isinstance(refused, NoAnswer):
+            sentence = f"the service does not answer ({refused.error_type}: {refused.reason})."
+            return ServiceUnreachable(sentence, place=self.name, remedy=self.remedy)
+        if isinstance(refused, AnswerTooLarge):
+            sentence = f"an answer has more than the {self.max_bytes // MEGABYTE} MB that are read."
+            remedy = "Raise the setting max_document_mb if that is right."
+            return DocumentRefused(sentence, place=self.name, remedy=remedy)
+        if isinstance(refused, AnswerTooSlow):
+            sentence = f"an answer takes longer than {self._http.policy.answer_s:g} seconds."
+            remedy = "Raise the setting timeout_s if that is right."
+            return ServiceUnreachable(sentence, place=self.name, remedy=remedy)
+        return ServiceRefused(f"{path} redirects again and again.", place=self.name)
 
 
 @contextmanager
@@ -184,17 +147,23 @@ def open_client(url: str, settings: Settings) -> Iterator[ServiceClient]:
         client.close()
 
 
-def problem_in(reply: Reply) -> str:
+def next_page(response: Response) -> str:
+    """The URL where a collection goes on; empty at its end."""
+    found = _NEXT.search(response.headers.get("link", ""))
+    return (join_url(response.url, found.group(1)) or found.group(1)) if found else ""
+
+
+def problem_in(response: Response) -> str:
     """What an error document says, in short."""
     try:
-        problem = msgspec.json.decode(reply.body)
+        problem = msgspec.json.decode(response.body)
     except (msgspec.DecodeError, RecursionError):
-        is_page = "html" in reply.headers.get("content-type", "")
-        return "" if is_page else reply.body[:_SHOWN].decode("utf-8", "replace")
+        is_page = "html" in response.headers.get("content-type", "")
+        return "" if is_page else response.body[:_SHOWN].decode("utf-8", "replace")
     if not isinstance(problem, dict):
         return str(problem)[:_SHOWN]
-    said = " ".join(str(problem[name]) for name in ("title", "detail") if problem.get(name))
-    return said[:_SHOWN] or "no reason is given."
+    reasons = " ".join(str(problem[name]) for name in ("title", "detail") if problem.get(name))
+    return reasons[:_SHOWN] or "no reason is given."
 
 
 def masked(address: str) -> str:
@@ -206,8 +175,3 @@ def masked(address: str) -> str:
     if not parts.netloc:
         return address
     return urlunsplit((parts.scheme, parts.place, parts.path, "", ""))
-
-
-def _origin(parts: Url) -> tuple[str, str, int | None]:
-    scheme = parts.scheme.lower()
-    return scheme, parts.host, parts.port or PORTS.get(scheme)

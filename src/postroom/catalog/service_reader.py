@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.catalog.service_client import MEGABYTE, Reply, ServiceClient, problem_in
+from postroom.catalog.service_client import MEGABYTE, ServiceClient, next_page, problem_in
 from postroom.catalog.service_entities import (
     Tree,
     as_document,
@@ -25,6 +25,7 @@ from postroom.catalog.service_entities import (
 )
 from postroom.errors import DocumentRefused, ServiceRefused
 from postroom.model.types import ResourceType
+from postroom.outbound.policy import Response
 from postroom.registry.entities import Document
 from postroom.registry.read.document_content import document_names, inline_document, proxy_name
 from postroom.urls import join_url
@@ -88,7 +89,7 @@ class ServiceReader:
         """An entity that has to be there."""
         return self.object_in(self.ask(path), path)
 
-    def object_in(self, reply: Reply, path: str) -> Tree:
+    def object_in(self, reply: Response, path: str) -> Tree:
         """The entity or collection of an answer that has to be a good one."""
         return _object(self.client.json(reply, path), self.name)
 
@@ -135,21 +136,21 @@ class ServiceReader:
         """A path with the flags that bring along everything below it, as far as the service has them."""
         if self._flags is None:
             reply = self.ask("/capabilities")
-            found = self.client.json(reply, "/capabilities") if reply.is_fine else {}
+            found = self.client.json(reply, "/capabilities") if reply.is_success else {}
             flags = found.get("flags") if isinstance(found, dict) else None
             self._flags = frozenset(map(str, flags)) if isinstance(flags, list) else frozenset()
         wanted = {"inline": "inline=*", **({"binary": "binary"} if self.binary else {})}
         query = "&".join(text for flag, text in wanted.items() if flag in self._flags)
         return f"{path}{'&' if '?' in path else '?'}{query}" if query else path
 
-    def ask(self, path: str, headers: dict[str, str] | None = None) -> Reply:
+    def ask(self, path: str, headers: dict[str, str] | None = None) -> Response:
         """Any answer to a GET, within the limits of one read."""
         reply = self.client.ask("GET", path, headers=headers)
         self._requests += 1
         self._bytes += len(reply.body)
         if self._requests % _PROGRESS_EVERY == 0:
             PROGRESS.info("Reading %s: %s requests", self.name, f"{self._requests:,}")
-        most = _SIZE_FACTOR * self.client.most_bytes
+        most = _SIZE_FACTOR * self.client.max_bytes
         if self._requests > MAX_REQUESTS or self._bytes > most or time.monotonic() > self._deadline:
             raise DocumentRefused(
                 f"it takes more than {MAX_REQUESTS:,} requests, {most // MEGABYTE:,} MB or {MAX_SECONDS:,.0f} seconds.",
@@ -170,7 +171,7 @@ class ServiceReader:
         """What `/export` answers, where that is all that the registry says it has."""
         reply = self.ask("/export")
         try:
-            found = msgspec.json.decode(reply.body) if reply.is_fine else None
+            found = msgspec.json.decode(reply.body) if reply.is_success else None
         except (msgspec.DecodeError, RecursionError):
             return None
         if not isinstance(found, dict) or find_incomplete(found) or find_incomplete({**found, **_counts(root)}):
@@ -198,7 +199,7 @@ class ServiceReader:
         """The model as it was written; where that is not to be had, the full one, which means the same; else None."""
         for path in ("/modelsource", "/model"):
             reply = self.ask(path)
-            if reply.is_fine:
+            if reply.is_success:
                 return self.object_in(reply, path)
         log.warning("%s does not give its model; groups of types of its own cannot be loaded elsewhere.", self.name)
         return None
@@ -215,7 +216,7 @@ class ServiceReader:
                 return {}
             found |= self.object_in(reply, path)
             seen.add(path)
-            path = reply.next_page()
+            path = next_page(reply)
         return found
 
     def _address(self, holder: Tree, xid: str) -> str:
@@ -237,7 +238,7 @@ class ServiceReader:
         if any(name in version for name in (*document_names(kind.singular), proxy_name(kind.singular))):
             return version
         reply = self.ask(url_path(xid))
-        if not reply.is_fine:
+        if not reply.is_success:
             raise ServiceRefused(f"{xid} answers {reply.status}: {problem_in(reply)}", place=self.name)
         if not reply.body:
             return version

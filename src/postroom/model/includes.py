@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from postroom.model.model_refused import ModelRefused
-from postroom.outbound import FetchRefused
+from postroom.outbound.policy import FetchRefused
 
 Fetch = Callable[[str], bytes]
 DIRECTIVES = ("$include", "$includes")

@@ -12,7 +12,7 @@ from postroom.model.includes import Fetch, expand_includes, refuse_fetch
 from postroom.model.model_refused import ModelRefused
 from postroom.model.source import parse_model
 from postroom.model.types import Model
-from postroom.outbound import FetchRefused
+from postroom.outbound.policy import FetchRefused
 from postroom.urls import parse_url
 
 

@@ -161,7 +161,7 @@ class _ServiceMark:
             return True
         if reply.status in REFUSES_INLINE or (reply.status >= 400 and path == "/export"):
             return False
-        if not reply.is_fine:
+        if not reply.is_success:
             raise ServiceRefused(f"the service answers {reply.status}.", place=reader.name)
         if path and find_incomplete(reader.object_in(reply, path)):
             return False

@@ -14,7 +14,7 @@ import pytest
 
 from postroom.catalog.service_client import masked
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
-from postroom.replication.replicas.endpoints.client import Client
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.open import open_source, open_target
 from postroom.replication.replicas.endpoints.xregistry_source import PlainSide
 from postroom.replication.replicas.scope import Scope
@@ -81,7 +81,7 @@ def test_any_service_is_written_to_by_its_own_api(here: Kitchen, there: Kitchen)
 
 def test_pages_are_followed(here: Kitchen, there: Kitchen) -> None:
     with served(there) as url:
-        client = Client(url, Settings())
+        client = ReplicaClient(url, Settings())
         side = PlainSide(client)
         ask = client.ask
 

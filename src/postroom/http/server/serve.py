@@ -22,7 +22,7 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     from postroom.http.server.allowed_hosts import AllowedHosts
     from postroom.http.server.base_url import Addresses
     from postroom.http.server.worker_processes import run
-    from postroom.outbound import allowed_fetcher
+    from postroom.outbound.client import allowed_fetcher
     from postroom.registry.configuration.capabilities_update import reset_capabilities
 
     _check_host(settings)

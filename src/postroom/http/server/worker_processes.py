@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import http.client
 import logging
 import os
 import signal
@@ -12,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +21,8 @@ from uvicorn.supervisors import Multiprocess
 
 from postroom.errors import MissingSystem, PostroomError
 from postroom.http.server.connections import HttpConnection
+from postroom.outbound.pinned import PinnedTransport
+from postroom.outbound.policy import FetchRefused, OutboundPolicy
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -156,20 +158,18 @@ def _follow(parent: int) -> None:
 
 
 def _say(host: str, port: int) -> None:
-    shown = f"[{host}]" if ":" in host else host
-    sys.stdout.write(f"listening on http://{shown}:{port}\n")
+    sys.stdout.write(f"listening on {_url(host, port)}\n")
     sys.stdout.flush()
 
 
 def _say_when_answering(host: str, port: int) -> None:
     """The socket takes connections before a worker is there to answer, so one request waits for the first of them."""
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    connection = http.client.HTTPConnection(reachable, port, timeout=START_SECONDS)
-    try:
-        connection.request("GET", "/-/healthz")
-        if connection.getresponse().status == 200:
+    policy = OutboundPolicy(addresses="pinned", answer_s=START_SECONDS)
+    with suppress(FetchRefused), closing(PinnedTransport(policy)) as transport:
+        if transport.exchange("GET", f"{_url(reachable, port)}/-/healthz", {}, None).status == 200:
             _say(host, port)
-    except OSError:
-        return
-    finally:
-        connection.close()
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -8,7 +8,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.model.includes import CachedFetch, Fetch, expand_includes
 from postroom.model.model_refused import ModelRefused
-from postroom.outbound import allowed_fetcher
+from postroom.outbound.client import allowed_fetcher
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 

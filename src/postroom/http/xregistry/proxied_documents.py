@@ -12,7 +12,9 @@ import msgspec
 
 from postroom.deadlines import check_deadline
 from postroom.http.server.response import Response
-from postroom.outbound import Fetched, FetchRefused, allowed_fetcher
+from postroom.outbound.client import allowed_fetcher
+from postroom.outbound.policy import FetchRefused
+from postroom.outbound.policy import Response as Fetched
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
@@ -29,16 +31,17 @@ def _relayed(answer: Response, url: str, settings: Settings, is_read: bool) -> R
     fetched = _fetched(url, settings, is_read)
     if fetched is None or (not is_read and fetched.status != 200):
         return answer  # what was written is written, whatever the other host says
-    headers = {**({"Content-Type": fetched.contenttype} if fetched.contenttype else {}), **answer.headers}
+    contenttype = fetched.headers.get("content-type", "")
+    headers = {**({"Content-Type": contenttype} if contenttype else {}), **answer.headers}
     status = fetched.status if is_read else answer.status
-    return msgspec.structs.replace(answer, status=status, headers=headers, content=fetched.content)
+    return msgspec.structs.replace(answer, status=status, headers=headers, content=fetched.body)
 
 
 def fetch_base64(url: str, settings: Settings) -> str | None:
     """A document from elsewhere as a member of a JSON object; None when it is not to be had."""
     check_deadline()
     fetched = _fetched(url, settings, is_read=False)
-    return base64.b64encode(fetched.content).decode() if fetched is not None else None
+    return base64.b64encode(fetched.body).decode() if fetched is not None else None
 
 
 def _fetched(url: str, settings: Settings, is_read: bool) -> Fetched | None:

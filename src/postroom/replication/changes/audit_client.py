@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 
-from postroom.errors import ServiceRefused, ServiceUnreachable, SourceUnknown
+from postroom.catalog.service_client import ServiceClient, open_client
+from postroom.errors import ServiceRefused, SourceUnknown
 from postroom.replication.changes.audit import Entry, entry_of
 from postroom.replication.changes.feed import logged_xid, page_of
 from postroom.settings import Settings
 
 AT_ONCE = 500
+_CHANGES = "/-/changes"
 
 
 class _Page(msgspec.Struct):
@@ -47,24 +50,19 @@ def _of_store(url: str, xid: str) -> Iterator[Entry]:
 
 def _of_service(url: str, xid: str, settings: Settings) -> Iterator[Entry]:
     cursor, more = "", True
-    while more:
-        query = {"xid": xid, "values": "", "limit": AT_ONCE, "after": cursor}
-        page = _asked(url.rstrip("/") + "/-/changes", query, settings)
-        yield from page.changes
-        cursor, more = page.cursor, page.more
+    with open_client(url, settings) as client:
+        while more:
+            page = _page(client, {"xid": xid, "values": "", "limit": AT_ONCE, "after": cursor})
+            yield from page.changes
+            cursor, more = page.cursor, page.more
 
 
-def _asked(url: str, query: dict[str, Any], settings: Settings) -> _Page:
-    import httpx
-
+def _page(client: ServiceClient, query: dict[str, Any]) -> _Page:
+    response = client.ask("GET", f"{_CHANGES}?{urlencode(query)}")
+    if response.status >= 400:
+        sentence = f"the service answers {response.status}, it may have no log."
+        raise ServiceRefused(sentence, place=client.name + _CHANGES)
     try:
-        answer = httpx.get(url, params=query, timeout=settings.timeout_s)
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        remedy = "Is it running? `postroom serve` starts one."
-        raise ServiceUnreachable(f"the service does not answer ({error}).", place=url, remedy=remedy) from None
-    if answer.status_code >= 400:
-        raise ServiceRefused(f"the service answers {answer.status_code}, it may have no log.", place=url)
-    try:
-        return msgspec.json.decode(answer.content, type=_Page)
+        return msgspec.json.decode(response.body, type=_Page)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise ServiceRefused("what the service answers is no log.", place=url) from None
+        raise ServiceRefused("what the service answers is no log.", place=client.name + _CHANGES) from None

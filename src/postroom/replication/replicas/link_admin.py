@@ -10,7 +10,7 @@ from urllib.parse import quote
 from postroom.catalog.open_store import open_store
 from postroom.errors import BadFlag
 from postroom.replication.replicas import service_links
-from postroom.replication.replicas.endpoints.client import Client
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.postroom import MOUNT
 from postroom.replication.replicas.service_links import LinkConfig
 from postroom.settings import Settings
@@ -34,7 +34,7 @@ class Switchboard(Protocol):
 class _Remote:
     """Over HTTP."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ReplicaClient) -> None:
         self._client = client
 
     def all(self) -> dict[str, dict[str, Any]]:
@@ -88,7 +88,7 @@ def open_switchboard(where: str, settings: Settings) -> Iterator[Switchboard]:
     if not where:
         raise BadFlag("which service?", place="--at", remedy="Give http(s)://… or sqlite:///path.db.")
     if scheme_of(where) in ("http", "https"):
-        client = Client(where, settings)
+        client = ReplicaClient(where, settings)
         try:
             yield _Remote(client)
         finally:

@@ -9,6 +9,7 @@ import msgspec
 from postroom.catalog.service_client import masked
 from postroom.errors import BadFlag
 from postroom.model.names import is_entity_id
+from postroom.outbound.policy import host_names, port_of
 from postroom.registry.transaction import Transaction
 from postroom.replication.replicas.apply_units import LINKS, STATES
 from postroom.replication.replicas.conflict_policy import Policy
@@ -76,7 +77,7 @@ def check_host(remote: str, settings: Settings, *, files: bool) -> None:
     host, place = parts.host, parts.place.lower()
     if not host or not is_plain(remote):
         raise BadFlag("the address of the other end has no host, or characters that no URL has.")
-    if not {"*", host, place} & {one.lower() for one in settings.link_hosts}:
+    if not ({"*"} | host_names(host, port_of(parts))) & {one.lower() for one in settings.link_hosts}:
         remedy = "The setting link_hosts names the hosts that links may reach."
         raise BadFlag(f"{place} is no host that links may reach.", remedy=remedy)
 

@@ -1,34 +1,22 @@
-"""Requests to the other end of a link: those to any service, and answers that go on as long as the link does."""
+"""Requests to the service at an end of a link."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import httpx
-
-from postroom.catalog.service_client import Reply, ServiceClient, problem_in
-from postroom.settings import Settings
-
-__all__ = ["Client", "Reply", "problem_in"]
+from postroom.catalog.service_client import ServiceClient
+from postroom.outbound.policy import FetchRefused
+from postroom.outbound.pooled import ResponseStream
 
 
-class Client(ServiceClient):
-    """One service as an end of a link."""
+class ReplicaClient(ServiceClient):
+    """One service as an end of a link; it is asked without a proxy."""
 
     remedy = "What was taken so far is kept."
+    proxies = False
 
-    def __init__(self, url: str, settings: Settings) -> None:
-        super().__init__(url, settings, trust_env=False)
-
-    @contextmanager
-    def streamed(self, path: str, silence: float) -> Iterator[httpx.Response]:
-        """An answer that is read while it goes on; nothing for longer than `silence` seconds ends it."""
-        self.requests += 1
+    def stream(self, path: str, silence_s: float) -> ResponseStream:
+        """A response that is read while it goes on; nothing for longer than `silence_s` seconds ends it."""
         headers = {"accept": "text/event-stream"}
         try:
-            timeout = httpx.Timeout(self.timeout, read=silence)
-            with self._http.stream("GET", self.url_of(path), headers=headers, timeout=timeout) as answer:
-                yield answer
-        except httpx.HTTPError as error:
-            raise self.unreachable(error) from None
+            return self._http.stream(self.url_of(path), headers=headers, silence_s=silence_s)
+        except FetchRefused as refused:
+            raise self.error_of(refused, path) from None

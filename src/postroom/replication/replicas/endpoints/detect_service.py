@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from postroom.replication.replicas.apply_units import Batch, Outcome
-from postroom.replication.replicas.endpoints.client import Client
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.endpoint import Changes, Overview
 from postroom.replication.replicas.endpoints.postroom import PostroomSide, is_postroom, overview_path
 from postroom.replication.replicas.endpoints.state_file import Notebook
@@ -18,7 +18,7 @@ from postroom.replication.replicas.scope import Scope
 class ServiceSide:
     """Finds out with the first request, which is the one that is needed anyway."""
 
-    def __init__(self, client: Client, notebook: Notebook | None = None, *, plain: bool = False) -> None:
+    def __init__(self, client: ReplicaClient, notebook: Notebook | None = None, *, plain: bool = False) -> None:
         self._client = client
         self._notebook = notebook
         self.name = client.name

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
 from urllib.parse import urlencode
 
-import httpx
 import msgspec
 
 from postroom.errors import ServiceRefused, ServiceUnreachable
-from postroom.replication.replicas.endpoints.client import Client
+from postroom.outbound.policy import NoAnswer
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.endpoint import Changes
 from postroom.replication.replicas.replica_unit import unit_xid
 
@@ -36,7 +34,7 @@ class _Page(msgspec.Struct):
     more: bool = False
 
 
-def read_page(client: Client, after: str, xid: str) -> Changes | None:
+def read_page(client: ReplicaClient, after: str, xid: str) -> Changes | None:
     """What changed after a cursor so far; None when the other side cannot tell."""
     path = f"{CHANGES}?{urlencode({'after': after or 'last', 'xid': xid, 'limit': 10_000})}"
     reply = client.ask("GET", path)
@@ -53,13 +51,11 @@ def read_page(client: Client, after: str, xid: str) -> Changes | None:
 class Listening:
     """An open stream of events from a cursor on; `cursor` is how far it was read."""
 
-    def __init__(self, client: Client, after: str, xid: str) -> None:
+    def __init__(self, client: ReplicaClient, after: str, xid: str) -> None:
         self.cursor = after
         self.xid = xid
         self.name = client.name
         self._rest = b""
-        self._stack = ExitStack()
-        self._socket: socket.socket | None = None
         self._chunks = self._open(client)
 
     def next(self) -> Changes | None:
@@ -68,8 +64,8 @@ class Listening:
             chunk = next(self._chunks)
         except StopIteration:
             raise ServiceUnreachable("the service ended the stream of changes.", place=self.name) from None
-        except httpx.HTTPError as error:
-            sentence = f"the stream of changes broke off ({type(error).__name__})."
+        except NoAnswer as error:
+            sentence = f"the stream of changes broke off ({error.error_type})."
             raise ServiceUnreachable(sentence, place=self.name) from None
         *frames, self._rest = (self._rest + chunk).split(b"\n\n")
         if len(self._rest) > _MOST_BYTES:
@@ -84,22 +80,18 @@ class Listening:
         return _changes(subjects, self.cursor)
 
     def close(self) -> None:
-        """End the request, also for a thread that waits for its next piece: closing alone would not wake it."""
-        if self._socket is not None:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-        self._stack.close()
+        """End the request, also for a thread that waits for its next piece."""
+        self._stream.close()
 
-    def _open(self, client: Client) -> Iterator[bytes]:
+    def _open(self, client: ReplicaClient) -> Iterator[bytes]:
         path = f"{CHANGES}?{urlencode({'after': self.cursor, 'xid': self.xid})}"
-        answer = self._stack.enter_context(client.streamed(path, SILENCE_SECONDS))
-        if answer.status_code in _CANNOT_TELL:
+        self._stream = stream = client.stream(path, SILENCE_SECONDS)
+        if stream.status in _CANNOT_TELL:
             return iter([b"event: error\n\n"])
-        if answer.status_code != 200 or "text/event-stream" not in answer.headers.get("content-type", ""):
+        if stream.status != 200 or "text/event-stream" not in stream.headers.get("content-type", ""):
             self.close()
-            raise ServiceRefused(f"{CHANGES} answers {answer.status_code}, no stream.", place=client.name)
-        self._socket = answer.extensions["network_stream"].get_extra_info("socket")
-        return answer.iter_bytes()
+            raise ServiceRefused(f"{CHANGES} answers {stream.status}, no stream.", place=client.name)
+        return iter(stream)
 
 
 def _subject(data: bytes) -> str:

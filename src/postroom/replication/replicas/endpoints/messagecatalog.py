@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from postroom.catalog.service_client import problem_in
 from postroom.documents.dialects.messagecatalog import DIALECT
 from postroom.documents.dialects.messagecatalog_sections import format_of
 from postroom.errors import ServiceRefused
+from postroom.outbound.policy import Response
 from postroom.registry.changes.provenance import version_uri
 from postroom.replication.replicas.apply_units import Outcome
-from postroom.replication.replicas.endpoints.client import Reply, problem_in
 from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, Overview
 from postroom.replication.replicas.endpoints.xregistry_target import PlainTarget
 from postroom.replication.replicas.import_unit import uri_of
@@ -80,7 +81,7 @@ class CatalogSide(PlainTarget):
             return None
         return _group_unit(xid, said, self.home) if is_group(xid) else self._definition(xid, said, reply)
 
-    def _definition(self, xid: str, document: Tree, reply: Reply) -> Unit:
+    def _definition(self, xid: str, document: Tree, reply: Response) -> Unit:
         group, name = xid.split("/")[2::2]
         chosen = document.get("format") or reply.headers.get(_HEADER + "format")
         whole = {"id": group, "format": chosen, "messagedefinitions": {name: {"id": name, "versions": {"1": document}}}}

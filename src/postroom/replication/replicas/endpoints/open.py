@@ -9,7 +9,7 @@ from pathlib import Path
 from postroom.catalog.open_store import open_store
 from postroom.catalog.service_client import masked
 from postroom.errors import SourceUnknown
-from postroom.replication.replicas.endpoints.client import Client
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.detect_service import ServiceSide
 from postroom.replication.replicas.endpoints.endpoint import Source, Target
 from postroom.replication.replicas.endpoints.files import FilesSide, FilesTarget
@@ -27,9 +27,9 @@ def open_source(address: str, settings: Settings, *, plain: bool = False, author
     """Where units come from. `plain`: use nothing but the specification's API; `authority`: of files and stores."""
     scheme = scheme_of(address)
     if scheme in HTTP and is_catalog(address):
-        return CatalogSide(Client(address, settings), Notebook(notebook_path(address)))
+        return CatalogSide(ReplicaClient(address, settings), Notebook(notebook_path(address)))
     if scheme in HTTP:
-        return ServiceSide(Client(address, settings), plain=plain)
+        return ServiceSide(ReplicaClient(address, settings), plain=plain)
     if scheme in STORE_SCHEMES:
         return StoreSide(open_store(address, create=False), masked(address), authority)
     if scheme:
@@ -41,9 +41,9 @@ def open_target(address: str, settings: Settings, *, plain: bool = False, reads:
     """Where units go; with `reads` it is only to be looked at."""
     scheme = scheme_of(address)
     if scheme in HTTP and is_catalog(address):
-        return CatalogSide(Client(address, settings), Notebook(notebook_path(address)))
+        return CatalogSide(ReplicaClient(address, settings), Notebook(notebook_path(address)))
     if scheme in HTTP:
-        return ServiceSide(Client(address, settings), Notebook(notebook_path(address)), plain=plain)
+        return ServiceSide(ReplicaClient(address, settings), Notebook(notebook_path(address)), plain=plain)
     if scheme in STORE_SCHEMES:
         return StoreSide(open_store(address, create=not reads), masked(address))
     if scheme:

@@ -10,8 +10,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.errors import ServiceRefused
+from postroom.outbound.policy import Response
 from postroom.replication.replicas.apply_units import Batch, Outcome
-from postroom.replication.replicas.endpoints.client import Client, Reply
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.endpoint import Changes, Overview
 from postroom.replication.replicas.endpoints.event_listener import Listening, read_page
 from postroom.replication.replicas.replica_unit import Entry, Unit
@@ -35,7 +36,7 @@ class UnitPage(msgspec.Struct, frozen=True):
 class PostroomSide:
     """A Postroom that answers below a URL."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ReplicaClient) -> None:
         self._client = client
         self.name = client.name
         self._listening: Listening | None = None
@@ -49,7 +50,7 @@ class PostroomSide:
         """What it has; None when that is what has the known digest. One request either way."""
         return self.read_overview(self._client.ask("GET", overview_path(scope, known)), known)
 
-    def read_overview(self, reply: Reply, known: str) -> Overview | None:
+    def read_overview(self, reply: Response, known: str) -> Overview | None:
         """The answer to such a request."""
         found = self._read(Overview, reply, "/overview")
         return None if known and found.digest == known else found
@@ -95,7 +96,7 @@ class PostroomSide:
     def state(self, link: str) -> bytes:
         """What was kept for a link."""
         reply = self._client.ask("GET", f"{MOUNT}/states/{quote(link, safe='')}")
-        return reply.body if reply.is_fine else b""
+        return reply.body if reply.is_success else b""
 
     def apply(self, batch: Batch) -> Outcome:
         """Let it take a batch in."""
@@ -114,7 +115,7 @@ class PostroomSide:
     def _send(self, kind: type[Kind], path: str, body: object) -> Kind:
         return self._read(kind, self._client.ask("POST", MOUNT + path, json=body), path)
 
-    def _read(self, kind: type[Kind], reply: Reply, path: str) -> Kind:
+    def _read(self, kind: type[Kind], reply: Response, path: str) -> Kind:
         self._client.json(reply, MOUNT + path)
         try:
             return msgspec.json.decode(reply.body, type=kind)
@@ -127,6 +128,6 @@ def overview_path(scope: Scope, known: str = "") -> str:
     return f"{MOUNT}/overview?" + urlencode({"scope": scope.xid, "known": known})
 
 
-def is_postroom(client: Client) -> bool:
+def is_postroom(client: ReplicaClient) -> bool:
     """Whether the service has our replication API."""
-    return client.ask("GET", f"{MOUNT}/").is_fine
+    return client.ask("GET", f"{MOUNT}/").is_success

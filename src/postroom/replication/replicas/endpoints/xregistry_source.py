@@ -10,7 +10,7 @@ from postroom.catalog.service_entities import ResourceTypes, resource_types, url
 from postroom.catalog.service_reader import ServiceReader
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.digests import GroupDigest
-from postroom.replication.replicas.endpoints.client import Client
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, Changes, Overview
 from postroom.replication.replicas.endpoints.units_from_json import group_unit, resource_unit, shapes_in
 from postroom.replication.replicas.replica_unit import Entry, Shapes, Tree, Unit, group_xid, is_group
@@ -20,7 +20,7 @@ from postroom.replication.replicas.scope import Scope
 class PlainSide:
     """A service that has neither digests nor a change log: Groups are read to be compared, one at a time."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: ReplicaClient) -> None:
         self.client = client
         self.name = client.name
         self.reader = ServiceReader(client, binary=True)

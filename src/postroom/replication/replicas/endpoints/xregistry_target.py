@@ -7,11 +7,12 @@ from itertools import groupby
 
 import msgspec
 
+from postroom.catalog.service_client import problem_in
 from postroom.catalog.service_entities import url_path
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.apply_units import Batch, Outcome
 from postroom.replication.replicas.conflict_policy import decide, decide_gone, stamp_after
-from postroom.replication.replicas.endpoints.client import Client, problem_in
+from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.state_file import Notebook
 from postroom.replication.replicas.endpoints.xregistry_source import PlainSide
 from postroom.replication.replicas.import_unit import with_versions_named
@@ -24,7 +25,7 @@ _DELETED = (200, 202, 204, 404)
 class PlainTarget(PlainSide):
     """A service that is written to with PUT, POST and DELETE of entities."""
 
-    def __init__(self, client: Client, notebook: Notebook) -> None:
+    def __init__(self, client: ReplicaClient, notebook: Notebook) -> None:
         super().__init__(client)
         self._notebook = notebook
 
@@ -116,7 +117,7 @@ class PlainTarget(PlainSide):
         own = next((unit for unit in units if unit.is_group), None)
         body = {**(own.body if own else {}), **self._nested(unit for unit in units if not unit.is_group)}
         reply = self.client.ask("PUT" if own else "POST", url_path(group), json=body)
-        if reply.is_fine:
+        if reply.is_success:
             return
         if reply.status >= 500:
             raise ServiceRefused(f"{group} answers {reply.status}: {problem_in(reply)}", place=self.name)

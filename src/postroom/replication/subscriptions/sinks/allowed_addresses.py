@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import ipaddress
-import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
+from postroom.outbound.addresses import Address, is_public, resolve_host
+from postroom.outbound.client import HttpClient
+from postroom.outbound.policy import AnswerTooSlow, NoAddress, NoAnswer, OutboundPolicy, PrivateAddress, host_names
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
 from postroom.urls import Url, is_plain, parse_url
 
 ANY = "*"
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# All that is given out of version 6; the rest has uses inside of networks, or had them.
-_GIVEN_OUT = ipaddress.ip_network("2000::/3")
-
-Address = tuple[socket.AddressFamily, str]
+MOST_BODY = 64 * 1024
 
 
 class SinkRefused(ValueError):
@@ -33,6 +32,11 @@ class Target(msgspec.Struct, frozen=True):
     path: str
     """The path and the query, as a request has them."""
     is_secure: bool
+
+    @property
+    def url(self) -> str:
+        """The whole address."""
+        return f"{self.scheme}://{self.authority}{self.path}"
 
     @property
     def authority(self) -> str:
@@ -64,7 +68,7 @@ def parse_target(sink: str, protocol: str, settings: Settings) -> Target:
 
 def check_allowed(target: Target, settings: Settings) -> None:
     """Refuse a target whose host no setting names, or that is private as far as its name tells."""
-    names = {target.host, f"{target.host}:{target.port}", f"[{target.host}]", target.authority, ANY}
+    names = {ANY} | host_names(target.host, target.port)
     labels = target.host.split(".")
     names |= {"*." + ".".join(labels[start:]) for start in range(1, len(labels))}
     if not names & {host.lower() for host in settings.sink_hosts}:
@@ -73,48 +77,41 @@ def check_allowed(target: Target, settings: Settings) -> None:
         return
     if not target.is_secure:
         raise SinkRefused(f"{target.scheme}:// has no TLS, which only the setting sink_private allows")
-    if target.host == "localhost" or not _is_public(target.host):
+    if target.host == "localhost" or not is_public(target.host):
         raise SinkRefused(f"{target.host} is a private address, which only the setting sink_private allows")
 
 
 def resolve(target: Target, settings: Settings) -> list[Address]:
-    """The addresses of a target's host, right before a connection is opened to one of them and to no other.
-
-    All of them must be public: a name that changes its mind (DNS rebinding) gets no second chance.
-    """
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise DeliveryFailed(f"{target.host} has no address") from None
-    addresses: list[Address] = list(dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found))
-    if not settings.sink_private and not all(_is_public(address) for _, address in addresses):
-        sentence = f"{target.host} has a private address, which only the setting sink_private allows"
-        raise DeliveryFailed(sentence, "refused")
-    return addresses
+    """The addresses of a target's host, which have to be public unless the setting sink_private says otherwise."""
+    with delivery_failures(target.host, settings):
+        return resolve_host(target.host, target.port, public=not settings.sink_private)
 
 
-def _is_public(host: str) -> bool:
-    """Whether an address is one of the open Internet; a name is not known to be anything else."""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return True
-    inner = _carried(address)
-    return (
-        address.is_global
-        and (address.version == 4 or address in _GIVEN_OUT or address in _NAT64)
-        and not address.is_multicast
-        and (inner is None or (inner.is_global and not inner.is_multicast))
+def open_client(target: Target, settings: Settings) -> HttpClient:
+    """A client for a target that speaks HTTP; it connects with the first request."""
+    policy = OutboundPolicy(
+        addresses="pinned" if settings.sink_private else "public",
+        answer_s=settings.timeout_s,
+        max_bytes=MOST_BODY,
+        truncates=True,
     )
+    return HttpClient(policy, target.url)
 
 
-def _carried(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The address of version 4 that one of version 6 leads to."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return None
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour
+@contextmanager
+def delivery_failures(host: str, settings: Settings) -> Iterator[None]:
+    """Turn the errors of a request to a host, or of looking up its address, into DeliveryFailed."""
+    try:
+        yield
+    except PrivateAddress:
+        sentence = f"{host} has a private address, which only the setting sink_private allows"
+        raise DeliveryFailed(sentence, "refused") from None
+    except NoAddress:
+        raise DeliveryFailed(f"{host} has no address") from None
+    except AnswerTooSlow:
+        raise DeliveryFailed(f"{host} does not answer within {settings.timeout_s:g} seconds") from None
+    except NoAnswer as error:
+        raise DeliveryFailed(f"{host} cannot be asked: {error.reason}") from None
 
 
 def _path(parts: Url) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from postroom.outbound.addresses import Address
 from postroom.protocols.clients import to_amqp
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.allowed_addresses import Address, Target, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import AmqpOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission

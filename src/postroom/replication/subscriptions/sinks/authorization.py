@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -19,8 +20,12 @@ from postroom.replication.subscriptions.credentials import (
     RefreshToken,
     Secret,
 )
-from postroom.replication.subscriptions.sinks.allowed_addresses import SinkRefused, parse_target, resolve
-from postroom.replication.subscriptions.sinks.pinned_connections import Connection
+from postroom.replication.subscriptions.sinks.allowed_addresses import (
+    SinkRefused,
+    delivery_failures,
+    open_client,
+    parse_target,
+)
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
 
@@ -84,13 +89,10 @@ class Authorization:
             target = parse_target(credential.refreshtokenendpoint, "HTTP", self._settings)
         except SinkRefused as refusal:
             raise DeliveryFailed(f"no token can be had: {refusal}", "refused") from None
-        connection = Connection(target, resolve(target, self._settings), self._settings.timeout_s)
         form = urlencode({"grant_type": "refresh_token", "refresh_token": credential.refreshtoken}).encode()
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-        try:
-            reply = connection.exchange("POST", headers, form)
-        finally:
-            connection.close()
+        with closing(open_client(target, self._settings)) as client, delivery_failures(target.host, self._settings):
+            reply = client.request("POST", target.url, headers=headers, content=form)
         if reply.status != 200:
             verdict: Any = "refused" if reply.status in (400, 401) else "retry"
             raise DeliveryFailed(f"{target.host} gives no token, it answers {reply.status}", verdict)

@@ -9,13 +9,13 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
+from postroom.outbound.policy import Response
 from postroom.protocols.protocol import pairs
 from postroom.protocols.records import JSON_EVENT
-from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import Target, delivery_failures, open_client
 from postroom.replication.subscriptions.sinks.authorization import Authorization, Keep
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import HttpOptions
-from postroom.replication.subscriptions.sinks.pinned_connections import Connection, Reply
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
 from postroom.replication.subscriptions.sinks.webhook_signatures import key_of, signature_headers
 from postroom.replication.subscriptions.subscription import Subscription
@@ -35,6 +35,7 @@ class HttpSink:
     def __init__(self, subscription: Subscription, target: Target, settings: Settings, keep: Keep) -> None:
         self._options = options = msgspec.convert(subscription.protocolsettings, HttpOptions)
         self._target = target
+        self._url = target.url
         self._settings = settings
         self._origin = settings.webhook_origin or _host(subscription.base) or "localhost"
         self._authorization = Authorization(subscription.sinkcredential, settings, keep)
@@ -45,7 +46,7 @@ class HttpSink:
             "User-Agent": f"postroom/{VERSION}",
             "WebHook-Request-Origin": self._origin,
         }
-        self._connection: Connection | None = None
+        self._client = open_client(target, settings)
 
     def confirm(self, callback: str) -> Permission:
         """The validation handshake: consent is in the headers of the answer, never in its status (WH 4)."""
@@ -76,9 +77,7 @@ class HttpSink:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._client.close()
 
     def _rendered(self, event: Event) -> tuple[dict[str, str], bytes]:
         if self._options.mode == "structured":
@@ -86,12 +85,10 @@ class HttpSink:
         record = record_of(event, "HTTP", {}, self._options.mode)
         return {**self._fixed, **dict(pairs(record.metadata["headers"]))}, record.payload
 
-    def _exchange(self, method: str, headers: dict[str, str], body: bytes | None) -> Reply:
-        authorization = self._authorization.header()
-        if self._connection is None or self._connection.sock is None:
-            addresses = resolve(self._target, self._settings)
-            self._connection = Connection(self._target, addresses, self._settings.timeout_s)
-        return self._connection.exchange(method, {**headers, **authorization}, body)
+    def _exchange(self, method: str, headers: dict[str, str], body: bytes | None) -> Response:
+        sent = {**headers, **self._authorization.header()}
+        with delivery_failures(self._target.host, self._settings):
+            return self._client.request(method, self._url, headers=sent, content=body)
 
 
 def _host(base: str) -> str:
@@ -109,7 +106,7 @@ def parse_rate(text: str) -> int:
     return int(text[:10])
 
 
-def _failure(reply: Reply, host: str) -> DeliveryFailed:
+def _failure(reply: Response, host: str) -> DeliveryFailed:
     """What a status that is no success means; the body is not repeated, it may hold anything."""
     sentence = f"{host} answers {reply.status} {_phrase(reply.status)}".rstrip()
     if reply.status == http.HTTPStatus.GONE:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import ssl
 import threading
 from typing import Any
 
 import msgspec
 
+from postroom.outbound.addresses import Address
 from postroom.protocols.clients import to_mqtt
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.allowed_addresses import Address, Target, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import Mqtt3Options, Mqtt5Options
-from postroom.replication.subscriptions.sinks.pinned_connections import context_for
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 
 REFUSED = 128
 """Reason codes from here on are failures."""
+
+
+class _NamedContext(ssl.SSLContext):
+    """TLS with the host of a name, for a client that connects to its address and takes that for the name."""
+
+    name = ""
+
+    def wrap_socket(self, sock: socket.socket, **options: Any) -> ssl.SSLSocket:  # type: ignore[override]
+        return super().wrap_socket(sock, **{**options, "server_hostname": self.name})
 
 
 class MqttSink:
@@ -111,7 +122,10 @@ class MqttSink:
         if isinstance(self._credential, PlainCredential):
             client.username_pw_set(self._credential.identifier, self._credential.secret)
         if self._target.is_secure:
-            client.tls_set_context(context_for(self._target.host))
+            context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.load_default_certs()
+            context.name = self._target.host
+            client.tls_set_context(context)
         return client
 
     def _note_connection(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
