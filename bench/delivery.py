@@ -21,9 +21,9 @@ from postroom.registry import operations
 from postroom.registry.paths import resolve
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.replication.subscriptions import subscription_store
-from postroom.replication.subscriptions.delivery import Delivery
-from postroom.replication.subscriptions.delivery_progress import Policy, Progress
-from postroom.replication.subscriptions.delivery_store import Desk
+from postroom.replication.subscriptions.delivery import SubscriptionDelivery
+from postroom.replication.subscriptions.delivery_progress import DeliveryProgress, RetryPolicy
+from postroom.replication.subscriptions.delivery_store import DeliveryStore
 from postroom.replication.subscriptions.sinks.sink_table import open_sink
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
@@ -66,7 +66,7 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
         operations.put_members(interaction, resolve(tx.model(), "/messagegroups"), groups, False)
         interaction.finish()
         subscription = subscription_store.create(tx, document, BASE, SETTINGS)
-    desk, cursor, bodies, more = Desk(store), "", [], True
+    desk, cursor, bodies, more = DeliveryStore(store), "", [], True
     while more:
         batch = desk.batch(subscription, cursor)
         made = (event for _, events in batch.changes for event in events if event["type"] == KIND)
@@ -77,8 +77,10 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
 
 
 def _deliver(store: Store, subscription: Subscription) -> None:
-    desk = Desk(store)
-    delivery = Delivery(subscription, Progress(cursor=""), desk.batch, desk.note, Policy(), threading.Event())
+    desk = DeliveryStore(store)
+    delivery = SubscriptionDelivery(
+        subscription, DeliveryProgress(cursor=""), desk.batch, desk.note, RetryPolicy(), threading.Event()
+    )
     while delivery.progress.delivered < EVENTS:
         delivery.work(lambda wanted: open_sink(wanted, SETTINGS, lambda *_: None), "")
         assert not delivery.progress.error, delivery.progress.error

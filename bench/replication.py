@@ -10,7 +10,7 @@ from typing import Any
 from bench.measure import Ratio, cpu_of, ratio
 from postroom.catalog.open_store import open_store
 from postroom.registry.operations import export_document, import_document
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
 from postroom.replication.replicas.pull import Pull
 from postroom.replication.replicas.verify import differences
@@ -98,7 +98,7 @@ class _Copies:
         with open_store(self._url("source")) as source, self._new() as target:
             whole = cpu_of(lambda: _pull(source, target))
             yield Ratio("pull of nothing new / pull of everything", cpu_of(lambda: _pull(source, target)) / whole)
-            sides = StoreSide(source, "source"), StoreSide(target, "target")
+            sides = StoreEndpoint(source, "source"), StoreEndpoint(target, "target")
             checked = cpu_of(lambda: list(differences(*sides, Link(id="bench"))))
             yield Ratio("verify a copy / pull of everything", checked / whole)
 
@@ -111,4 +111,4 @@ class _Copies:
 
 
 def _pull(source: Store, target: Store) -> None:
-    Pull(StoreSide(source, "source"), StoreSide(target, "target"), Link(id="bench")).by_difference()
+    Pull(StoreEndpoint(source, "source"), StoreEndpoint(target, "target"), Link(id="bench")).by_difference()

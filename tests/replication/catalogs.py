@@ -14,13 +14,13 @@ from postroom.catalog.open_store import open_store
 from postroom.catalog.wiring import RULES
 from postroom.http.server.app import create_app
 from postroom.http.server.worker_processes import Announcing, configuration
-from postroom.replication.replicas.conflict_policy import Policy
-from postroom.replication.replicas.endpoints.endpoint import Source, Target
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.conflict_policy import ConflictPolicy
+from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
-from postroom.replication.replicas.pull import Pull, Report
-from postroom.replication.replicas.scope import Scope
-from postroom.replication.replicas.verify import Difference, differences
+from postroom.replication.replicas.pull import Pull, PullReport
+from postroom.replication.replicas.scope import LinkScope
+from postroom.replication.replicas.verify import UnitDifference, differences
 from postroom.replication.replicas.write_guard import guarded
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -33,7 +33,7 @@ class Kitchen(Desk):
     def __init__(self, folder: Path, name: str, model: str = "messaging") -> None:
         self.url = f"sqlite:///{folder}/{name}.db"
         super().__init__(open_store(self.url, model))
-        self.side = StoreSide(self.store, name)
+        self.side = StoreEndpoint(self.store, name)
 
     def bake(self, message: str = "bread.baked", group: str = "ovens", **attributes: Any) -> str:
         """Write a message definition; its xid."""
@@ -55,14 +55,20 @@ class Kitchen(Desk):
         return shown
 
 
-def pull(source: Source, target: Target, link: str = "link", scope: Scope | None = None, **policy: bool) -> Report:
+def pull(
+    source: ReplicaSource, target: ReplicaTarget, link: str = "link", scope: LinkScope | None = None, **policy: bool
+) -> PullReport:
     """Pull once."""
-    return Pull(source, target, Link(id=link, scope=scope or Scope(), policy=Policy(**policy))).by_difference()
+    return Pull(
+        source, target, Link(id=link, scope=scope or LinkScope(), policy=ConflictPolicy(**policy))
+    ).by_difference()
 
 
-def verify(source: Source, target: Target, link: str = "link", scope: Scope | None = None) -> list[Difference]:
+def verify(
+    source: ReplicaSource, target: ReplicaTarget, link: str = "link", scope: LinkScope | None = None
+) -> list[UnitDifference]:
     """What differs."""
-    return list(differences(source, target, Link(id=link, scope=scope or Scope())))
+    return list(differences(source, target, Link(id=link, scope=scope or LinkScope())))
 
 
 def _opened(kitchen: Kitchen, settings: Settings) -> Store:

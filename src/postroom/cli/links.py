@@ -31,9 +31,9 @@ def at_option(function: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def list_(at: str, as_json: bool) -> None:
     """List all links with how they are doing."""
-    from postroom.replication.replicas.link_admin import open_switchboard
+    from postroom.replication.replicas.link_admin import open_link_admin
 
-    with open_switchboard(at, settings_from()) as switchboard:
+    with open_link_admin(at, settings_from()) as switchboard:
         found = switchboard.all()
     if as_json:
         print_json(found)
@@ -64,11 +64,11 @@ def list_(at: str, as_json: bool) -> None:
 @at_option
 def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any) -> None:
     """Add the link NAME between the service and REMOTE, or change it."""
-    from postroom.replication.replicas.link_admin import open_switchboard
+    from postroom.replication.replicas.link_admin import open_link_admin
     from postroom.replication.replicas.service_links import LinkConfig
 
     config = LinkConfig(remote=remote, renames=rename, **chosen)
-    with open_switchboard(at, settings_from()) as switchboard:
+    with open_link_admin(at, settings_from()) as switchboard:
         switchboard.put(name, config)
     click.echo(f"added the link {name}")
 
@@ -82,9 +82,9 @@ def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any)
 @at_option
 def remove(name: str, at: str) -> int:
     """Remove the link NAME; what it brought stays. Exit 1 when there is no such link."""
-    from postroom.replication.replicas.link_admin import open_switchboard
+    from postroom.replication.replicas.link_admin import open_link_admin
 
-    with open_switchboard(at, settings_from()) as switchboard:
+    with open_link_admin(at, settings_from()) as switchboard:
         is_removed = switchboard.remove(name)
     click.echo(f"removed the link {name}" if is_removed else f"there is no link {name}")
     return 0 if is_removed else 1

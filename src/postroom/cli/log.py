@@ -13,7 +13,7 @@ from postroom.cli.command import postroom_command, settings_from
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from postroom.replication.changes.audit import Entry
+    from postroom.replication.changes.audit import AuditEntry
 
 LONGEST_VALUE = 60
 STAMPS = frozenset({"epoch", "createdat", "modifiedat", "meta.epoch", "meta.createdat", "meta.modifiedat"})
@@ -54,7 +54,7 @@ def command(xid: str, catalog: str, last: int, as_json: bool) -> int:
     return 0
 
 
-def _is_echo(entry: Entry) -> bool:
+def _is_echo(entry: AuditEntry) -> bool:
     """Whether another row shows the same: a Resource its default Version's change, a deprecation its update's."""
     shows = entry.action == "updated" and entry.xid.count("/") == 4 and not entry.values
     return shows or entry.action == "deprecation"
@@ -70,7 +70,7 @@ def _below(xid: str, root: str) -> str:
     return xid.removeprefix(base + "/") if base and xid != base else xid.rpartition("/")[2] if base else xid
 
 
-def _lines(entry: Entry) -> Iterator[str]:
+def _lines(entry: AuditEntry) -> Iterator[str]:
     if entry.action == "deleted":
         return
     shown = {name: values for name, values in entry.values.items() if name not in STAMPS}

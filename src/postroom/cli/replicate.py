@@ -12,9 +12,9 @@ from postroom.cli.command import postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from postroom.replication.replicas.endpoints.endpoint import Source, Target
+    from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
     from postroom.replication.replicas.link import Link
-    from postroom.replication.replicas.pull import Report
+    from postroom.replication.replicas.pull import PullReport
 
 
 @click.group("replicate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,9 +54,9 @@ def opened(
     adopt: bool = False,
     reads: bool = False,
     **flags: Any,
-) -> Iterator[tuple[Source, Target, Link]]:
+) -> Iterator[tuple[ReplicaSource, ReplicaTarget, Link]]:
     """Both ends of a link, and the link."""
-    from postroom.replication.replicas.conflict_policy import Policy
+    from postroom.replication.replicas.conflict_policy import ConflictPolicy
     from postroom.replication.replicas.endpoints.open import open_source, open_target
     from postroom.replication.replicas.link import Link, link_id
     from postroom.replication.replicas.scope import parse_scope
@@ -67,7 +67,7 @@ def opened(
     try:
         end = open_target(target, settings, plain=plain, reads=reads)
         try:
-            policy = Policy(adopts=adopt, keeps_edits=settings.foreign_edits == "flag")
+            policy = ConflictPolicy(adopts=adopt, keeps_edits=settings.foreign_edits == "flag")
             yield begin, end, Link(id=name or link_id(begin.name, end.name, scope), scope=scope, policy=policy)
         finally:
             end.close()
@@ -82,12 +82,12 @@ def opened(
 @setting("foreign_edits")
 def pull(every: float, as_json: bool, foreign_edits: str | None, **chosen: Any) -> int:
     """Take over the differences between SOURCE and TARGET; exit 1 when something was refused or in conflict."""
-    from postroom.replication.replicas.follow import Following
+    from postroom.replication.replicas.follow import LinkFollower
     from postroom.replication.replicas.pull import Pull
 
     with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
         if every > 0:
-            return _go_on(Following(source, target, link).by_difference(every), as_json)
+            return _go_on(LinkFollower(source, target, link).by_difference(every), as_json)
         with progress(f"Pulling from {source.name}"):
             report = Pull(source, target, link).by_difference()
     return _say(report, as_json)
@@ -115,14 +115,14 @@ def follow(once: bool, as_json: bool, foreign_edits: str | None, **chosen: Any) 
 
 
 def _by_changes(once: bool, as_json: bool, foreign_edits: str | None, chosen: dict[str, Any]) -> int:
-    from postroom.replication.replicas.follow import Following
+    from postroom.replication.replicas.follow import LinkFollower
 
     with opened(foreign_edits=foreign_edits, **chosen) as (source, target, link):
-        following = Following(source, target, link)
+        following = LinkFollower(source, target, link)
         return _go_on(following.pending() if once else following.by_changes(), as_json)
 
 
-def _go_on(reports: Iterator[Report], as_json: bool) -> int:
+def _go_on(reports: Iterator[PullReport], as_json: bool) -> int:
     return max((_say(report, as_json) for report in reports), default=0)
 
 
@@ -167,7 +167,7 @@ def status(as_json: bool, **chosen: Any) -> None:
         print_table("groups that differ", ("group", "at the source", "at the target"), rows)
 
 
-def _say(report: Report, as_json: bool) -> int:
+def _say(report: PullReport, as_json: bool) -> int:
     from postroom.replication.replicas.link import REPORTED
 
     outcome = report.outcome

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroom.catalog.open_store import open_store
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.replication.changes.audit import LARGEST_SHOWN, Entry, entry_of
+from postroom.replication.changes.audit import LARGEST_SHOWN, AuditEntry, entry_of
 from postroom.replication.changes.feed import page_of
 from tests.replication.conftest import MODEL, Office
 
@@ -22,7 +22,7 @@ V1 = f"{F1}/versions/v1"
 STAMPS = {"epoch", "createdat", "modifiedat", "meta.epoch", "meta.createdat", "meta.modifiedat"}
 
 
-def entries(office: Office, xid: str = "/") -> list[Entry]:
+def entries(office: Office, xid: str = "/") -> list[AuditEntry]:
     with office.store.read() as tx:
         page = page_of(tx, office.seen, 1000, xid)
         return [entry_of(tx, change) for change in page.changes]
@@ -37,7 +37,7 @@ def shown_values(tx: Transaction, xid: str) -> dict[str, Any]:
     return {prefix + name: value for name, value in found.items() if value is not None}
 
 
-def values(entry: Entry) -> dict[str, Any]:
+def values(entry: AuditEntry) -> dict[str, Any]:
     return {name: value for name, value in entry.values.items() if name not in STAMPS}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from postroom.catalog.open_store import open_store
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
 from postroom.replication.replicas.verify import differences
 
@@ -184,7 +184,7 @@ class Town:
         """Wait until everybody has what everybody else has; read past the services, so that it costs no request."""
         with ExitStack() as stack:
             sides = {
-                house.name: StoreSide(stack.enter_context(open_store(house.database)), house.name)
+                house.name: StoreEndpoint(stack.enter_context(open_store(house.database)), house.name)
                 for house in self.houses.values()
             }
             deadline = time.monotonic() + PATIENCE_SECONDS
@@ -207,7 +207,7 @@ class Town:
         """How many requests passed all gates so far."""
         return sum(house.gate.requests for house in self.houses.values())
 
-    def _differing(self, sides: dict[str, StoreSide]) -> list[Any]:
+    def _differing(self, sides: dict[str, StoreEndpoint]) -> list[Any]:
         return [
             difference
             for source, target in self.roads

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from postroom.replication.replicas.conflict_policy import Policy, decide, stamp_after
+from postroom.replication.replicas.conflict_policy import ConflictPolicy, decide, stamp_after
 from postroom.replication.replicas.endpoints.open import open_source
-from postroom.replication.replicas.origins import Origin, living_origin
-from postroom.replication.replicas.replica_unit import Entry, Stamp
+from postroom.replication.replicas.origins import UnitOrigin, living_origin
+from postroom.replication.replicas.replica_unit import Stamp, UnitEntry
 from postroom.replication.replicas.service_links import remove_link
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
@@ -24,8 +24,8 @@ def kitchens(tmp_path: Path) -> list[Kitchen]:
     return [Kitchen(tmp_path, name) for name in ("anna", "bert", "cleo")]
 
 
-def came(stamp: Stamp | None = None, deleted: bool = False) -> Origin:
-    return Origin(
+def came(stamp: Stamp | None = None, deleted: bool = False) -> UnitOrigin:
+    return UnitOrigin(
         home="anna",
         authority="urn:anna",
         path=BREAD,
@@ -37,8 +37,8 @@ def came(stamp: Stamp | None = None, deleted: bool = False) -> Origin:
     )
 
 
-def shown(home: str = "anna", digest: str = "2", time: str = "6", imported: bool = False) -> Entry:
-    return Entry(digest=digest, home=home, stamp=Stamp(0, time), imported=imported)
+def shown(home: str = "anna", digest: str = "2", time: str = "6", imported: bool = False) -> UnitEntry:
+    return UnitEntry(digest=digest, home=home, stamp=Stamp(0, time), imported=imported)
 
 
 @pytest.mark.feature("REPL-012")
@@ -67,15 +67,15 @@ def shown(home: str = "anna", digest: str = "2", time: str = "6", imported: bool
         (shown("cleo", time="1", imported=True), "", came(deleted=True), "take"),
     ],
 )
-def test_the_table(incoming: Entry, local: str, origin: Origin | None, verdict: str) -> None:
-    assert decide(incoming, local, origin, "here", Policy()) == verdict
+def test_the_table(incoming: UnitEntry, local: str, origin: UnitOrigin | None, verdict: str) -> None:
+    assert decide(incoming, local, origin, "here", ConflictPolicy()) == verdict
 
 
 def test_what_a_policy_changes() -> None:
-    keeping = Policy(keeps_edits=True)
+    keeping = ConflictPolicy(keeps_edits=True)
     assert decide(shown(digest="1"), "edited", came(), "here", keeping) == "edited"
     assert decide(shown(digest="2"), "edited", came(), "here", keeping) == "take"
-    assert decide(shown(), "x", None, "here", Policy(adopts=True)) == "take"
+    assert decide(shown(), "x", None, "here", ConflictPolicy(adopts=True)) == "take"
 
 
 def test_a_home_that_went_back_in_time_outdoes_itself() -> None:

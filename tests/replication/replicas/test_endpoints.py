@@ -16,8 +16,8 @@ from postroom.catalog.service_client import masked
 from postroom.errors import DocumentRefused, ServiceRefused, ServiceUnreachable
 from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.open import open_source, open_target
-from postroom.replication.replicas.endpoints.xregistry_source import PlainSide
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.endpoints.xregistry_source import XRegistrySource
+from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
 
@@ -82,7 +82,7 @@ def test_any_service_is_written_to_by_its_own_api(here: Kitchen, there: Kitchen)
 def test_pages_are_followed(here: Kitchen, there: Kitchen) -> None:
     with served(there) as url:
         client = ReplicaClient(url, Settings())
-        side = PlainSide(client)
+        side = XRegistrySource(client)
         ask = client.ask
 
         def paged(method: str, path: str, **more: Any) -> Any:
@@ -359,4 +359,6 @@ def test_ids_that_differ_by_case_only_do_not_stop_the_rest(here: Kitchen) -> Non
 def test_a_source_that_sends_more_than_it_was_asked_for_is_not_believed(here: Kitchen, there: Kitchen) -> None:
     units = there.side.units
     there.side.units = lambda _: units(["/schemagroups/loaves", "/messagegroups/ovens"])  # type: ignore[method-assign]
-    assert pull(there.side, here.side, scope=Scope("/messagegroups/ovens")).outcome.taken == ["/messagegroups/ovens"]
+    assert pull(there.side, here.side, scope=LinkScope("/messagegroups/ovens")).outcome.taken == [
+        "/messagegroups/ovens"
+    ]

@@ -15,11 +15,11 @@ import pytest
 
 from postroom.errors import ServiceRefused, ServiceUnreachable
 from postroom.replication.replicas import follow as module
-from postroom.replication.replicas.endpoints.endpoint import Source, Target
+from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.endpoints.open import open_source, open_target
-from postroom.replication.replicas.follow import Following
+from postroom.replication.replicas.follow import LinkFollower
 from postroom.replication.replicas.link import Link, read_state
-from postroom.replication.replicas.pull import Report
+from postroom.replication.replicas.pull import PullReport
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify
 
@@ -32,11 +32,11 @@ def kitchens(tmp_path: Path) -> list[Kitchen]:
 
 
 @contextmanager
-def followed(source: Source, target: Target, link: str = "link") -> Iterator[list[Report]]:
+def followed(source: ReplicaSource, target: ReplicaTarget, link: str = "link") -> Iterator[list[PullReport]]:
     """A link that goes on in a thread; what it did so far."""
-    reports: list[Report] = []
+    reports: list[PullReport] = []
     stopping = threading.Event()
-    following = Following(source, target, Link(id=link), stopping)
+    following = LinkFollower(source, target, Link(id=link), stopping)
 
     def run() -> None:
         for report in following.by_changes(0.05):
@@ -92,7 +92,7 @@ def test_a_governed_hub_refuses_what_is_pushed(kitchens: list[Kitchen]) -> None:
     anna, bert = kitchens
     anna.bake()
     with served(bert, Settings(inbound="refuse")) as url:
-        following = Following(anna.side, open_target(url, Settings()), Link(id="link"))
+        following = LinkFollower(anna.side, open_target(url, Settings()), Link(id="link"))
         with pytest.raises(ServiceRefused, match="answers 403: Replication into this registry"):
             list(following.pending())
     assert bert.show("/messagegroups") == {}
@@ -143,7 +143,7 @@ def test_a_source_that_is_away_is_waited_for(kitchens: list[Kitchen], monkeypatc
 def test_a_cursor_that_does_not_hold_means_a_full_comparison(kitchens: list[Kitchen]) -> None:
     anna, bert = kitchens
     anna.bake()
-    following = Following(anna.side, bert.side, Link(id="link"))
+    following = LinkFollower(anna.side, bert.side, Link(id="link"))
     list(following.pending())
     state = read_state(bert.side.state("link"))
     state.cursor = "1-00000000"
@@ -178,7 +178,7 @@ def test_a_source_that_was_restored_is_compared_and_followed_back(kitchens: list
     shutil.copytree(tmp_path, tmp_path.with_name(tmp_path.name + "-backup"))
     anna = Kitchen(tmp_path, "anna")
     anna.bake(description="new")
-    list(Following(anna.side, bert.side, Link(id="link")).pending())
+    list(LinkFollower(anna.side, bert.side, Link(id="link")).pending())
     assert bert.version(BREAD)["description"] == "new"
     restored = Kitchen(tmp_path.with_name(tmp_path.name + "-backup"), "anna")
     for number in range(3):  # its log is now longer than the one that the cursor was given for

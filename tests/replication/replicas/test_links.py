@@ -14,7 +14,7 @@ from postroom.replication.replicas import follow
 from postroom.replication.replicas.endpoints.open import open_source
 from postroom.replication.replicas.link import Link, read_state
 from postroom.replication.replicas.pull import Pull
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify
 
@@ -58,7 +58,7 @@ def test_a_service_does_not_wait_for_the_next_change_when_it_stops(kitchens: lis
         def listen() -> None:
             try:
                 while True:
-                    side.changes(read_state(bert.side.state("link")).cursor, Scope(), 10)
+                    side.changes(read_state(bert.side.state("link")).cursor, LinkScope(), 10)
                     heard.append("a sign of life")
             except ServiceUnreachable as error:
                 heard.append(error)

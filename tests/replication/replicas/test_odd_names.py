@@ -13,7 +13,7 @@ import pytest
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.endpoints.open import open_source, open_target
 from postroom.replication.replicas.endpoints.postroom import UnitPage
-from postroom.replication.replicas.replica_unit import Entry, Unit
+from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import parse_scope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
@@ -108,7 +108,7 @@ def test_odd_attributes_of_groups_between_services(here: Kitchen, there: Kitchen
     "body", [{}, {"meta": "x"}, {"meta": {}}, {"meta": {}, "versions": {"1": "x"}}, {"versions": 1}]
 )
 def test_a_service_that_answers_no_units_is_refused(here: Kitchen, body: dict[str, Any]) -> None:
-    unit = Unit(xid="/messagegroups/g/messages/m", body=body, entry=Entry(digest="1"))
+    unit = Unit(xid="/messagegroups/g/messages/m", body=body, entry=UnitEntry(digest="1"))
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         _say(handler, msgspec.json.encode(UnitPage([unit])))

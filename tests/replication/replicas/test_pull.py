@@ -11,9 +11,9 @@ import pytest
 
 from postroom.errors import SourceChanged
 from postroom.replication.replicas import pull as pulling
-from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.endpoints.open import open_source, open_target
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
 
@@ -106,11 +106,11 @@ def test_a_reference_comes_as_a_reference(here: Kitchen, there: Kitchen) -> None
     ],
 )
 def test_a_part_may_be_meant(here: Kitchen, there: Kitchen, only: str, taken: list[str]) -> None:
-    assert pull(there.side, here.side, scope=Scope(only)).outcome.taken == taken
-    assert pull(there.side, here.side, scope=Scope(only)).unchanged
+    assert pull(there.side, here.side, scope=LinkScope(only)).outcome.taken == taken
+    assert pull(there.side, here.side, scope=LinkScope(only)).unchanged
     there.bake("bread.baked", description="not meant")
     there.delete(only)
-    deleted = pull(there.side, here.side, scope=Scope(only)).outcome.deleted
+    deleted = pull(there.side, here.side, scope=LinkScope(only)).outcome.deleted
     assert deleted == [xid for xid in reversed(taken) if xid.startswith(only)]
 
 
@@ -118,7 +118,7 @@ def test_a_part_may_be_meant(here: Kitchen, there: Kitchen, only: str, taken: li
 def test_names_may_differ_and_references_follow(here: Kitchen, there: Kitchen) -> None:
     there.bake("roll.baked", basemessage="/messagegroups/ovens/messages/bread.baked")
     here.bake("own.news")
-    scope = Scope("/", (("/messagegroups/ovens", "/messagegroups/partner"),))
+    scope = LinkScope("/", (("/messagegroups/ovens", "/messagegroups/partner"),))
     pull(there.side, here.side, scope=scope)
     copy = here.version("/messagegroups/partner/messages/roll.baked")
     assert copy["basemessage"] == "/messagegroups/partner/messages/bread.baked"
@@ -171,7 +171,7 @@ def test_a_pull_that_is_cut_off_anywhere_is_completed_by_the_next(
     monkeypatch.setattr(pulling, "BATCH_UNITS", 2)
     apply, calls = here.side.apply, iter(range(100))
 
-    def dying(batch: Batch) -> Outcome:
+    def dying(batch: ReplicaBatch) -> BatchResult:
         if next(calls) == deadly:
             raise KeyboardInterrupt
         return apply(batch)
@@ -221,7 +221,7 @@ def test_any_model_is_copied_with_documents_of_any_kind(tmp_path: Path) -> None:
 def test_what_was_refused_is_tried_again_when_the_rest_is_there(here: Kitchen, there: Kitchen) -> None:
     apply, refused = here.side.apply, []
 
-    def picky(batch: Batch) -> Outcome:
+    def picky(batch: ReplicaBatch) -> BatchResult:
         early = [unit for unit in batch.units if unit.xid.endswith("bread.baked") and not refused]
         if not early:
             return apply(batch)

@@ -20,8 +20,8 @@ import pytest
 
 from postroom.catalog.open_store import open_store
 from postroom.replication.subscriptions import subscription_store
-from postroom.replication.subscriptions.delivery_progress import Policy, Progress
-from postroom.replication.subscriptions.dispatcher import Dispatcher
+from postroom.replication.subscriptions.delivery_progress import DeliveryProgress, RetryPolicy
+from postroom.replication.subscriptions.dispatcher import EventDispatcher
 from postroom.replication.subscriptions.sinks.allowed_addresses import resolve
 from postroom.replication.subscriptions.sinks.http import HttpSink, retry_after
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
@@ -30,7 +30,7 @@ from tests.registry.conftest import Desk
 from tests.replication.subscriptions.receivers import Receiver, Says, wait_until
 
 BASE = "https://bakery.example"
-POLICY = Policy(first_s=0.02, most_s=0.1)
+POLICY = RetryPolicy(first_s=0.02, most_s=0.1)
 SETTINGS = Settings(sink_hosts=("127.0.0.1",), sink_private=True, timeout_s=20.0)
 CREATED = "io.xregistry.group.created"
 REFRESHABLE = {
@@ -45,10 +45,10 @@ REFRESHABLE = {
 class Office(Desk):
     """A registry whose events are delivered."""
 
-    def __init__(self, folder: Path, settings: Settings = SETTINGS, policy: Policy = POLICY) -> None:
+    def __init__(self, folder: Path, settings: Settings = SETTINGS, policy: RetryPolicy = POLICY) -> None:
         super().__init__(open_store(f"sqlite:///{folder}/registry.db"))
         self.settings = settings
-        self.dispatcher = Dispatcher(self.store, settings, policy, poll_s=0.01)
+        self.dispatcher = EventDispatcher(self.store, settings, policy, poll_s=0.01)
         self.dispatcher.start()
 
     def subscribe(self, sink: str, **members: Any) -> str:
@@ -59,7 +59,7 @@ class Office(Desk):
     def group(self, name: str) -> None:
         self.put(f"/messagegroups/{name}", {})
 
-    def progress(self, subscription_id: str) -> Progress:
+    def progress(self, subscription_id: str) -> DeliveryProgress:
         with self.store.read() as tx:
             return subscription_store.read_progress(tx, subscription_id)
 
@@ -67,7 +67,7 @@ class Office(Desk):
         with self.store.write() as tx:
             subscription_store.resume(tx, subscription_id, **how)
 
-    def wait_for(self, subscription_id: str, status: str) -> Progress:
+    def wait_for(self, subscription_id: str, status: str) -> DeliveryProgress:
         wait_until(
             lambda: self.progress(subscription_id).status == status, f"{status} {self.progress(subscription_id)}"
         )
@@ -456,7 +456,7 @@ def test_what_a_sink_refuses_waits_for_a_person(office: Office, receiver: Receiv
 
 
 def test_patience_ends(tmp_path: Path, receiver: Receiver) -> None:
-    office = Office(tmp_path, policy=Policy(first_s=0.02, most_s=0.05, patience_s=0.3))
+    office = Office(tmp_path, policy=RetryPolicy(first_s=0.02, most_s=0.05, patience_s=0.3))
     try:
         receiver.script = [Says(500)] * 1000
         subscription = office.subscribe(receiver.url)
@@ -471,7 +471,7 @@ def test_patience_ends(tmp_path: Path, receiver: Receiver) -> None:
 
 
 def test_the_time_between_attempts_grows_and_differs() -> None:
-    policy = Policy(first_s=1.0, most_s=60.0)
+    policy = RetryPolicy(first_s=1.0, most_s=60.0)
     for attempts, longest in [(1, 1.0), (2, 2.0), (5, 16.0), (7, 60.0), (10_000, 60.0)]:
         pauses = {policy.pause(attempts) for _ in range(20)}
         assert len(pauses) > 1

@@ -28,7 +28,7 @@ from postroom.registry.configuration.capabilities import Access, Capabilities
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.page import Cursor
 from postroom.replication.replicas.link_runner import LinkRunner
-from postroom.replication.subscriptions.dispatcher import Dispatcher
+from postroom.replication.subscriptions.dispatcher import EventDispatcher
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -49,7 +49,7 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
 
     @contextmanager
     def running() -> Iterator[None]:
-        dispatcher = Dispatcher(store, settings)
+        dispatcher = EventDispatcher(store, settings)
         dispatcher.start()
         links = LinkRunner(store, settings)
         links.start()

@@ -15,9 +15,9 @@ from postroom.http.server.response import Response, StreamChunk
 from postroom.http.server.response_encoding import encode_json
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.replication.changes.audit import Entry, entry_of
+from postroom.replication.changes.audit import AuditEntry, entry_of
 from postroom.replication.changes.events import Event, catalog_events_of, events_of
-from postroom.replication.changes.feed import MOST_CHANGES, Page, logged_xid, page_of
+from postroom.replication.changes.feed import MOST_CHANGES, ChangePage, logged_xid, page_of
 from postroom.replication.changes.has_readers import note_reader
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -107,15 +107,15 @@ def _page(request: Request, question: Question, store: Store, settings: Settings
     return Response(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
 
 
-def _audited(tx: Transaction, page: Page) -> tuple[list[Entry], Page]:
+def _audited(tx: Transaction, page: ChangePage) -> tuple[list[AuditEntry], ChangePage]:
     """The entries of a page, and the page as far as they go: values may be as large as requests are."""
-    entries: list[Entry] = []
+    entries: list[AuditEntry] = []
     size = 0
     for change in page.changes:
         entries.append(entry_of(tx, change))
         size += len(encode_json(entries[-1]))
         if size > AUDITED_BYTES and len(entries) < len(page.changes):
-            return entries, Page(page.changes[: len(entries)], change.mark, more=True)
+            return entries, ChangePage(page.changes[: len(entries)], change.mark, more=True)
     return entries, page
 
 

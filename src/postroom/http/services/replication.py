@@ -12,17 +12,17 @@ from postroom.errors import BadFlag
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.replicas.apply_units import STATES, Batch
+from postroom.replication.replicas.apply_units import STATES, ReplicaBatch
 from postroom.replication.replicas.endpoints.endpoint import Overview
 from postroom.replication.replicas.endpoints.postroom import MOST_UNITS, MOUNT, UnitPage
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import LinkState
-from postroom.replication.replicas.origins import Origin
+from postroom.replication.replicas.origins import UnitOrigin
 from postroom.replication.replicas.replica_unit import Unit
-from postroom.replication.replicas.scope import Scope, parse_scope
+from postroom.replication.replicas.scope import LinkScope, parse_scope
 from postroom.replication.replicas.service_links import (
     LinkConfig,
-    Run,
+    LinkRun,
     check,
     configured,
     described,
@@ -38,7 +38,7 @@ NAME = MOUNT.rpartition("/")[2]
 Kind = TypeVar("Kind")
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
-for _kind in (Batch, LinkConfig, LinkState, Origin, Overview, Run, UnitPage, list[str]):
+for _kind in (ReplicaBatch, LinkConfig, LinkState, UnitOrigin, Overview, LinkRun, UnitPage, list[str]):
     msgspec.json.Decoder(_kind)
 
 
@@ -74,11 +74,11 @@ class _Desk:
         self.store = store
         self.settings = settings
         base = request.base.removesuffix(MOUNT).removesuffix(f"/{NAME}")
-        self.side = StoreSide(store, base, base)
+        self.side = StoreEndpoint(store, base, base)
 
     def greeting(self) -> Response:
         """Who this is."""
-        found = self.side.overview(Scope())
+        found = self.side.overview(LinkScope())
         return Response(json={"home": found.home if found else "", "authority": self.side.name})
 
     def overview(self) -> Response:
@@ -114,7 +114,7 @@ class _Desk:
             raise RegistryProblem(
                 "action_not_supported", f"/{NAME}/batches", action="Replication into this registry", status=403
             )
-        batch = self._body(Batch)
+        batch = self._body(ReplicaBatch)
         policy = msgspec.structs.replace(batch.policy, keeps_edits=self.settings.foreign_edits == "flag")
         return Response(json=self.side.apply(msgspec.structs.replace(batch, policy=policy)))
 
@@ -160,7 +160,7 @@ class _Desk:
     def _link_id(self) -> str:
         return unquote(self.request.path.strip("/").partition("/")[2])
 
-    def _scope(self) -> Scope:
+    def _scope(self) -> LinkScope:
         try:
             return parse_scope(self._query("scope") or "/")
         except BadFlag as error:

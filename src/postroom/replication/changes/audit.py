@@ -18,7 +18,7 @@ LARGEST_SHOWN = 64 * 1024
 Values = dict[str, Any]
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class AuditEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One change, with each value that it set, changed or took away."""
 
     id: str
@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """By attribute: `old` and `new`, one of them absent when there was or is none."""
 
 
-def entry_of(tx: Transaction, change: Change) -> Entry:
+def entry_of(tx: Transaction, change: Change) -> AuditEntry:
     """The entry of a row.
 
     What only the default Version of a Resource changed stands at the Version, and the members of a deprecation at
@@ -48,7 +48,7 @@ def entry_of(tx: Transaction, change: Change) -> Entry:
     values = {
         name: {key: side[name] for key, side in (("old", old), ("new", new)) if name in side} for name in differing
     }
-    return Entry(
+    return AuditEntry(
         id=change.mark,
         time=change.time,
         xid=change.xid,

@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.errors import ServiceRefused, SourceUnknown
-from postroom.replication.changes.audit import Entry, entry_of
+from postroom.replication.changes.audit import AuditEntry, entry_of
 from postroom.replication.changes.feed import logged_xid, page_of
 from postroom.settings import Settings
 
@@ -19,12 +19,12 @@ _CHANGES = "/-/changes"
 
 
 class _Page(msgspec.Struct):
-    changes: list[Entry]
+    changes: list[AuditEntry]
     cursor: str
     more: bool
 
 
-def read_log(source: str, xid: str, settings: Settings) -> Iterator[Entry]:
+def read_log(source: str, xid: str, settings: Settings) -> Iterator[AuditEntry]:
     """All that is kept of what happened to an entity and what is below it, oldest first."""
     subject = logged_xid(xid, "log")
     if source.startswith(("http://", "https://")):
@@ -35,7 +35,7 @@ def read_log(source: str, xid: str, settings: Settings) -> Iterator[Entry]:
     raise SourceUnknown("only a store or a service has a log.", place=source, remedy=remedy)
 
 
-def _of_store(url: str, xid: str) -> Iterator[Entry]:
+def _of_store(url: str, xid: str) -> Iterator[AuditEntry]:
     from postroom.catalog.open_store import open_store
 
     cursor, more = "", True
@@ -48,7 +48,7 @@ def _of_store(url: str, xid: str) -> Iterator[Entry]:
             cursor, more = page.cursor, page.more
 
 
-def _of_service(url: str, xid: str, settings: Settings) -> Iterator[Entry]:
+def _of_service(url: str, xid: str, settings: Settings) -> Iterator[AuditEntry]:
     cursor, more = "", True
     with open_client(url, settings) as client:
         while more:

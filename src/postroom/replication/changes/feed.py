@@ -15,7 +15,7 @@ MOST_CHANGES = 10_000
 DEEPEST = 6
 
 
-class Page(msgspec.Struct, frozen=True):
+class ChangePage(msgspec.Struct, frozen=True):
     """Some changes in their order, and where to go on."""
 
     changes: list[Change]
@@ -25,7 +25,7 @@ class Page(msgspec.Struct, frozen=True):
     """Whether there were further changes when the page was read."""
 
 
-def page_of(tx: Transaction, after: str, limit: int, xid: str = "/") -> Page:
+def page_of(tx: Transaction, after: str, limit: int, xid: str = "/") -> ChangePage:
     """Up to `limit` changes after a cursor (empty: from the oldest that is kept) of an entity and what is below it.
 
     Raises CursorBroken, CursorForeign and CursorTooOld.
@@ -34,9 +34,9 @@ def page_of(tx: Transaction, after: str, limit: int, xid: str = "/") -> Page:
     limit = max(1, min(limit, MOST_CHANGES))
     found = tx.changes(sequence, limit + 1, xid)
     if len(found) > limit:
-        return Page(found[:limit], found[limit - 1].mark, more=True)
+        return ChangePage(found[:limit], found[limit - 1].mark, more=True)
     newest = tx.last_change()
-    return Page(found, newest.mark if newest else after, more=False)
+    return ChangePage(found, newest.mark if newest else after, more=False)
 
 
 def logged_xid(text: str, place: str) -> str:

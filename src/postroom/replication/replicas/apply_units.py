@@ -12,10 +12,10 @@ from postroom.registry.changes.provenance import Provenance, accepts_provenance,
 from postroom.registry.paths import resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.replication.replicas.conflict_policy import Policy, Verdict, decide, decide_gone, stamp_after
-from postroom.replication.replicas.export_units import Reader, registry_id
-from postroom.replication.replicas.import_unit import Arrival, check_body, check_place, uri_of, write_unit
-from postroom.replication.replicas.origins import Origin, forget_origin, origin_of, put_origin
+from postroom.replication.replicas.conflict_policy import ConflictPolicy, Decision, decide, decide_gone, stamp_after
+from postroom.replication.replicas.export_units import UnitReader, registry_id
+from postroom.replication.replicas.import_unit import ImportInteraction, check_body, check_place, uri_of, write_unit
+from postroom.replication.replicas.origins import UnitOrigin, forget_origin, origin_of, put_origin
 from postroom.replication.replicas.replica_unit import PROVENANCE, Unit, is_group
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
@@ -24,7 +24,7 @@ LINKS = "link"
 STATES = "linkstate"
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class ReplicaBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Some of what a link brings: units as they are called at the target, and units that are gone."""
 
     link: str
@@ -32,22 +32,22 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     gone: tuple[str, ...] = ()
     claims: dict[str, bool] = {}
     """Units that came by other links, but are the same here and there, with whether the source is their home."""
-    policy: Policy = Policy()
+    policy: ConflictPolicy = ConflictPolicy()
     state: str = ""
     """The link's state after this batch; empty: as it was."""
 
 
-class Outcome(msgspec.Struct, kw_only=True):
+class BatchResult(msgspec.Struct, kw_only=True):
     """What became of a batch."""
 
     taken: list[str] = []
     deleted: list[str] = []
-    kept: dict[str, Verdict] = {}
+    kept: dict[str, Decision] = {}
     """Units that stayed as they were although the source has something else."""
     refused: dict[str, str] = {}
     """Units that the target's rules do not allow, with the reason."""
 
-    def add(self, other: Outcome) -> None:
+    def add(self, other: BatchResult) -> None:
         """Take in what became of another batch."""
         self.taken += other.taken
         self.deleted += other.deleted
@@ -55,7 +55,7 @@ class Outcome(msgspec.Struct, kw_only=True):
         self.refused |= other.refused
 
 
-def apply_batch(store: Store, batch: Batch) -> Outcome:
+def apply_batch(store: Store, batch: ReplicaBatch) -> BatchResult:
     """Apply a batch; when something in it is refused, the rest of it is applied without that."""
     try:
         return _apply(store, batch)
@@ -65,11 +65,11 @@ def apply_batch(store: Store, batch: Batch) -> Outcome:
         return _apply_parts(store, batch, problem)
 
 
-def _apply_parts(store: Store, batch: Batch, problem: RegistryProblem) -> Outcome:
+def _apply_parts(store: Store, batch: ReplicaBatch, problem: RegistryProblem) -> BatchResult:
     left, right = _halves(batch)
     if left is None or right is None:
         xid = batch.units[0].xid if batch.units else batch.gone[0]
-        outcome = Outcome(refused={xid: problem.sentence})
+        outcome = BatchResult(refused={xid: problem.sentence})
     else:
         outcome = apply_batch(store, left)
         outcome.add(apply_batch(store, right))
@@ -79,7 +79,7 @@ def _apply_parts(store: Store, batch: Batch, problem: RegistryProblem) -> Outcom
     return outcome
 
 
-def _halves(batch: Batch) -> tuple[Batch | None, Batch | None]:
+def _halves(batch: ReplicaBatch) -> tuple[ReplicaBatch | None, ReplicaBatch | None]:
     plain = msgspec.structs.replace(batch, state="", claims={})
     if batch.gone and batch.units:
         return msgspec.structs.replace(plain, units=()), msgspec.structs.replace(plain, gone=())
@@ -90,8 +90,8 @@ def _halves(batch: Batch) -> tuple[Batch | None, Batch | None]:
     return tuple(msgspec.structs.replace(plain, **{name: part}) for part in (parts[:middle], parts[middle:]))  # type: ignore[return-value]
 
 
-def _apply(store: Store, batch: Batch) -> Outcome:
-    def write(tx: Transaction) -> Outcome:
+def _apply(store: Store, batch: ReplicaBatch) -> BatchResult:
+    def write(tx: Transaction) -> BatchResult:
         applying = _Applying(tx, batch)
         applying.run()
         if batch.state:
@@ -104,15 +104,15 @@ def _apply(store: Store, batch: Batch) -> Outcome:
 class _Applying:
     """One batch in one transaction."""
 
-    def __init__(self, tx: Transaction, batch: Batch) -> None:
+    def __init__(self, tx: Transaction, batch: ReplicaBatch) -> None:
         self.tx = tx
         self.batch = batch
         self.here = registry_id(tx)
         self.model = tx.model()
-        self.interaction = Arrival(tx, actor=f"link:{batch.link}")
-        self.reader = Reader(tx)
-        self.outcome = Outcome()
-        self.arrived: list[tuple[Unit, Origin | None]] = []
+        self.interaction = ImportInteraction(tx, actor=f"link:{batch.link}")
+        self.reader = UnitReader(tx)
+        self.outcome = BatchResult()
+        self.arrived: list[tuple[Unit, UnitOrigin | None]] = []
 
     def run(self) -> None:
         """Deletions go first: what comes may differ from what goes only by case."""
@@ -177,9 +177,9 @@ class _Applying:
         unit = self.reader.unit(xid)
         return unit.entry.digest if unit else ""
 
-    def _origin(self, unit: Unit, before: Origin | None) -> Origin:
+    def _origin(self, unit: Unit, before: UnitOrigin | None) -> UnitOrigin:
         entry = unit.entry
-        origin = Origin(
+        origin = UnitOrigin(
             home=entry.home,
             authority=entry.authority,
             path=entry.path or unit.xid,

@@ -17,13 +17,13 @@ from typing import Literal
 
 import msgspec
 
-from postroom.replication.replicas.origins import Origin
-from postroom.replication.replicas.replica_unit import Entry, Stamp
+from postroom.replication.replicas.origins import UnitOrigin
+from postroom.replication.replicas.replica_unit import Stamp, UnitEntry
 
-Verdict = Literal["take", "same", "ours", "older", "collision", "edited"]
+Decision = Literal["take", "same", "ours", "older", "collision", "edited"]
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class ConflictPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How one link decides."""
 
     adopts: bool = False
@@ -32,7 +32,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an edit of a foreign unit stays until its home changes it; otherwise it is undone."""
 
 
-def decide(incoming: Entry, local: str, origin: Origin | None, here: str, policy: Policy) -> Verdict:
+def decide(incoming: UnitEntry, local: str, origin: UnitOrigin | None, here: str, policy: ConflictPolicy) -> Decision:
     """What becomes of a unit that comes in; `local` is the digest of what is here, empty for nothing."""
     if origin is not None and not origin.deleted:
         return _replica(incoming, local, origin, policy)
@@ -47,7 +47,7 @@ def decide(incoming: Entry, local: str, origin: Origin | None, here: str, policy
     return "take" if incoming.stamp > origin.stamp else "older"
 
 
-def _replica(incoming: Entry, local: str, origin: Origin, policy: Policy) -> Verdict:
+def _replica(incoming: UnitEntry, local: str, origin: UnitOrigin, policy: ConflictPolicy) -> Decision:
     if incoming.home != origin.home:
         return "same" if incoming.digest == local else "collision"
     is_edited = local != origin.local
@@ -58,14 +58,14 @@ def _replica(incoming: Entry, local: str, origin: Origin, policy: Policy) -> Ver
     return "take"
 
 
-def decide_gone(origin: Origin | None, local: str, link: str, policy: Policy) -> Verdict:
+def decide_gone(origin: UnitOrigin | None, local: str, link: str, policy: ConflictPolicy) -> Decision:
     """What becomes of a unit that is not at the source any more: it goes if it came from there by this link."""
     if origin is None or origin.deleted or origin.link != link:
         return "ours"
     return "edited" if policy.keeps_edits and local != origin.local else "take"
 
 
-def stamp_after(incoming: Entry, origin: Origin | None) -> Stamp:
+def stamp_after(incoming: UnitEntry, origin: UnitOrigin | None) -> Stamp:
     """The stamp of what was taken: a home that went back in time outdoes what it said before."""
     if origin is None or incoming.stamp > origin.stamp:
         return incoming.stamp

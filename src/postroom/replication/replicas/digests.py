@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from postroom.registry.transaction import Transaction
-from postroom.replication.replicas.export_units import Reader, group_xids, imported_entry, registry_id
+from postroom.replication.replicas.export_units import UnitReader, group_xids, imported_entry, registry_id
 from postroom.replication.replicas.origins import origins_in
-from postroom.replication.replicas.replica_unit import Entry, combined, group_xid, unit_xid
+from postroom.replication.replicas.replica_unit import UnitEntry, combined, group_xid, unit_xid
 from postroom.store.interface import Store
 
 _PAGE = 5000
@@ -31,7 +31,7 @@ class DigestIndex:
         self._lock = threading.Lock()
         self._sequence = -1
         self._model: object = None
-        self._groups: dict[str, dict[str, Entry]] = {}
+        self._groups: dict[str, dict[str, UnitEntry]] = {}
         self._digests: dict[str, GroupDigest] = {}
 
     def groups(self, tx: Transaction) -> dict[str, GroupDigest]:
@@ -43,7 +43,7 @@ class DigestIndex:
                 self._digests[group] = GroupDigest(combined(entries), len(entries))
             return dict(self._digests)
 
-    def entries(self, tx: Transaction, group: str) -> dict[str, Entry]:
+    def entries(self, tx: Transaction, group: str) -> dict[str, UnitEntry]:
         """The entries of a Group and of what is in it, with the origins they have now."""
         with self._lock:
             self._refresh(tx)
@@ -62,7 +62,7 @@ class DigestIndex:
         last = newest.sequence if newest else 0
         model = tx.model()
         if self._sequence < 0 or model is not self._model or not self._follow(tx, last):
-            reader = Reader(tx)
+            reader = UnitReader(tx)
             self._groups = {
                 group: {unit.xid: unit.entry for unit in reader.group(group)} for group in group_xids(tx, model)
             }
@@ -80,12 +80,12 @@ class DigestIndex:
                 return False
             touched |= {unit_xid(change.xid) for change in page}
             self._sequence = page[-1].sequence
-        reader = Reader(tx)
+        reader = UnitReader(tx)
         for xid in touched - {""}:
             self._update(reader, xid)
         return True
 
-    def _update(self, reader: Reader, xid: str) -> None:
+    def _update(self, reader: UnitReader, xid: str) -> None:
         group = group_xid(xid)
         self._digests.pop(group, None)
         unit = reader.unit(xid)

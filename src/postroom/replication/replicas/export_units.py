@@ -10,15 +10,15 @@ from postroom.model.types import Model
 from postroom.registry.entities import Document, Entity
 from postroom.registry.transaction import Transaction
 from postroom.registry.write.document_checks import MARKS
-from postroom.replication.replicas.origins import Origin, origin_of, origins_in
+from postroom.replication.replicas.origins import UnitOrigin, origin_of, origins_in
 from postroom.replication.replicas.replica_unit import (
-    Entry,
     GroupShape,
     ResourceShape,
     Shapes,
     Stamp,
     Tree,
     Unit,
+    UnitEntry,
     digest_of,
     newest_time,
     shapes_of,
@@ -39,7 +39,7 @@ def group_xids(tx: Transaction, model: Model) -> Iterator[str]:
         yield from (entity.xid for entity in tx.entities(f"/{plural}"))
 
 
-class Reader:
+class UnitReader:
     """Reads units in one transaction that does not change the model."""
 
     def __init__(self, tx: Transaction) -> None:
@@ -74,14 +74,14 @@ def _gathered(tx: Transaction, group: str) -> dict[str, list[Entity]]:
     return found
 
 
-def _unit(xid: str, entities: Iterable[Entity], shapes: Shapes, home: str, origin: Origin | None) -> Unit:
+def _unit(xid: str, entities: Iterable[Entity], shapes: Shapes, home: str, origin: UnitOrigin | None) -> Unit:
     own, *versions = entities
     parts = xid.split("/")
     group: GroupShape = shapes[parts[1]]
     shape = group.resources[parts[3]] if len(parts) > 3 else None
     body = _attributes(own) if shape is None else _resource(own, versions, shape)
     if origin is None or origin.deleted:
-        entry = Entry(
+        entry = UnitEntry(
             digest=digest_of(body, shape),
             stamp=Stamp(0, newest_time(body, shape)),
             home=home,
@@ -93,9 +93,9 @@ def _unit(xid: str, entities: Iterable[Entity], shapes: Shapes, home: str, origi
     return Unit(xid=xid, body=body, entry=imported_entry(digest_of(body, shape), origin))
 
 
-def imported_entry(digest: str, origin: Origin) -> Entry:
+def imported_entry(digest: str, origin: UnitOrigin) -> UnitEntry:
     """The entry of a unit that came from elsewhere."""
-    return Entry(
+    return UnitEntry(
         digest=digest,
         stamp=origin.stamp,
         home=origin.home,

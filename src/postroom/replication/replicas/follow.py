@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from postroom.errors import MissingSystem
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.replicas.endpoints.endpoint import Source, Target
+from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.link import Link, LinkState, read_state
-from postroom.replication.replicas.pull import Pull, Report
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.pull import Pull, PullReport
+from postroom.replication.replicas.scope import LinkScope
 
 Result = TypeVar("Result")
 
@@ -22,13 +22,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 LISTEN_SECONDS = 10.0
 
 
-class Following:
+class LinkFollower:
     """A link that goes on until it is stopped. Ends that are away are waited for, longer and longer."""
 
     def __init__(
         self,
-        source: Source,
-        target: Target,
+        source: ReplicaSource,
+        target: ReplicaTarget,
         link: Link,
         stopping: threading.Event | None = None,
         tell: Callable[[str], None] = lambda _: None,
@@ -43,7 +43,7 @@ class Following:
         self._home = ""
         self._state: LinkState | None = None
 
-    def by_difference(self, seconds: float) -> Iterator[Report]:
+    def by_difference(self, seconds: float) -> Iterator[PullReport]:
         """Pull again and again."""
         while not self.stopping.is_set():
             report = self._tried(self._pull)
@@ -51,7 +51,7 @@ class Following:
                 yield report
                 self.stopping.wait(seconds)
 
-    def by_changes(self, poll: float = LISTEN_SECONDS) -> Iterator[Report]:
+    def by_changes(self, poll: float = LISTEN_SECONDS) -> Iterator[PullReport]:
         """Pull everything once, then exactly what changes; a source without a change log is looked at every `poll` s.
 
         The state says where to go on, so a process that was killed goes on as if nothing had happened.
@@ -73,7 +73,7 @@ class Following:
                 if report is not None:
                     yield report
 
-    def pending(self) -> Iterator[Report]:
+    def pending(self) -> Iterator[PullReport]:
         """What changed since the last time, and nothing more."""
         state = read_state(self.target.state(self.link.id))
         cursor = state.cursor
@@ -107,13 +107,13 @@ class Following:
         self.tell("")
         return done
 
-    def _begin(self) -> Report:
+    def _begin(self) -> PullReport:
         state = read_state(self.target.state(self.link.id))
         if not state.cursor:
             return self._pull()
-        return Report(state=state)
+        return PullReport(state=state)
 
-    def _step(self, cursor: str) -> tuple[Report | None, str]:
+    def _step(self, cursor: str) -> tuple[PullReport | None, str]:
         found = self.source.changes(cursor, self.link.scope, LISTEN_SECONDS)
         if found is None:
             LOG.warning("link %s: the source cannot tell what changed; everything is compared", self.link.id)
@@ -121,20 +121,20 @@ class Following:
             return report, report.state.cursor
         return (self._these(found.xids, found.cursor) if found.xids else None), found.cursor
 
-    def _pull(self) -> Report:
+    def _pull(self) -> PullReport:
         self._state = None
         return Pull(self.source, self.target, self.link).by_difference()
 
-    def _resync(self) -> Report:
+    def _resync(self) -> PullReport:
         self._state = None
         pull = Pull(self.source, self.target, self.link)
         pull.state.resyncs += 1
         pull.state.digest = ""
         return pull.by_difference()
 
-    def _these(self, xids: tuple[str, ...], cursor: str) -> Report:
+    def _these(self, xids: tuple[str, ...], cursor: str) -> PullReport:
         if not self._home:
-            overview = self.target.overview(Scope())
+            overview = self.target.overview(LinkScope())
             self._home = overview.home if overview else ""
         report = Pull(self.source, self.target, self.link, self._state).these(xids, cursor, self._home)
         self._state = report.state

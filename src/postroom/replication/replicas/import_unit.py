@@ -35,7 +35,7 @@ def check_body(unit: Unit, place: Place) -> None:
         raise RegistryProblem("bad_request", unit.xid, error_detail="a copy has a meta, and versions or an xref")
 
 
-class Arrival(Interaction):
+class ImportInteraction(Interaction):
     """An interaction whose entities keep the times they have at their home, also where a write would renew them."""
 
     replicates = True
@@ -59,7 +59,7 @@ class Arrival(Interaction):
         super().save(entity)
 
 
-def write_unit(interaction: Arrival, model: Model, unit: Unit) -> None:
+def write_unit(interaction: ImportInteraction, model: Model, unit: Unit) -> None:
     """Make a unit what it is at the source."""
     place = resolve(model, unit.xid)
     interaction.keep_times(unit.xid, unit.body if unit.is_group else unit.body["meta"])

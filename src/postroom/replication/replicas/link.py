@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from postroom.replication.replicas.apply_units import Outcome
-from postroom.replication.replicas.conflict_policy import Policy
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.apply_units import BatchResult
+from postroom.replication.replicas.conflict_policy import ConflictPolicy
+from postroom.replication.replicas.scope import LinkScope
 
 Mode = Literal["pull", "push", "follow"]
 MOST_NAMED = 100
@@ -20,8 +20,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """One direction between two catalogs."""
 
     id: str
-    scope: Scope = Scope()
-    policy: Policy = Policy()
+    scope: LinkScope = LinkScope()
+    policy: ConflictPolicy = ConflictPolicy()
 
 
 class LinkState(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -46,7 +46,7 @@ class LinkState(msgspec.Struct, kw_only=True, omit_defaults=True):
     left_out: int = 0
     """How many more there are that are kept or refused."""
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: BatchResult) -> None:
         """Note what somebody should know of what became of a batch."""
         for xid in (*outcome.taken, *outcome.deleted):
             self.kept.pop(xid, None)
@@ -66,7 +66,7 @@ REPORTED = frozenset({"collision", "edited"})
 """What somebody should know of; that an older copy is passed over is nothing special."""
 
 
-def link_id(source: str, target: str, scope: Scope) -> str:
+def link_id(source: str, target: str, scope: LinkScope) -> str:
     """The id of a link that nobody gave a name: the same for the same ends and the same scope."""
     text = msgspec.json.encode([source, target, scope])
     return hashlib.blake2b(text, digest_size=8).hexdigest()

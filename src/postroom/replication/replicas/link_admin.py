@@ -18,7 +18,7 @@ from postroom.store.interface import Store
 from postroom.urls import scheme_of
 
 
-class Switchboard(Protocol):
+class LinkAdmin(Protocol):
     """Where links are listed, added and removed."""
 
     def all(self) -> dict[str, dict[str, Any]]:
@@ -82,7 +82,7 @@ class _Local:
 
 
 @contextmanager
-def open_switchboard(where: str, settings: Settings) -> Iterator[Switchboard]:
+def open_link_admin(where: str, settings: Settings) -> Iterator[LinkAdmin]:
     """The links of a service or a store; of the one that the setting names when nobody says which."""
     where = where or settings.db
     if not where:

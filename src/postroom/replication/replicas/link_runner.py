@@ -8,12 +8,12 @@ from contextlib import suppress
 
 from postroom.errors import PostroomError
 from postroom.registry.write.unit_of_work import timestamp
-from postroom.replication.replicas.endpoints.endpoint import Source, Target
+from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.endpoints.open import open_source, open_target
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.export_units import registry_id
-from postroom.replication.replicas.follow import Following
-from postroom.replication.replicas.service_links import LinkConfig, Run, Status, check_host, configured, put_run
+from postroom.replication.replicas.follow import LinkFollower
+from postroom.replication.replicas.service_links import LinkConfig, LinkRun, RunStatus, check_host, configured, put_run
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -87,8 +87,8 @@ class _Running:
         self._settings = settings
         self._id = link_id
         self._stopping = threading.Event()
-        self._remote: Source | Target | None = None
-        self._noted: Run | None = None
+        self._remote: ReplicaSource | ReplicaTarget | None = None
+        self._noted: LinkRun | None = None
         self._thread = threading.Thread(target=self._run, name=f"postroom-link-{link_id}", daemon=True)
         self._thread.start()
 
@@ -119,9 +119,9 @@ class _Running:
         config = self.config
         if "://" in config.remote:
             check_host(config.remote, self._settings, files=True)
-        here = StoreSide(self._store, "here", config.authority)
-        source: Source
-        target: Target
+        here = StoreEndpoint(self._store, "here", config.authority)
+        source: ReplicaSource
+        target: ReplicaTarget
         if config.mode == "push":
             source, target = here, open_target(config.remote, self._settings)
             self._remote = target
@@ -130,7 +130,7 @@ class _Running:
             self._remote = source
         with self._store.read() as tx:
             link = config.link(self._id, registry_id(tx), self._settings)
-        following = Following(source, target, link, self._stopping, self._heard)
+        following = LinkFollower(source, target, link, self._stopping, self._heard)
         reports = following.by_difference(config.every) if config.mode == "pull" else following.by_changes(config.every)
         for _ in reports:
             if self._stopping.is_set():
@@ -139,10 +139,10 @@ class _Running:
     def _heard(self, error: str) -> None:
         self._note("waiting" if error else "running", error)
 
-    def _note(self, status: Status, error: str) -> None:
+    def _note(self, status: RunStatus, error: str) -> None:
         before = self._noted
         if self._stopping.is_set() or (before is not None and (before.status, before.error) == (status, error)):
             return
-        self._noted = Run(status=status, error=error, at=timestamp())
+        self._noted = LinkRun(status=status, error=error, at=timestamp())
         with self._store.write() as tx:
             put_run(tx, self._id, self._noted)

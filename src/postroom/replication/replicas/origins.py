@@ -17,7 +17,7 @@ KIND = "origin"
 _PAGE = 1000
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UnitOrigin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where one unit comes from, and what it was like when it came."""
 
     home: str
@@ -38,19 +38,19 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     deleted: bool = False
 
 
-def origin_of(tx: Transaction, xid: str) -> Origin | None:
+def origin_of(tx: Transaction, xid: str) -> UnitOrigin | None:
     """The record of a unit, alive or deleted."""
     found = tx.record(KIND, xid)
-    return msgspec.json.decode(found, type=Origin) if found else None
+    return msgspec.json.decode(found, type=UnitOrigin) if found else None
 
 
-def living_origin(tx: Transaction, xid: str) -> Origin | None:
+def living_origin(tx: Transaction, xid: str) -> UnitOrigin | None:
     """The record of a unit that is here and came from elsewhere."""
     found = origin_of(tx, xid)
     return None if found is None or found.deleted else found
 
 
-def put_origin(tx: Transaction, xid: str, origin: Origin) -> None:
+def put_origin(tx: Transaction, xid: str, origin: UnitOrigin) -> None:
     """Create or replace a record."""
     tx.put_record(KIND, xid, msgspec.json.encode(origin))
 
@@ -60,26 +60,26 @@ def forget_origin(tx: Transaction, xid: str) -> None:
     tx.delete_record(KIND, xid)
 
 
-def origins_in(tx: Transaction, group: str) -> dict[str, Origin]:
+def origins_in(tx: Transaction, group: str) -> dict[str, UnitOrigin]:
     """The records of a Group and of all that is in it."""
     own = origin_of(tx, group)
     found = {} if own is None else {group: own}
     return found | dict(_below(tx, group + "/"))
 
 
-def all_origins(tx: Transaction) -> Iterator[tuple[str, Origin]]:
+def all_origins(tx: Transaction) -> Iterator[tuple[str, UnitOrigin]]:
     """All records."""
     return _below(tx, "/")
 
 
-def _below(tx: Transaction, prefix: str) -> Iterator[tuple[str, Origin]]:
+def _below(tx: Transaction, prefix: str) -> Iterator[tuple[str, UnitOrigin]]:
     after = prefix
     while True:
         page = tx.records(KIND, after, _PAGE)
         for xid, body in page:
             if not xid.startswith(prefix):
                 return
-            yield xid, msgspec.json.decode(body, type=Origin)
+            yield xid, msgspec.json.decode(body, type=UnitOrigin)
         if len(page) < _PAGE:
             return
         after = page[-1][0]

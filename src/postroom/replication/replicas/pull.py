@@ -12,22 +12,22 @@ import msgspec
 
 from postroom.errors import SourceChanged
 from postroom.registry.write.unit_of_work import timestamp
-from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.digests import GroupDigest, root_digest
-from postroom.replication.replicas.endpoints.endpoint import Overview, Source, Target
+from postroom.replication.replicas.endpoints.endpoint import Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.link import Link, LinkState, read_state
-from postroom.replication.replicas.replica_unit import Entry, Unit, group_xid
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.replica_unit import Unit, UnitEntry, group_xid
+from postroom.replication.replicas.scope import LinkScope
 
 BATCH_UNITS = 500
 BATCH_BYTES = 6_000_000
 LISTED_AT_ONCE = 5000
 
 
-class Report(msgspec.Struct, kw_only=True):
+class PullReport(msgspec.Struct, kw_only=True):
     """What a pull did."""
 
-    outcome: Outcome = msgspec.field(default_factory=Outcome)
+    outcome: BatchResult = msgspec.field(default_factory=BatchResult)
     unchanged: bool = False
     requests: int = 0
     state: LinkState = msgspec.field(default_factory=LinkState)
@@ -36,12 +36,14 @@ class Report(msgspec.Struct, kw_only=True):
 class Pull:
     """One pull over one link; who knows its state need not ask the target for it."""
 
-    def __init__(self, source: Source, target: Target, link: Link, state: LinkState | None = None) -> None:
+    def __init__(
+        self, source: ReplicaSource, target: ReplicaTarget, link: Link, state: LinkState | None = None
+    ) -> None:
         self.source = source
         self.target = target
         self.link = link
-        self.scope: Scope = link.scope
-        self.report = Report(state=state or read_state(target.state(link.id)))
+        self.scope: LinkScope = link.scope
+        self.report = PullReport(state=state or read_state(target.state(link.id)))
         self._batch = _Filling(self)
         self._here = ""
 
@@ -50,7 +52,7 @@ class Pull:
         """How far the link is."""
         return self.report.state
 
-    def by_difference(self) -> Report:
+    def by_difference(self) -> PullReport:
         """Take over everything that differs."""
         began = self.source.requests
         here = self._overview(self.target)
@@ -64,7 +66,7 @@ class Pull:
         self.report.requests = self.source.requests - began
         return self.report
 
-    def these(self, xids: Iterable[str], cursor: str, home: str = "") -> Report:
+    def these(self, xids: Iterable[str], cursor: str, home: str = "") -> PullReport:
         """Take over some units of which it is known that they changed; not those whose home the target itself is."""
         began = self.source.requests
         wanted = [xid for xid in dict.fromkeys(xids) if self.scope.covers(xid)]
@@ -93,8 +95,8 @@ class Pull:
         present = self.target.entries([self.scope.there(xid) for xid in brackets]) if brackets else {}
         return [xid for xid in wanted if xid not in brackets or self.scope.there(xid) not in present]
 
-    def _overview(self, side: Source) -> Overview:
-        found = side.overview(Scope())
+    def _overview(self, side: ReplicaSource) -> Overview:
+        found = side.overview(LinkScope())
         return found if found is not None else Overview(home="", authority="")
 
     def _is_as_it_was(self, here: Overview) -> bool:
@@ -172,7 +174,7 @@ class Pull:
         for unit in self._units(wanted):
             self._batch.add(unit)
 
-    def _is_wanted(self, xid: str, entry: Entry, ours: dict[str, Entry]) -> bool:
+    def _is_wanted(self, xid: str, entry: UnitEntry, ours: dict[str, UnitEntry]) -> bool:
         local = ours.get(self.scope.there(xid))
         if local is None:
             return True
@@ -180,7 +182,7 @@ class Pull:
             return False
         return entry.digest != (local.taken or local.digest)
 
-    def _claims(self, theirs: dict[str, Entry], ours: dict[str, Entry]) -> dict[str, bool]:
+    def _claims(self, theirs: dict[str, UnitEntry], ours: dict[str, UnitEntry]) -> dict[str, bool]:
         """What is here already by another link: by whatever link it came, it has to go when its home drops it."""
         claims = {}
         for xid, entry in theirs.items():
@@ -191,11 +193,11 @@ class Pull:
                 claims[self.scope.there(xid)] = not entry.imported
         return claims
 
-    def _is_echo(self, entry: Entry) -> bool:
+    def _is_echo(self, entry: UnitEntry) -> bool:
         """Whether a unit has its home at the target: what the source says of it is never news."""
         return entry.imported and entry.home == self._here and not self.link.policy.adopts
 
-    def _gone(self, theirs: dict[str, Entry], ours: dict[str, Entry], groups: Sequence[str]) -> Iterator[str]:
+    def _gone(self, theirs: dict[str, UnitEntry], ours: dict[str, UnitEntry], groups: Sequence[str]) -> Iterator[str]:
         for xid, entry in ours.items():
             source = self.scope.back(xid)
             if entry.link != self.link.id or source in theirs or group_xid(source) not in groups:
@@ -238,7 +240,7 @@ class _Filling:
         """Apply what is there, and keep the state."""
         if not (self._units or self._gone or self._claims or state):
             return
-        batch = Batch(
+        batch = ReplicaBatch(
             link=self._pull.link.id,
             units=tuple(self._units),
             gone=tuple(self._gone),

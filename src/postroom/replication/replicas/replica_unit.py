@@ -36,7 +36,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True, order=True):
     time: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UnitEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A unit in a listing: what has to be known of it to decide whether it is wanted."""
 
     digest: str
@@ -60,7 +60,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
     xid: str
     body: Tree
-    entry: Entry
+    entry: UnitEntry
     uris: dict[str, str] = {}
     """What its Versions are called everywhere, by their ids; where nothing is said, by their place at the source."""
 

@@ -14,7 +14,7 @@ REFERENCES = frozenset({"basemessage", "dataschemauri", "dataschemaxid", "messag
 """Attributes that lead to other entities of the same catalog, and have to follow when those are renamed."""
 
 
-class Scope(msgspec.Struct, frozen=True):
+class LinkScope(msgspec.Struct, frozen=True):
     """A part of a catalog, and new names for some of it, as pairs of xids at the source and at the target."""
 
     xid: str = "/"
@@ -72,7 +72,7 @@ def _renamed(xid: str, renames: tuple[tuple[str, str], ...]) -> str:
     return new + xid[len(old) :]
 
 
-def parse_scope(xid: str, renames: tuple[str, ...] = ()) -> Scope:
+def parse_scope(xid: str, renames: tuple[str, ...] = ()) -> LinkScope:
     """A scope as it is written: an xid, and renames as OLD=NEW."""
     pairs = [tuple(one.partition("=")[::2]) for one in renames]
     _check(xid, "--only")
@@ -84,7 +84,7 @@ def parse_scope(xid: str, renames: tuple[str, ...] = ()) -> Scope:
     news = [new.casefold() for _, new in pairs]
     if len(set(news)) < len(news):
         raise BadFlag("two things cannot get one name.", place="--rename")
-    return Scope(xid, tuple((old, new) for old, new in pairs))
+    return LinkScope(xid, tuple((old, new) for old, new in pairs))
 
 
 def _check(xid: str, place: str) -> None:

@@ -12,7 +12,7 @@ from postroom.model.names import is_entity_id
 from postroom.outbound.policy import host_names, port_of
 from postroom.registry.transaction import Transaction
 from postroom.replication.replicas.apply_units import LINKS, STATES
-from postroom.replication.replicas.conflict_policy import Policy
+from postroom.replication.replicas.conflict_policy import ConflictPolicy
 from postroom.replication.replicas.link import Link, Mode, read_state
 from postroom.replication.replicas.scope import parse_scope
 from postroom.settings import Settings
@@ -20,7 +20,7 @@ from postroom.urls import is_plain, parse_url
 
 RUNS = "linkrun"
 
-Status = Literal["new", "running", "waiting", "failed", "off"]
+RunStatus = Literal["new", "running", "waiting", "failed", "off"]
 
 
 class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -39,15 +39,15 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     def link(self, link_id: str, home: str, settings: Settings) -> Link:
         """The link; at the target of a push its name has to be unlike those of other registries."""
-        policy = Policy(adopts=self.adopt, keeps_edits=settings.foreign_edits == "flag")
+        policy = ConflictPolicy(adopts=self.adopt, keeps_edits=settings.foreign_edits == "flag")
         name = f"{home}:{link_id}" if self.mode == "push" else link_id
         return Link(id=name, scope=parse_scope(self.only, self.renames), policy=policy)
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LinkRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a link is doing."""
 
-    status: Status = "new"
+    status: RunStatus = "new"
     error: str = ""
     at: str = ""
 
@@ -90,7 +90,7 @@ def configured(tx: Transaction) -> dict[str, LinkConfig]:
 def put_link(tx: Transaction, link_id: str, config: LinkConfig) -> None:
     """Create or replace a link; how far it was is kept."""
     tx.put_record(LINKS, link_id, msgspec.json.encode(config))
-    put_run(tx, link_id, Run(status="off" if config.off else "new"))
+    put_run(tx, link_id, LinkRun(status="off" if config.off else "new"))
 
 
 def remove_link(tx: Transaction, link_id: str) -> bool:
@@ -101,15 +101,15 @@ def remove_link(tx: Transaction, link_id: str) -> bool:
     return is_there
 
 
-def put_run(tx: Transaction, link_id: str, run: Run) -> None:
+def put_run(tx: Transaction, link_id: str, run: LinkRun) -> None:
     """Note how a link is doing."""
     tx.put_record(RUNS, link_id, msgspec.json.encode(run))
 
 
-def run_of(tx: Transaction, link_id: str) -> Run:
+def run_of(tx: Transaction, link_id: str) -> LinkRun:
     """How a link is doing."""
     stored = tx.record(RUNS, link_id)
-    return msgspec.json.decode(stored, type=Run) if stored else Run()
+    return msgspec.json.decode(stored, type=LinkRun) if stored else LinkRun()
 
 
 def described(tx: Transaction, link_id: str, config: LinkConfig) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from postroom.replication.replicas.endpoints.endpoint import Overview, Source, Target
+from postroom.replication.replicas.endpoints.endpoint import Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.link import Link, LinkState, read_state
 from postroom.replication.replicas.pull import portions
-from postroom.replication.replicas.replica_unit import Entry, group_xid
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.replica_unit import UnitEntry, group_xid
+from postroom.replication.replicas.scope import LinkScope
 
 
-class Difference(msgspec.Struct, frozen=True):
+class UnitDifference(msgspec.Struct, frozen=True):
     """A unit that is not the same on both sides."""
 
     xid: str
@@ -30,7 +30,7 @@ class GroupStatus(msgspec.Struct, frozen=True):
     target: int
 
 
-class Status(msgspec.Struct, kw_only=True):
+class LinkReport(msgspec.Struct, kw_only=True):
     """How far a link is."""
 
     link: str
@@ -59,9 +59,9 @@ class Status(msgspec.Struct, kw_only=True):
         }
 
 
-def differences(source: Source, target: Target, link: Link) -> Iterator[Difference]:
+def differences(source: ReplicaSource, target: ReplicaTarget, link: Link) -> Iterator[UnitDifference]:
     """What differs, Group by Group; nothing is read of Groups that have the same digest on both sides."""
-    there, here = _overview(source, link.scope), _overview(target, Scope())
+    there, here = _overview(source, link.scope), _overview(target, LinkScope())
     scope, state = link.scope, read_state(target.state(link.id))
     groups = [xid for xid in _groups(there, here, scope) if not _is_in_step(xid, there, here, scope, state)]
     for some in portions(groups, there.groups):
@@ -71,11 +71,11 @@ def differences(source: Source, target: Target, link: Link) -> Iterator[Differen
         yield from _differing(theirs, ours, link, set(some))
 
 
-def status_of(source: Source, target: Target, link: Link) -> Status:
+def status_of(source: ReplicaSource, target: ReplicaTarget, link: Link) -> LinkReport:
     """How far a link is."""
-    there, here = _overview(source, link.scope), _overview(target, Scope())
+    there, here = _overview(source, link.scope), _overview(target, LinkScope())
     state = read_state(target.state(link.id))
-    status = Status(link=link.id, source=source.name, target=target.name, state=state)
+    status = LinkReport(link=link.id, source=source.name, target=target.name, state=state)
     pending = source.changes(state.cursor, link.scope, 0) if state.cursor else None
     status.pending = pending.count if pending is not None else None
     for xid in _groups(there, here, link.scope):
@@ -86,32 +86,34 @@ def status_of(source: Source, target: Target, link: Link) -> Status:
     return status
 
 
-def _differing(theirs: dict[str, Entry], ours: dict[str, Entry], link: Link, groups: set[str]) -> Iterator[Difference]:
+def _differing(
+    theirs: dict[str, UnitEntry], ours: dict[str, UnitEntry], link: Link, groups: set[str]
+) -> Iterator[UnitDifference]:
     for xid, entry in theirs.items():
         local = ours.get(link.scope.there(xid))
         if local is None:
-            yield Difference(xid, "missing")
+            yield UnitDifference(xid, "missing")
         elif not link.scope.is_bracket(xid) and entry.digest not in (local.digest, local.taken):
             is_edited = local.imported and not local.taken and local.home == entry.home
-            yield Difference(xid, "edited" if is_edited else "different")
+            yield UnitDifference(xid, "edited" if is_edited else "different")
     for xid, entry in ours.items():
         source = link.scope.back(xid)
         is_gone = source not in theirs and group_xid(source) in groups and not link.scope.is_bracket(source)
         if is_gone and entry.link == link.id:
-            yield Difference(xid, "surplus")
+            yield UnitDifference(xid, "surplus")
 
 
-def _overview(side: Source, scope: Scope) -> Overview:
+def _overview(side: ReplicaSource, scope: LinkScope) -> Overview:
     found = side.overview(scope)
     return found if found is not None else Overview(home="", authority="")
 
 
-def _groups(there: Overview, here: Overview, scope: Scope) -> list[str]:
+def _groups(there: Overview, here: Overview, scope: LinkScope) -> list[str]:
     back = (scope.back(xid) for xid in here.groups)
     return list(dict.fromkeys((*there.groups, *(xid for xid in back if scope.covers(xid)))))
 
 
-def _is_in_step(xid: str, there: Overview, here: Overview, scope: Scope, state: LinkState) -> bool:
+def _is_in_step(xid: str, there: Overview, here: Overview, scope: LinkScope, state: LinkState) -> bool:
     theirs, ours = there.groups.get(xid), here.groups.get(scope.there(xid))
     if theirs is not None and ours is not None and theirs.digest and theirs.digest == ours.digest:
         return True

@@ -9,7 +9,7 @@ from collections.abc import Callable
 Work = Callable[[], None]
 
 
-class Workers:
+class WorkerThreads:
     """Up to so many threads. They are daemons, so that a sink that hangs does not keep the process alive."""
 
     def __init__(self, most: int) -> None:

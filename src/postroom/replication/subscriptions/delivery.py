@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
-from postroom.replication.subscriptions.delivery_progress import STOPPED, Policy, Progress
+from postroom.replication.subscriptions.delivery_progress import STOPPED, DeliveryProgress, RetryPolicy
 from postroom.replication.subscriptions.filters import Filter, FilterRefused
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Sink
 from postroom.replication.subscriptions.subscription import Subscription
@@ -22,7 +22,7 @@ SHORT_WAIT_SECONDS = 1.0
 MINUTE = 60.0
 
 
-class Batch(msgspec.Struct, frozen=True):
+class EventBatch(msgspec.Struct, frozen=True):
     """Some changes: the mark of each with its events; `cursor` is behind all of them."""
 
     changes: Sequence[tuple[str, list[Event]]]
@@ -30,7 +30,7 @@ class Batch(msgspec.Struct, frozen=True):
     more: bool
 
 
-class Delivery:
+class SubscriptionDelivery:
     """The delivery of one subscription. One thread at a time works on it.
 
     `note` writes the progress and says whether it still counts.
@@ -39,10 +39,10 @@ class Delivery:
     def __init__(
         self,
         subscription: Subscription,
-        progress: Progress,
-        read: Callable[[Subscription, str], Batch],
-        note: Callable[[str, Progress], bool],
-        policy: Policy,
+        progress: DeliveryProgress,
+        read: Callable[[Subscription, str], EventBatch],
+        note: Callable[[str, DeliveryProgress], bool],
+        policy: RetryPolicy,
         stopping: threading.Event,
     ) -> None:
         self.subscription = subscription
@@ -102,7 +102,7 @@ class Delivery:
         permission = sink.confirm(callback)
         self.progress = self.progress.confirmed(permission.rate)
 
-    def _next(self) -> Batch:
+    def _next(self) -> EventBatch:
         try:
             return self._read(self.subscription, self.progress.cursor)
         except (CursorBroken, CursorForeign, CursorTooOld) as error:

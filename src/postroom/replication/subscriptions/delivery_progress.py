@@ -12,12 +12,12 @@ import msgspec
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event
 from postroom.settings import Settings
 
-Status = Literal["unconfirmed", "active", "retrying", "dead", "ended"]
+DeliveryStatus = Literal["unconfirmed", "active", "retrying", "dead", "ended"]
 STOPPED = frozenset({"dead", "ended"})
 LONGEST_SENTENCE = 500
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DeliveryProgress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What has arrived, and what is in the way.
 
     `unconfirmed`: the sink has not agreed yet; `retrying`: an event did not arrive and is tried again at `due`;
@@ -28,7 +28,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cursor: str
     """The last change of which everything is settled."""
     revision: int = 0
-    status: Status = "unconfirmed"
+    status: DeliveryStatus = "unconfirmed"
     rate: int = 0
     key: str = ""
     """What a sink shows that gives its consent by calling back."""
@@ -54,22 +54,22 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             made["nextattempt"] = moment(self.due)
         return made if self.event is None else {**made, "event": self.event}
 
-    def confirmed(self, rate: int) -> Progress:
+    def confirmed(self, rate: int) -> DeliveryProgress:
         """The sink has agreed."""
         return msgspec.structs.replace(self.recovered(), status="active", rate=rate, key="")
 
-    def recovered(self) -> Progress:
+    def recovered(self) -> DeliveryProgress:
         """Nothing is in the way any more."""
-        status: Status = "active" if self.status == "retrying" else self.status
+        status: DeliveryStatus = "active" if self.status == "retrying" else self.status
         return msgspec.structs.replace(self, status=status, attempts=0, since=0.0, due=0.0, error="", event=None)
 
-    def resumed(self) -> Progress:
+    def resumed(self) -> DeliveryProgress:
         """A person wants another try: at once, and with new consent where the sink had said no."""
-        status: Status = "unconfirmed" if self.key or self.status == "ended" else "active"
+        status: DeliveryStatus = "unconfirmed" if self.key or self.status == "ended" else "active"
         return msgspec.structs.replace(self.recovered(), status=status, revision=self.revision + 1)
 
 
-class Policy(msgspec.Struct, frozen=True):
+class RetryPolicy(msgspec.Struct, frozen=True):
     """When a failed delivery is tried again: after a time that doubles, within bounds, and never for all at once."""
 
     first_s: float = 0.5
@@ -77,7 +77,7 @@ class Policy(msgspec.Struct, frozen=True):
     patience_s: float = 86400.0
 
     @classmethod
-    def of(cls, settings: Settings) -> Policy:
+    def of(cls, settings: Settings) -> RetryPolicy:
         """The policy that the settings describe."""
         return cls(patience_s=settings.delivery_patience_s)
 
@@ -86,11 +86,11 @@ class Policy(msgspec.Struct, frozen=True):
         longest = min(self.most_s, self.first_s * 2.0 ** min(attempts - 1, 30))
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
 
-    def failed(self, before: Progress, failure: DeliveryFailed, event: Event | None) -> Progress:
+    def failed(self, before: DeliveryProgress, failure: DeliveryFailed, event: Event | None) -> DeliveryProgress:
         """The progress after a failure."""
         now = time.time()
         attempts, since = before.attempts + 1, before.since or now
-        status: Status = "unconfirmed" if before.status == "unconfirmed" else "retrying"
+        status: DeliveryStatus = "unconfirmed" if before.status == "unconfirmed" else "retrying"
         if failure.verdict == "gone":
             status = "ended"
         elif failure.verdict == "refused" or now - since > self.patience_s:

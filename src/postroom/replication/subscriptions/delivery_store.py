@@ -13,8 +13,8 @@ from postroom.replication.changes.feed import page_of
 from postroom.replication.changes.messagecatalog_events import DELETED, UPDATED
 from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.credentials import Credential
-from postroom.replication.subscriptions.delivery import Batch
-from postroom.replication.subscriptions.delivery_progress import Progress
+from postroom.replication.subscriptions.delivery import EventBatch
+from postroom.replication.subscriptions.delivery_progress import DeliveryProgress
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.store.interface import Store
 
@@ -29,7 +29,7 @@ class Stopped(Exception):
     """The service ends; the store is no longer there to be used."""
 
 
-class Desk:
+class DeliveryStore:
     """The store, as long as it is open. Methods may be called from any thread. With `names` events say what changed."""
 
     def __init__(self, store: Store, *, names: bool = True) -> None:
@@ -38,7 +38,7 @@ class Desk:
         self._using = threading.Condition()
         self._users = 0
         self._is_closed = False
-        self._batches: OrderedDict[tuple[str, str, bool, str], Batch] = OrderedDict()
+        self._batches: OrderedDict[tuple[str, str, bool, str], EventBatch] = OrderedDict()
 
     @contextmanager
     def claimed(self, stopping: threading.Event) -> Iterator[None]:
@@ -70,7 +70,7 @@ class Desk:
         with self._use(), self._store.read() as tx:
             yield tx
 
-    def batch(self, subscription: Subscription, cursor: str) -> Batch:
+    def batch(self, subscription: Subscription, cursor: str) -> EventBatch:
         """The events behind a cursor; subscriptions that are equally far share the work of making them."""
         with_catalog = not subscription.types or bool({UPDATED, DELETED} & set(subscription.types))
         with self.read() as tx:
@@ -83,7 +83,7 @@ class Desk:
                     self._batches.popitem(last=False)
             return found
 
-    def note(self, subscription_id: str, progress: Progress) -> bool:
+    def note(self, subscription_id: str, progress: DeliveryProgress) -> bool:
         """Write down how far a delivery is; whether it still counts."""
         with self._use(), self._store.write() as tx:
             return subscription_store.note_progress(tx, subscription_id, progress)
@@ -106,7 +106,7 @@ class Desk:
                 self._users -= 1
                 self._using.notify_all()
 
-    def _made(self, tx: Transaction, cursor: str, base: str, with_catalog: bool) -> Batch:
+    def _made(self, tx: Transaction, cursor: str, base: str, with_catalog: bool) -> EventBatch:
         page = page_of(tx, cursor, BATCH)
         events: dict[int, list[Event]] = {}
         for sequence, event in events_of(tx, page.changes, base, names=self._names):
@@ -115,4 +115,4 @@ class Desk:
             for sequence, event in catalog_events_of(tx, page.changes, base):
                 events.setdefault(sequence, []).append(event)
         changes = [(change.mark, events.get(change.sequence, [])) for change in page.changes]
-        return Batch(changes, page.cursor, page.more)
+        return EventBatch(changes, page.cursor, page.more)

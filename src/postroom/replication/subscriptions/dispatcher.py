@@ -12,10 +12,10 @@ import time
 
 from postroom.registry.transaction import Transaction
 from postroom.replication.subscriptions import subscription_store
-from postroom.replication.subscriptions.daemon_threads import Workers
-from postroom.replication.subscriptions.delivery import Delivery
-from postroom.replication.subscriptions.delivery_progress import Policy
-from postroom.replication.subscriptions.delivery_store import Desk, Stopped
+from postroom.replication.subscriptions.daemon_threads import WorkerThreads
+from postroom.replication.subscriptions.delivery import SubscriptionDelivery
+from postroom.replication.subscriptions.delivery_progress import RetryPolicy
+from postroom.replication.subscriptions.delivery_store import DeliveryStore, Stopped
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Sink
 from postroom.replication.subscriptions.sinks.sink_table import open_sink
 from postroom.replication.subscriptions.subscription import Subscription
@@ -29,20 +29,20 @@ IDLE_SECONDS = 20.0
 MOST_WORKERS = 256
 
 
-class Dispatcher:
+class EventDispatcher:
     """Delivers the events of a store's subscriptions, from `start` to `stop`."""
 
     def __init__(
-        self, store: Store, settings: Settings, policy: Policy | None = None, *, poll_s: float = POLL_SECONDS
+        self, store: Store, settings: Settings, policy: RetryPolicy | None = None, *, poll_s: float = POLL_SECONDS
     ) -> None:
         self._settings = settings
-        self._policy = policy or Policy.of(settings)
+        self._policy = policy or RetryPolicy.of(settings)
         self._poll_s = poll_s
-        self._desk = Desk(store, names=settings.changes_name_attributes)
+        self._desk = DeliveryStore(store, names=settings.changes_name_attributes)
         self._stopping = threading.Event()
-        self._workers = Workers(MOST_WORKERS)
+        self._workers = WorkerThreads(MOST_WORKERS)
         self._thread = threading.Thread(target=self._run, name="postroom-dispatcher", daemon=True)
-        self._deliveries: dict[str, Delivery] = {}
+        self._deliveries: dict[str, SubscriptionDelivery] = {}
         self._busy: set[str] = set()
         self._bodies: dict[str, bytes] = {}
         self._has_skipped = False
@@ -106,7 +106,7 @@ class Dispatcher:
             known.close()
         subscription = subscription_store.read(tx, subscription_id)
         self._bodies[subscription_id] = body
-        self._deliveries[subscription_id] = Delivery(
+        self._deliveries[subscription_id] = SubscriptionDelivery(
             subscription, progress, self._desk.batch, self._desk.note, self._policy, self._stopping
         )
 
@@ -124,7 +124,7 @@ class Dispatcher:
                 self._busy.add(subscription_id)
                 self._workers.submit(functools.partial(self._work, subscription_id, delivery))
 
-    def _work(self, subscription_id: str, delivery: Delivery) -> None:
+    def _work(self, subscription_id: str, delivery: SubscriptionDelivery) -> None:
         before = delivery.progress.status
         key = delivery.progress.key
         callback = f"{delivery.subscription.base}/-/subscriptions/{subscription_id}/confirm?key={key}"

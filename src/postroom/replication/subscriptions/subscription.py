@@ -10,7 +10,7 @@ import msgspec
 
 from postroom.replication.subscriptions.credentials import Credential, PlainCredential, RefreshToken, completed, shown
 from postroom.replication.subscriptions.filters import Filter, FilterRefused, parse_filters
-from postroom.replication.subscriptions.sinks.allowed_addresses import SinkRefused, Target, parse_target
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused, parse_sink
 from postroom.replication.subscriptions.sinks.options import ALIASES, PROTOCOLS, HttpOptions
 from postroom.settings import HIDDEN, Settings
 
@@ -52,9 +52,9 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     protocolsettings: dict[str, Any] = {}
     base: str = ""
 
-    def target(self, settings: Settings) -> Target:
+    def target(self, settings: Settings) -> SinkAddress:
         """Where its events go; SinkRefused when the settings do not allow it any more."""
-        return parse_target(self.sink, self.protocol, settings)
+        return parse_sink(self.sink, self.protocol, settings)
 
     def wanted(self) -> Filter:
         """The test that an event must pass."""
@@ -234,7 +234,7 @@ def _check_targets(made: Subscription, settings: Settings) -> None:
         _refuse("/protocolsettings", "Kafka needs a topicname, here or as the path of the sink")
     if isinstance(made.sinkcredential, RefreshToken):
         try:
-            parse_target(made.sinkcredential.refreshtokenendpoint, "HTTP", settings)
+            parse_sink(made.sinkcredential.refreshtokenendpoint, "HTTP", settings)
         except SinkRefused as refusal:
             _refuse("/sinkcredential/refreshtokenendpoint", str(refusal))
 

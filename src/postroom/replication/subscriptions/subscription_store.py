@@ -14,7 +14,7 @@ from postroom.registry.transaction import Transaction
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.changes.cursors import LAST, sequence_of
 from postroom.replication.subscriptions.credentials import Credential
-from postroom.replication.subscriptions.delivery_progress import Progress
+from postroom.replication.subscriptions.delivery_progress import DeliveryProgress
 from postroom.replication.subscriptions.sinks.sink_table import missing_library
 from postroom.replication.subscriptions.subscription import Subscription, SubscriptionRefused, parse_subscription
 from postroom.settings import Settings
@@ -27,7 +27,7 @@ LARGEST_TOGETHER = 8 * 1024 * 1024
 
 _ENCODER = msgspec.json.Encoder()
 _SUBSCRIPTIONS = msgspec.json.Decoder(Subscription)
-_PROGRESS = msgspec.json.Decoder(Progress)
+_PROGRESS = msgspec.json.Decoder(DeliveryProgress)
 # What decides where and how events are sent: a change of it is a reason to try again.
 _SENDING = ("sink", "protocol", "protocolsettings", "sinkcredential")
 
@@ -44,7 +44,7 @@ def create(tx: Transaction, given: Any, base: str, settings: Settings) -> Subscr
     _check_library(made)
     _check_size(tx, made)
     put(tx, made)
-    put_progress(tx, made.id, Progress(cursor=_start(tx, made), key=secrets.token_urlsafe(24)))
+    put_progress(tx, made.id, DeliveryProgress(cursor=_start(tx, made), key=secrets.token_urlsafe(24)))
     return made
 
 
@@ -91,7 +91,7 @@ def remove(tx: Transaction, subscription_id: str) -> Subscription:
     return found
 
 
-def resume(tx: Transaction, subscription_id: str, *, skip: bool = False, after: str | None = None) -> Progress:
+def resume(tx: Transaction, subscription_id: str, *, skip: bool = False, after: str | None = None) -> DeliveryProgress:
     """Try again at once; with `skip`, without the event that is in the way: it becomes a dead letter.
 
     With `after`, from that cursor on, which is the way out when changes are no longer kept.
@@ -127,18 +127,18 @@ def letters(tx: Transaction, subscription_id: str) -> list[dict[str, Any]]:
     return [msgspec.json.decode(body) for _, body in _letters(tx, subscription_id)]
 
 
-def read_progress(tx: Transaction, subscription_id: str) -> Progress:
+def read_progress(tx: Transaction, subscription_id: str) -> DeliveryProgress:
     """How far its delivery is."""
     body = tx.record(PROGRESS, subscription_id)
-    return _PROGRESS.decode(body) if body is not None else Progress(cursor="")
+    return _PROGRESS.decode(body) if body is not None else DeliveryProgress(cursor="")
 
 
-def put_progress(tx: Transaction, subscription_id: str, progress: Progress) -> None:
+def put_progress(tx: Transaction, subscription_id: str, progress: DeliveryProgress) -> None:
     """Note how far its delivery is."""
     tx.put_record(PROGRESS, subscription_id, _ENCODER.encode(progress))
 
 
-def note_progress(tx: Transaction, subscription_id: str, progress: Progress) -> bool:
+def note_progress(tx: Transaction, subscription_id: str, progress: DeliveryProgress) -> bool:
     """The same for a delivery under way: False when a person has changed something meanwhile, and nothing is noted."""
     if tx.record(SUBSCRIPTION, subscription_id) is None:
         return False
@@ -161,7 +161,7 @@ def put(tx: Transaction, subscription: Subscription) -> None:
     tx.put_record(SUBSCRIPTION, subscription.id, _ENCODER.encode(subscription))
 
 
-def _resumed(progress: Progress) -> Progress:
+def _resumed(progress: DeliveryProgress) -> DeliveryProgress:
     """Another try; a sink that is to be asked for its consent again gets another key to give it with."""
     resumed = progress.resumed()
     is_asked = resumed.status == "unconfirmed" and not resumed.key

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import Changes, Overview
-from postroom.replication.replicas.endpoints.postroom import PostroomSide, is_postroom, overview_path
-from postroom.replication.replicas.endpoints.state_file import Notebook
-from postroom.replication.replicas.endpoints.xregistry_source import PlainSide
-from postroom.replication.replicas.endpoints.xregistry_target import PlainTarget
-from postroom.replication.replicas.replica_unit import Entry, Unit
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview
+from postroom.replication.replicas.endpoints.postroom import PostroomEndpoint, is_postroom, overview_path
+from postroom.replication.replicas.endpoints.state_file import StateFile
+from postroom.replication.replicas.endpoints.xregistry_source import XRegistrySource
+from postroom.replication.replicas.endpoints.xregistry_target import XRegistryTarget
+from postroom.replication.replicas.replica_unit import Unit, UnitEntry
+from postroom.replication.replicas.scope import LinkScope
 
 
-class ServiceSide:
+class DetectedService:
     """Finds out with the first request, which is the one that is needed anyway."""
 
-    def __init__(self, client: ReplicaClient, notebook: Notebook | None = None, *, plain: bool = False) -> None:
+    def __init__(self, client: ReplicaClient, notebook: StateFile | None = None, *, plain: bool = False) -> None:
         self._client = client
         self._notebook = notebook
         self.name = client.name
-        self._known: PostroomSide | PlainSide | None = self._plain() if plain else None
+        self._known: PostroomEndpoint | XRegistrySource | None = self._plain() if plain else None
 
     @property
     def requests(self) -> int:
         """How many requests it took so far."""
         return self._client.requests
 
-    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+    def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """What it has."""
         if self._known is not None:
             return self._known.overview(scope, known)
@@ -37,10 +37,10 @@ class ServiceSide:
         if reply.status in (400, 404, 405, 501):
             self._known = self._plain()
             return self._known.overview(scope, known)
-        self._known = side = PostroomSide(self._client)
+        self._known = side = PostroomEndpoint(self._client)
         return side.read_overview(reply, known)
 
-    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
         """The entries of some Groups and of what is in them."""
         return self._side().entries(groups)
 
@@ -48,7 +48,7 @@ class ServiceSide:
         """Some units."""
         return self._side().units(xids)
 
-    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+    def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """The units that changed after a cursor."""
         return self._side().changes(after, scope, wait)
 
@@ -56,7 +56,7 @@ class ServiceSide:
         """What was kept for a link."""
         return self._target().state(link)
 
-    def apply(self, batch: Batch) -> Outcome:
+    def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Take a batch in."""
         return self._target().apply(batch)
 
@@ -66,16 +66,18 @@ class ServiceSide:
             self._known.close()
         self._client.close()
 
-    def _side(self) -> PostroomSide | PlainSide:
+    def _side(self) -> PostroomEndpoint | XRegistrySource:
         if self._known is None:
-            self._known = PostroomSide(self._client) if is_postroom(self._client) else self._plain()
+            self._known = PostroomEndpoint(self._client) if is_postroom(self._client) else self._plain()
         return self._known
 
-    def _target(self) -> PostroomSide | PlainTarget:
+    def _target(self) -> PostroomEndpoint | XRegistryTarget:
         side = self._side()
-        if isinstance(side, PostroomSide | PlainTarget):
+        if isinstance(side, PostroomEndpoint | XRegistryTarget):
             return side
         raise LookupError("this end is only read from")
 
-    def _plain(self) -> PlainSide:
-        return PlainSide(self._client) if self._notebook is None else PlainTarget(self._client, self._notebook)
+    def _plain(self) -> XRegistrySource:
+        return (
+            XRegistrySource(self._client) if self._notebook is None else XRegistryTarget(self._client, self._notebook)
+        )

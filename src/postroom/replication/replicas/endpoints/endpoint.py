@@ -7,10 +7,10 @@ from typing import Protocol
 
 import msgspec
 
-from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.digests import GroupDigest
-from postroom.replication.replicas.replica_unit import Entry, Unit
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.replica_unit import Unit, UnitEntry
+from postroom.replication.replicas.scope import LinkScope
 
 UNKNOWN = GroupDigest("", -1)
 """Stands for a Group of a side that has no digests: it has to be read to be compared."""
@@ -32,7 +32,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[str, GroupDigest] = {}
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedUnits(msgspec.Struct, frozen=True, kw_only=True):
     """What changed after a cursor."""
 
     xids: tuple[str, ...]
@@ -40,7 +40,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
 
 
-class Source(Protocol):
+class ReplicaSource(Protocol):
     """Where units come from."""
 
     name: str
@@ -50,27 +50,27 @@ class Source(Protocol):
     def requests(self) -> int:
         """How many requests it took so far."""
 
-    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+    def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """What it has; None when that is what has the known digest."""
 
-    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
         """The entries of some Groups and of what is in them."""
 
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units; those that are gone are left out."""
 
-    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+    def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """The units that changed after a cursor, waiting a while for some; None when it cannot tell."""
 
     def close(self) -> None:
         """Give back what is open."""
 
 
-class Target(Source, Protocol):
+class ReplicaTarget(ReplicaSource, Protocol):
     """Where units go."""
 
     def state(self, link: str) -> bytes:
         """What was kept for a link; empty when nothing was."""
 
-    def apply(self, batch: Batch) -> Outcome:
+    def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Take a batch in; its state is kept with it."""

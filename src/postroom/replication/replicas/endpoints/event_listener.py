@@ -1,4 +1,4 @@
-"""Listening to the change events of a Postroom: one request that goes on, told apart into pieces as they arrive."""
+"""The change events of a Postroom: pages of its change log, and one request whose response goes on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from postroom.errors import ServiceRefused, ServiceUnreachable
 from postroom.outbound.policy import NoAnswer
 from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import Changes
+from postroom.replication.replicas.endpoints.endpoint import ChangedUnits
 from postroom.replication.replicas.replica_unit import unit_xid
 
 CHANGES = "/-/changes"
@@ -34,7 +34,7 @@ class _Page(msgspec.Struct):
     more: bool = False
 
 
-def read_page(client: ReplicaClient, after: str, xid: str) -> Changes | None:
+def read_page(client: ReplicaClient, after: str, xid: str) -> ChangedUnits | None:
     """What changed after a cursor so far; None when the other side cannot tell."""
     path = f"{CHANGES}?{urlencode({'after': after or 'last', 'xid': xid, 'limit': 10_000})}"
     reply = client.ask("GET", path)
@@ -48,7 +48,7 @@ def read_page(client: ReplicaClient, after: str, xid: str) -> Changes | None:
     return _changes([event.subject for event in page.events], page.cursor)
 
 
-class Listening:
+class EventListener:
     """An open stream of events from a cursor on; `cursor` is how far it was read."""
 
     def __init__(self, client: ReplicaClient, after: str, xid: str) -> None:
@@ -58,7 +58,7 @@ class Listening:
         self._rest = b""
         self._chunks = self._open(client)
 
-    def next(self) -> Changes | None:
+    def next(self) -> ChangedUnits | None:
         """What came next, which may be nothing but a sign of life; None when the other side cannot tell any more."""
         try:
             chunk = next(self._chunks)
@@ -101,7 +101,7 @@ def _subject(data: bytes) -> str:
         return ""
 
 
-def _changes(subjects: list[str], cursor: str) -> Changes:
+def _changes(subjects: list[str], cursor: str) -> ChangedUnits:
     xids = dict.fromkeys(map(unit_xid, subjects))
     xids.pop("", None)
-    return Changes(xids=tuple(xids), cursor=cursor, count=len(subjects))
+    return ChangedUnits(xids=tuple(xids), cursor=cursor, count=len(subjects))

@@ -22,9 +22,9 @@ from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.walk import group_types
 from postroom.documents.read_files import YAML_SUFFIXES, document_files
 from postroom.errors import DocumentRefused, FileMissing, FolderUnwritable
-from postroom.replication.replicas.apply_units import STATES, Batch, Outcome
-from postroom.replication.replicas.endpoints.state_file import Notebook, write_whole
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.apply_units import STATES, BatchResult, ReplicaBatch
+from postroom.replication.replicas.endpoints.state_file import StateFile, write_whole
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.origins import all_origins, put_origin
 from postroom.settings import Settings
 
@@ -32,7 +32,7 @@ NOTEBOOK = ".postroom-links"
 DOCUMENT_SUFFIXES = (".json", ".yaml", ".yml", ".cereg")
 
 
-class FilesSide(StoreSide):
+class FileSource(StoreEndpoint):
     """A catalog in files that is only read."""
 
     def __init__(self, path: Path, settings: Settings, authority: str = "") -> None:
@@ -41,7 +41,7 @@ class FilesSide(StoreSide):
         self._folder = tempfile.TemporaryDirectory(prefix="postroom-")
         self.url = f"sqlite:///{self._folder.name}/registry.db"
         self.is_folder = path.is_dir() or path.suffix not in DOCUMENT_SUFFIXES
-        self.notebook = Notebook(path / NOTEBOOK if self.is_folder else path.with_name(f".{path.name}{NOTEBOOK}"))
+        self.notebook = StateFile(path / NOTEBOOK if self.is_folder else path.with_name(f".{path.name}{NOTEBOOK}"))
         home = f"file:{path.resolve().name}"
         try:
             self._load()
@@ -67,10 +67,10 @@ class FilesSide(StoreSide):
                 tx.put_record(STATES, link, bytes(state))
 
 
-class FilesTarget(FilesSide):
+class FileTarget(FileSource):
     """A catalog in files that is written when something came."""
 
-    def apply(self, batch: Batch) -> Outcome:
+    def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Take a batch in, and write the files: the notebook first, for it may be ahead of them, but not behind."""
         outcome = super().apply(batch)
         if not (batch.state or batch.claims or outcome.taken or outcome.deleted):

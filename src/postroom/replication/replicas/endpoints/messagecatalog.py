@@ -12,23 +12,23 @@ from postroom.documents.dialects.messagecatalog_sections import format_of
 from postroom.errors import ServiceRefused
 from postroom.outbound.policy import Response
 from postroom.registry.changes.provenance import version_uri
-from postroom.replication.replicas.apply_units import Outcome
+from postroom.replication.replicas.apply_units import BatchResult
 from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, Overview
-from postroom.replication.replicas.endpoints.xregistry_target import PlainTarget
+from postroom.replication.replicas.endpoints.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.import_unit import uri_of
 from postroom.replication.replicas.replica_unit import (
-    Entry,
     GroupShape,
     ResourceShape,
     Shapes,
     Stamp,
     Tree,
     Unit,
+    UnitEntry,
     digest_of,
     group_xid,
     is_group,
 )
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.scope import LinkScope
 
 GROUPS = "/messagegroups/"
 MESSAGE = ResourceShape("message", hasdocument=False)
@@ -40,7 +40,7 @@ _IDENTITY = frozenset({"messageid", "messagegroupid", "versionid", "createdat", 
 _CREATED = (200, 201, 204)
 
 
-class CatalogSide(PlainTarget):
+class MessageCatalogEndpoint(XRegistryTarget):
     """The API below `…/messagecatalog`. Its own URL is the authority of what names none."""
 
     @property
@@ -52,7 +52,7 @@ class CatalogSide(PlainTarget):
         """Message groups and messages."""
         return SHAPES
 
-    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+    def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """Which groups it has."""
         if scope.xid != "/":
             ids = [group_xid(scope.xid)] if scope.xid.startswith(GROUPS) else []
@@ -92,7 +92,7 @@ class CatalogSide(PlainTarget):
         place = f"{self.home}{_path(xid)}/versions/{reply.headers.get(_HEADER + 'version', '1')}"
         uri = reply.headers.get(_HEADER + "uri") or version_uri(authority, reply.headers.get(_HEADER + "id") or place)
         time = reply.headers.get(_HEADER + "updatedtimeutc", "")
-        entry = Entry(digest=digest_of(body, MESSAGE), stamp=Stamp(0, time), home=self.home, authority=authority)
+        entry = UnitEntry(digest=digest_of(body, MESSAGE), stamp=Stamp(0, time), home=self.home, authority=authority)
         return Unit(xid=xid, body=body, entry=entry, uris={VERSION: uri})
 
     def _names(self, path: str) -> list[str]:
@@ -110,7 +110,7 @@ class CatalogSide(PlainTarget):
     def _clear(self, unit: Unit) -> None:
         """A new version takes the place of the one before."""
 
-    def _write_group(self, group: str, units: list[Unit], outcome: Outcome) -> None:
+    def _write_group(self, group: str, units: list[Unit], outcome: BatchResult) -> None:
         present = next((unit for unit in units if unit.is_group), None) or next(self.units([group]), None)
         for unit in units:
             refused = self._write_one(unit, present.body if present else {})
@@ -145,7 +145,7 @@ def _group_unit(xid: str, said: Tree, home: str) -> Unit:
     name = xid.rpartition("/")[2]
     whole: Any = DIALECT.to_rc4({"messagecatalog": {name: {**said, "messagedefinitions": {}}}})[0]
     body = {one: value for one, value in whole["messagegroups"][name].items() if one not in _IDENTITY}
-    entry = Entry(
+    entry = UnitEntry(
         digest=digest_of(body, None), home=home, authority=home, stamp=Stamp(0, said.get("updatedtimeutc", ""))
     )
     return Unit(xid=xid, body=body, entry=entry)

@@ -10,12 +10,12 @@ from postroom.catalog.open_store import open_store
 from postroom.catalog.service_client import masked
 from postroom.errors import SourceUnknown
 from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.detect_service import ServiceSide
-from postroom.replication.replicas.endpoints.endpoint import Source, Target
-from postroom.replication.replicas.endpoints.files import FilesSide, FilesTarget
-from postroom.replication.replicas.endpoints.messagecatalog import CatalogSide
-from postroom.replication.replicas.endpoints.state_file import Notebook
-from postroom.replication.replicas.endpoints.store import StoreSide
+from postroom.replication.replicas.endpoints.detect_service import DetectedService
+from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
+from postroom.replication.replicas.endpoints.files import FileSource, FileTarget
+from postroom.replication.replicas.endpoints.messagecatalog import MessageCatalogEndpoint
+from postroom.replication.replicas.endpoints.state_file import StateFile
+from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, parse_url, scheme_of
 
@@ -23,32 +23,32 @@ HTTP = ("http", "https")
 _REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
 
 
-def open_source(address: str, settings: Settings, *, plain: bool = False, authority: str = "") -> Source:
+def open_source(address: str, settings: Settings, *, plain: bool = False, authority: str = "") -> ReplicaSource:
     """Where units come from. `plain`: use nothing but the specification's API; `authority`: of files and stores."""
     scheme = scheme_of(address)
     if scheme in HTTP and is_catalog(address):
-        return CatalogSide(ReplicaClient(address, settings), Notebook(notebook_path(address)))
+        return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(notebook_path(address)))
     if scheme in HTTP:
-        return ServiceSide(ReplicaClient(address, settings), plain=plain)
+        return DetectedService(ReplicaClient(address, settings), plain=plain)
     if scheme in STORE_SCHEMES:
-        return StoreSide(open_store(address, create=False), masked(address), authority)
+        return StoreEndpoint(open_store(address, create=False), masked(address), authority)
     if scheme:
         raise SourceUnknown(f"a catalog cannot be read from {scheme}://.", place=masked(address), remedy=_REMEDY)
-    return FilesSide(Path(address), settings, authority)
+    return FileSource(Path(address), settings, authority)
 
 
-def open_target(address: str, settings: Settings, *, plain: bool = False, reads: bool = False) -> Target:
+def open_target(address: str, settings: Settings, *, plain: bool = False, reads: bool = False) -> ReplicaTarget:
     """Where units go; with `reads` it is only to be looked at."""
     scheme = scheme_of(address)
     if scheme in HTTP and is_catalog(address):
-        return CatalogSide(ReplicaClient(address, settings), Notebook(notebook_path(address)))
+        return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(notebook_path(address)))
     if scheme in HTTP:
-        return ServiceSide(ReplicaClient(address, settings), Notebook(notebook_path(address)), plain=plain)
+        return DetectedService(ReplicaClient(address, settings), StateFile(notebook_path(address)), plain=plain)
     if scheme in STORE_SCHEMES:
-        return StoreSide(open_store(address, create=not reads), masked(address))
+        return StoreEndpoint(open_store(address, create=not reads), masked(address))
     if scheme:
         raise SourceUnknown(f"nothing can be written to {scheme}://.", place=masked(address), remedy=_REMEDY)
-    return FilesSide(Path(address), settings) if reads else FilesTarget(Path(address), settings)
+    return FileSource(Path(address), settings) if reads else FileTarget(Path(address), settings)
 
 
 def is_catalog(address: str) -> bool:

@@ -11,12 +11,12 @@ import msgspec
 
 from postroom.errors import ServiceRefused
 from postroom.outbound.policy import Response
-from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import Changes, Overview
-from postroom.replication.replicas.endpoints.event_listener import Listening, read_page
-from postroom.replication.replicas.replica_unit import Entry, Unit
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview
+from postroom.replication.replicas.endpoints.event_listener import EventListener, read_page
+from postroom.replication.replicas.replica_unit import Unit, UnitEntry
+from postroom.replication.replicas.scope import LinkScope
 
 Kind = TypeVar("Kind")
 
@@ -33,20 +33,20 @@ class UnitPage(msgspec.Struct, frozen=True):
     rest: list[str] = []
 
 
-class PostroomSide:
+class PostroomEndpoint:
     """A Postroom that answers below a URL."""
 
     def __init__(self, client: ReplicaClient) -> None:
         self._client = client
         self.name = client.name
-        self._listening: Listening | None = None
+        self._listening: EventListener | None = None
 
     @property
     def requests(self) -> int:
         """How many requests it took so far."""
         return self._client.requests
 
-    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+    def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """What it has; None when that is what has the known digest. One request either way."""
         return self.read_overview(self._client.ask("GET", overview_path(scope, known)), known)
 
@@ -55,9 +55,9 @@ class PostroomSide:
         found = self._read(Overview, reply, "/overview")
         return None if known and found.digest == known else found
 
-    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
         """The entries of some Groups and of what is in them."""
-        return self._send(dict[str, Entry], "/entries", list(groups)) if groups else {}
+        return self._send(dict[str, UnitEntry], "/entries", list(groups)) if groups else {}
 
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units."""
@@ -73,14 +73,14 @@ class PostroomSide:
                 raise ServiceRefused("it answers none of the units it was asked for.", place=self.name)
             left = page.rest + left
 
-    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+    def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """The units that changed after a cursor."""
         if not wait:
             return read_page(self._client, after, scope.xid)
         if self._listening is None or (self._listening.cursor, self._listening.xid) != (after, scope.xid):
             self._hush()
             try:
-                self._listening = Listening(self._client, after, scope.xid)
+                self._listening = EventListener(self._client, after, scope.xid)
             except ServiceRefused:  # it has enough listeners already, so it is asked again and again
                 time.sleep(min(wait, _ASK_SECONDS))
                 return read_page(self._client, after, scope.xid)
@@ -98,9 +98,9 @@ class PostroomSide:
         reply = self._client.ask("GET", f"{MOUNT}/states/{quote(link, safe='')}")
         return reply.body if reply.is_success else b""
 
-    def apply(self, batch: Batch) -> Outcome:
+    def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Let it take a batch in."""
-        return self._send(Outcome, "/batches", batch)
+        return self._send(BatchResult, "/batches", batch)
 
     def close(self) -> None:
         """Close the connections."""
@@ -123,7 +123,7 @@ class PostroomSide:
             raise ServiceRefused(f"{MOUNT}{path} answers something else: {error}.", place=self.name) from None
 
 
-def overview_path(scope: Scope, known: str = "") -> str:
+def overview_path(scope: LinkScope, known: str = "") -> str:
     """Where the overview of a part is."""
     return f"{MOUNT}/overview?" + urlencode({"scope": scope.xid, "known": known})
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 
 from postroom.errors import DocumentBroken, FolderUnwritable
-from postroom.replication.replicas.origins import Origin
+from postroom.replication.replicas.origins import UnitOrigin
 
 
 class _Page(msgspec.Struct, omit_defaults=True):
     """The content of the file."""
 
     states: dict[str, msgspec.Raw] = {}
-    origins: dict[str, Origin] = {}
+    origins: dict[str, UnitOrigin] = {}
 
 
-class Notebook:
+class StateFile:
     """States of links and origins of units in one file, replaced as a whole."""
 
     def __init__(self, path: Path) -> None:
@@ -26,7 +26,7 @@ class Notebook:
         self._page: _Page | None = None
 
     @property
-    def origins(self) -> dict[str, Origin]:
+    def origins(self) -> dict[str, UnitOrigin]:
         """The origins of all units that came by links."""
         return self._read().origins
 

@@ -12,19 +12,19 @@ from postroom.errors import CursorBroken, CursorForeign, CursorTooOld
 from postroom.registry.transaction import Transaction
 from postroom.replication.changes.cursors import LAST
 from postroom.replication.changes.feed import MOST_CHANGES, page_of
-from postroom.replication.replicas.apply_units import STATES, Batch, Outcome, apply_batch
+from postroom.replication.replicas.apply_units import STATES, BatchResult, ReplicaBatch, apply_batch
 from postroom.replication.replicas.digests import DigestIndex, index_of, root_digest
-from postroom.replication.replicas.endpoints.endpoint import Changes, Overview
-from postroom.replication.replicas.export_units import Reader, registry_id
+from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview
+from postroom.replication.replicas.export_units import UnitReader, registry_id
 from postroom.replication.replicas.identity import implied_authority, version_uris
-from postroom.replication.replicas.replica_unit import Entry, Unit, group_xid, unit_xid
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.replica_unit import Unit, UnitEntry, group_xid, unit_xid
+from postroom.replication.replicas.scope import LinkScope
 from postroom.store.interface import Store
 
 _LOOK_SECONDS = 0.2
 
 
-class StoreSide:
+class StoreEndpoint:
     """A registry that is opened here. `authority` is who is responsible for what was written there."""
 
     def __init__(self, store: Store, name: str, authority: str = "", home: str = "") -> None:
@@ -35,7 +35,7 @@ class StoreSide:
         self._home = home
         self._index: DigestIndex = index_of(store)
 
-    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+    def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """What the store has; None when that is what has the known digest."""
         with self.store.read() as tx:
             found = overview_of(tx, self._index, scope, self.authority(tx))
@@ -43,7 +43,7 @@ class StoreSide:
             found = msgspec.structs.replace(found, home=self._home)
         return None if known and found.digest == known else found
 
-    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
         """The entries of some Groups and of what is in them."""
         with self.store.read() as tx:
             authority = self.authority(tx)
@@ -53,14 +53,14 @@ class StoreSide:
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units."""
         with self.store.read() as tx:
-            authority, reader = self.authority(tx), Reader(tx)
+            authority, reader = self.authority(tx), UnitReader(tx)
             for xid in xids:
                 unit = reader.unit(xid)
                 if unit is not None:
                     entry = self._spoken_for(xid, unit.entry, authority)
                     yield msgspec.structs.replace(unit, entry=entry, uris=version_uris(tx, unit, authority))
 
-    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+    def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """The units that changed after a cursor."""
         deadline = time.monotonic() + wait
         while True:
@@ -77,7 +77,7 @@ class StoreSide:
         with self.store.read() as tx:
             return tx.record(STATES, link) or b""
 
-    def apply(self, batch: Batch) -> Outcome:
+    def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Take a batch in."""
         return apply_batch(self.store, batch)
 
@@ -89,12 +89,12 @@ class StoreSide:
         """Who is responsible for what was written here."""
         return self._authority or f"urn:xregistry:{registry_id(tx)}"
 
-    def _spoken_for(self, xid: str, entry: Entry, base: str) -> Entry:
+    def _spoken_for(self, xid: str, entry: UnitEntry, base: str) -> UnitEntry:
         home = self._home if self._home and not entry.imported else entry.home
         return msgspec.structs.replace(entry, home=home, authority=entry.authority or implied_authority(base, xid))
 
 
-def overview_of(tx: Transaction, index: DigestIndex, scope: Scope, authority: str) -> Overview:
+def overview_of(tx: Transaction, index: DigestIndex, scope: LinkScope, authority: str) -> Overview:
     """What a registry has, in short."""
     newest = tx.last_change()
     groups = {xid: group for xid, group in index.groups(tx).items() if scope.covers(xid)}
@@ -113,7 +113,7 @@ def overview_of(tx: Transaction, index: DigestIndex, scope: Scope, authority: st
     )
 
 
-def changes_of(tx: Transaction, after: str, scope: Scope) -> Changes | None:
+def changes_of(tx: Transaction, after: str, scope: LinkScope) -> ChangedUnits | None:
     """The units that changed after a cursor, in the order in which they changed first; None when nobody can tell."""
     try:
         page = page_of(tx, after or LAST, MOST_CHANGES, scope.xid)
@@ -121,4 +121,4 @@ def changes_of(tx: Transaction, after: str, scope: Scope) -> Changes | None:
         return None
     xids = dict.fromkeys(unit_xid(change.xid) for change in page.changes)
     xids.pop("", None)
-    return Changes(xids=tuple(xids), cursor=page.cursor, count=len(page.changes))
+    return ChangedUnits(xids=tuple(xids), cursor=page.cursor, count=len(page.changes))

@@ -8,13 +8,13 @@ from postroom.catalog.export import CHECKS
 from postroom.replication.replicas.export_units import authority_in
 from postroom.replication.replicas.replica_unit import (
     PROVENANCE,
-    Entry,
     GroupShape,
     ResourceShape,
     Shapes,
     Stamp,
     Tree,
     Unit,
+    UnitEntry,
     digest_of,
     newest_time,
 )
@@ -70,7 +70,7 @@ def _version(version: Tree, shape: ResourceShape) -> Tree:
 
 
 def _unit(xid: str, body: Tree, shape: ResourceShape | None, home: str) -> Unit:
-    entry = Entry(
+    entry = UnitEntry(
         digest=digest_of(body, shape),
         stamp=Stamp(0, newest_time(body, shape)),
         home=home,

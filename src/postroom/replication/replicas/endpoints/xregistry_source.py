@@ -11,13 +11,13 @@ from postroom.catalog.service_reader import ServiceReader
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.digests import GroupDigest
 from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, Changes, Overview
+from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, ChangedUnits, Overview
 from postroom.replication.replicas.endpoints.units_from_json import group_unit, resource_unit, shapes_in
-from postroom.replication.replicas.replica_unit import Entry, Shapes, Tree, Unit, group_xid, is_group
-from postroom.replication.replicas.scope import Scope
+from postroom.replication.replicas.replica_unit import Shapes, Tree, Unit, UnitEntry, group_xid, is_group
+from postroom.replication.replicas.scope import LinkScope
 
 
-class PlainSide:
+class XRegistrySource:
     """A service that has neither digests nor a change log: Groups are read to be compared, one at a time."""
 
     def __init__(self, client: ReplicaClient) -> None:
@@ -49,7 +49,7 @@ class PlainSide:
             self._shapes, self._kinds = shapes_in(model), resource_types(model)
         return self._shapes
 
-    def overview(self, scope: Scope, known: str = "") -> Overview | None:
+    def overview(self, scope: LinkScope, known: str = "") -> Overview | None:
         """Which Groups it has."""
         self.reader.begin()
         root, groups = self._registry(), dict[str, GroupDigest]()
@@ -63,7 +63,7 @@ class PlainSide:
         self._listed = set(groups) if scope.xid == "/" else set()
         return Overview(home=self.home, authority=self.client.name, groups=groups)
 
-    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
         """The entries of some Groups; their units are held until other ones are asked for."""
         self.reader.begin()
         self._held = {unit.xid: unit for group in groups for unit in self._read_group(group)}
@@ -77,7 +77,7 @@ class PlainSide:
             if unit is not None:
                 yield unit
 
-    def changes(self, after: str, scope: Scope, wait: float) -> Changes | None:
+    def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """Nobody can tell."""
         return None
 

@@ -10,26 +10,26 @@ import msgspec
 from postroom.catalog.service_client import problem_in
 from postroom.catalog.service_entities import url_path
 from postroom.errors import ServiceRefused
-from postroom.replication.replicas.apply_units import Batch, Outcome
+from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.conflict_policy import decide, decide_gone, stamp_after
 from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.state_file import Notebook
-from postroom.replication.replicas.endpoints.xregistry_source import PlainSide
+from postroom.replication.replicas.endpoints.state_file import StateFile
+from postroom.replication.replicas.endpoints.xregistry_source import XRegistrySource
 from postroom.replication.replicas.import_unit import with_versions_named
-from postroom.replication.replicas.origins import Origin
-from postroom.replication.replicas.replica_unit import Entry, Tree, Unit, group_xid, is_group
+from postroom.replication.replicas.origins import UnitOrigin
+from postroom.replication.replicas.replica_unit import Tree, Unit, UnitEntry, group_xid, is_group
 
 _DELETED = (200, 202, 204, 404)
 
 
-class PlainTarget(PlainSide):
+class XRegistryTarget(XRegistrySource):
     """A service that is written to with PUT, POST and DELETE of entities."""
 
-    def __init__(self, client: ReplicaClient, notebook: Notebook) -> None:
+    def __init__(self, client: ReplicaClient, notebook: StateFile) -> None:
         super().__init__(client)
         self._notebook = notebook
 
-    def entries(self, groups: Sequence[str]) -> dict[str, Entry]:
+    def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
         """The entries of some Groups, with what the notebook knows of them."""
         return {xid: self._noted(xid, entry) for xid, entry in super().entries(groups).items()}
 
@@ -37,9 +37,9 @@ class PlainTarget(PlainSide):
         """What was kept for a link."""
         return bytes(self._notebook.states.get(link, b""))
 
-    def apply(self, batch: Batch) -> Outcome:
+    def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Write what is wanted. A process that dies in between leaves what the next pull finds and completes."""
-        outcome = Outcome()
+        outcome = BatchResult()
         for xid in sorted(batch.gone, key=lambda one: -one.count("/")):
             self._remove(xid, batch, outcome)
         for xid, is_home in batch.claims.items():
@@ -59,14 +59,14 @@ class PlainTarget(PlainSide):
             self._notebook.save()
         return outcome
 
-    def _noted(self, xid: str, entry: Entry) -> Entry:
+    def _noted(self, xid: str, entry: UnitEntry) -> UnitEntry:
         origin = self._notebook.origins.get(xid)
         if origin is None or origin.deleted:
             return entry
         taken = origin.digest if origin.local == entry.digest else ""
         return msgspec.structs.replace(entry, imported=True, home=origin.home, link=origin.link, taken=taken)
 
-    def _is_wanted(self, unit: Unit, batch: Batch, outcome: Outcome) -> bool:
+    def _is_wanted(self, unit: Unit, batch: ReplicaBatch, outcome: BatchResult) -> bool:
         present = next(self.units([unit.xid]), None)
         local = present.entry.digest if present else ""
         verdict = decide(unit.entry, local, self._notebook.origins.get(unit.xid), self.home, batch.policy)
@@ -79,7 +79,7 @@ class PlainTarget(PlainSide):
         if origin is not None and not origin.deleted and (is_home or origin.link not in self._notebook.states):
             self._notebook.origins[xid] = msgspec.structs.replace(origin, link=link)
 
-    def _remove(self, xid: str, batch: Batch, outcome: Outcome) -> None:
+    def _remove(self, xid: str, batch: ReplicaBatch, outcome: BatchResult) -> None:
         origin, present = self._notebook.origins.get(xid), next(self.units([xid]), None)
         if present is None:
             return
@@ -108,12 +108,12 @@ class PlainTarget(PlainSide):
         if any(one not in unit.versions for one in present.versions):
             self._delete(unit.xid)
 
-    def _write(self, units: list[Unit], outcome: Outcome) -> None:
+    def _write(self, units: list[Unit], outcome: BatchResult) -> None:
         """One request for each Group; when it is refused, one for each half of it."""
         for group, some in groupby(sorted(units, key=lambda one: (group_xid(one.xid), one.xid)), _group_of):
             self._write_group(group, list(some), outcome)
 
-    def _write_group(self, group: str, units: list[Unit], outcome: Outcome) -> None:
+    def _write_group(self, group: str, units: list[Unit], outcome: BatchResult) -> None:
         own = next((unit for unit in units if unit.is_group), None)
         body = {**(own.body if own else {}), **self._nested(unit for unit in units if not unit.is_group)}
         reply = self.client.ask("PUT" if own else "POST", url_path(group), json=body)
@@ -137,8 +137,8 @@ class PlainTarget(PlainSide):
             nested.setdefault(plural, {})[resource_id] = body
         return nested
 
-    def _note(self, unit: Unit, local: str, batch: Batch) -> None:
-        self._notebook.origins[unit.xid] = Origin(
+    def _note(self, unit: Unit, local: str, batch: ReplicaBatch) -> None:
+        self._notebook.origins[unit.xid] = UnitOrigin(
             home=unit.entry.home,
             authority=unit.entry.authority,
             path=unit.entry.path or unit.xid,

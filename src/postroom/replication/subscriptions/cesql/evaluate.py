@@ -11,10 +11,10 @@ from functools import singledispatch
 from typing import Any
 
 from postroom.replication.subscriptions.cesql.errors import Failure, WorkExceeded
-from postroom.replication.subscriptions.cesql.evaluation_context import Scope
+from postroom.replication.subscriptions.cesql.evaluation_context import EvaluationContext
 from postroom.replication.subscriptions.cesql.functions import function
 from postroom.replication.subscriptions.cesql.syntax_tree import (
-    Attribute,
+    AttributeReference,
     Binary,
     Exists,
     In,
@@ -31,7 +31,7 @@ BODY = frozenset(("data", "data_base64"))
 
 def evaluate(node: Node, event: Mapping[str, Any]) -> tuple[Value, list[Failure]]:
     """The value of an expression and the errors; with errors it is the value that stands for them."""
-    scope = Scope(event)
+    scope = EvaluationContext(event)
     try:
         return _value(node, scope), scope.failures
     except WorkExceeded:
@@ -45,18 +45,18 @@ def passes(node: Node, event: Mapping[str, Any]) -> bool:
 
 
 @singledispatch
-def _value(node: Any, scope: Scope) -> Value:
+def _value(node: Any, scope: EvaluationContext) -> Value:
     raise TypeError(f"no node of an expression: {node!r}")
 
 
 @_value.register
-def _(node: Literal, scope: Scope) -> Value:
+def _(node: Literal, scope: EvaluationContext) -> Value:
     scope.spend(1)
     return node.value
 
 
 @_value.register
-def _(node: Attribute, scope: Scope) -> Value:
+def _(node: AttributeReference, scope: EvaluationContext) -> Value:
     scope.spend(1)
     value = scope.attributes.get(node.name) if node.name not in BODY else None
     if value is None:
@@ -66,13 +66,13 @@ def _(node: Attribute, scope: Scope) -> Value:
 
 
 @_value.register
-def _(node: Exists, scope: Scope) -> Value:
+def _(node: Exists, scope: EvaluationContext) -> Value:
     scope.spend(1)
     return node.name not in BODY and scope.attributes.get(node.name) is not None
 
 
 @_value.register
-def _(node: Unary, scope: Scope) -> Value:
+def _(node: Unary, scope: EvaluationContext) -> Value:
     operand = _value(node.operand, scope)
     if node.operator == "NOT":
         return not scope.failures and not scope.cast(operand, bool)
@@ -80,7 +80,7 @@ def _(node: Unary, scope: Scope) -> Value:
 
 
 @_value.register
-def _(node: Like, scope: Scope) -> Value:
+def _(node: Like, scope: EvaluationContext) -> Value:
     operand = _value(node.operand, scope)
     if scope.failures:
         return False
@@ -90,7 +90,7 @@ def _(node: Like, scope: Scope) -> Value:
 
 
 @_value.register
-def _(node: In, scope: Scope) -> Value:
+def _(node: In, scope: EvaluationContext) -> Value:
     """The operand's type is what the members are cast to."""
     operand = _value(node.operand, scope)
     for member in node.members:
@@ -103,7 +103,7 @@ def _(node: In, scope: Scope) -> Value:
 
 
 @_value.register
-def _(node: Invocation, scope: Scope) -> Value:
+def _(node: Invocation, scope: EvaluationContext) -> Value:
     found = function(node.name, len(node.arguments))
     if found is None:
         scope.fail("missingFunction", f"there is no function {node.name} with {len(node.arguments)} arguments")
@@ -119,7 +119,7 @@ def _(node: Invocation, scope: Scope) -> Value:
 
 
 @_value.register
-def _(node: Binary, scope: Scope) -> Value:
+def _(node: Binary, scope: EvaluationContext) -> Value:
     """A chain of operators nests to the left, as deep as it is long; so it is walked, not descended."""
     chain: list[Binary] = []
     first: Node = node
@@ -132,7 +132,7 @@ def _(node: Binary, scope: Scope) -> Value:
     return value
 
 
-def _step(node: Binary, left: Value, scope: Scope) -> Value:
+def _step(node: Binary, left: Value, scope: EvaluationContext) -> Value:
     scope.spend(1)
     if node.operator in ("AND", "OR") and not scope.failures:
         left = bool(scope.cast(left, bool))
@@ -144,7 +144,7 @@ def _step(node: Binary, left: Value, scope: Scope) -> Value:
     return _combined(node.operator, left, right, scope)
 
 
-def _combined(operator: str, left: Value, right: Value, scope: Scope) -> Value:
+def _combined(operator: str, left: Value, right: Value, scope: EvaluationContext) -> Value:
     if operator in ("=", "!=", "<>"):
         # There is one of them for each type, and the right operand's type decides which is meant (CESQL 3.7).
         is_equal = scope.cast(left, type(right)) == right
@@ -158,7 +158,7 @@ def _combined(operator: str, left: Value, right: Value, scope: Scope) -> Value:
     return 0 if scope.failures else scope.in_range(_ARITHMETIC[operator](scope, first, last))
 
 
-def _quotient(scope: Scope, left: int, right: int) -> int:
+def _quotient(scope: EvaluationContext, left: int, right: int) -> int:
     """Rounded towards zero."""
     if right == 0:
         scope.fail("math", f"{left} cannot be divided by 0")
@@ -167,7 +167,7 @@ def _quotient(scope: Scope, left: int, right: int) -> int:
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
-def _remainder(scope: Scope, left: int, right: int) -> int:
+def _remainder(scope: EvaluationContext, left: int, right: int) -> int:
     """It has the sign of the left operand."""
     return left - _quotient(scope, left, right) * right if right else _quotient(scope, left, right)
 
@@ -178,7 +178,7 @@ _ORDER: dict[str, Callable[[int, int], bool]] = {
     ">": lambda left, right: left > right,
     ">=": lambda left, right: left >= right,
 }
-_ARITHMETIC: dict[str, Callable[[Scope, int, int], int]] = {
+_ARITHMETIC: dict[str, Callable[[EvaluationContext, int, int], int]] = {
     "+": lambda _, left, right: left + right,
     "-": lambda _, left, right: left - right,
     "*": lambda _, left, right: left * right,

@@ -16,7 +16,7 @@ LOWEST, HIGHEST = -(2**31), 2**31 - 1
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 
 
-class Scope:
+class EvaluationContext:
     """What an evaluation sees and leaves behind."""
 
     def __init__(self, attributes: Mapping[str, Any]) -> None:

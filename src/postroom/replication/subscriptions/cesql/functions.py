@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.replication.subscriptions.cesql.evaluation_context import HIGHEST, LOWEST, Scope
+from postroom.replication.subscriptions.cesql.evaluation_context import HIGHEST, LOWEST, EvaluationContext
 from postroom.replication.subscriptions.cesql.syntax_tree import Value
 
 
@@ -28,30 +28,30 @@ def function(name: str, arguments: int) -> Function | None:
     return None
 
 
-def _absolute(scope: Scope, value: int) -> int:
+def _absolute(scope: EvaluationContext, value: int) -> int:
     if value == LOWEST:
         scope.fail("math", f"the absolute value of {value} has no 32 bits")
         return HIGHEST
     return abs(value)
 
 
-def _left(scope: Scope, text: str, length: int) -> str:
+def _left(scope: EvaluationContext, text: str, length: int) -> str:
     return text[:length] if _is_length(scope, length) else text
 
 
-def _right(scope: Scope, text: str, length: int) -> str:
+def _right(scope: EvaluationContext, text: str, length: int) -> str:
     if not _is_length(scope, length):
         return text
     return text[max(0, len(text) - length) :]
 
 
-def _is_length(scope: Scope, length: int) -> bool:
+def _is_length(scope: EvaluationContext, length: int) -> bool:
     if length < 0:
         scope.fail("functionEvaluation", f"a length cannot be {length}")
     return length >= 0
 
 
-def _substring(scope: Scope, text: str, position: int, length: int | None = None) -> str:
+def _substring(scope: EvaluationContext, text: str, position: int, length: int | None = None) -> str:
     if position == 0:
         return ""
     if abs(position) > len(text):
@@ -63,7 +63,7 @@ def _substring(scope: Scope, text: str, position: int, length: int | None = None
     return text[start:] if length is None else text[start : start + length]
 
 
-def _joined(scope: Scope, delimiter: str, *texts: str) -> str:
+def _joined(scope: EvaluationContext, delimiter: str, *texts: str) -> str:
     scope.spend(sum(map(len, texts)) + len(delimiter) * len(texts))
     return delimiter.join(texts)
 

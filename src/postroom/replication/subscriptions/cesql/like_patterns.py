@@ -10,7 +10,7 @@ import msgspec
 _SIGN = re.compile(r"\\[%_]|.", re.DOTALL)
 
 
-class Piece(msgspec.Struct, frozen=True):
+class LikeSegment(msgspec.Struct, frozen=True):
     """What stands between two percent signs: so many characters, some of which may be any."""
 
     length: int
@@ -36,10 +36,10 @@ class Piece(msgspec.Struct, frozen=True):
         return -1
 
 
-class Pattern(msgspec.Struct, frozen=True):
+class LikePattern(msgspec.Struct, frozen=True):
     """A pattern, cut at its percent signs."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LikeSegment, ...]
     longest: int
 
     def matches(self, text: str) -> bool:
@@ -63,7 +63,7 @@ class Pattern(msgspec.Struct, frozen=True):
         return len(self.pieces) + len(text) * max(1, self.longest)
 
 
-def parse_pattern(pattern: str) -> Pattern:
+def parse_pattern(pattern: str) -> LikePattern:
     """The pattern as a value."""
     pieces: list[list[str]] = [[]]
     for sign in _SIGN.findall(pattern):
@@ -72,13 +72,13 @@ def parse_pattern(pattern: str) -> Pattern:
         elif pieces[-1] or len(pieces) == 1:
             pieces.append([])
     made = tuple(map(_piece, pieces))
-    return Pattern(made, max(piece.length for piece in made))
+    return LikePattern(made, max(piece.length for piece in made))
 
 
-def _piece(signs: list[str]) -> Piece:
+def _piece(signs: list[str]) -> LikeSegment:
     runs: list[tuple[int, str]] = []
     for is_any, group in itertools.groupby(enumerate(signs), lambda one: one[1] == "_"):
         if not is_any:
             places, found = zip(*group, strict=True)
             runs.append((places[0], "".join(sign[-1] for sign in found)))
-    return Piece(len(signs), tuple(runs))
+    return LikeSegment(len(signs), tuple(runs))

@@ -6,7 +6,7 @@ from postroom.replication.subscriptions.cesql.errors import ExpressionRefused
 from postroom.replication.subscriptions.cesql.lexer import Token, tokens
 from postroom.replication.subscriptions.cesql.like_patterns import parse_pattern
 from postroom.replication.subscriptions.cesql.syntax_tree import (
-    Attribute,
+    AttributeReference,
     Binary,
     Exists,
     In,
@@ -171,7 +171,7 @@ class _Parser:
         if token.kind == "word" and self._tokens[self._at + 1].text == "(" and token.text[0].isalpha():
             self._at += 2
             return Invocation(token.text.upper(), () if self._takes(")") else self._list())
-        return Attribute(self._attribute())
+        return AttributeReference(self._attribute())
 
     def _integer(self, sign: str) -> int:
         digits = self._next.text

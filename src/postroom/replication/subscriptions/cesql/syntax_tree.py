@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from postroom.replication.subscriptions.cesql.like_patterns import Pattern
+from postroom.replication.subscriptions.cesql.like_patterns import LikePattern
 
 Value = bool | int | str
 
@@ -15,7 +15,7 @@ class Literal(msgspec.Struct, frozen=True):
     value: Value
 
 
-class Attribute(msgspec.Struct, frozen=True):
+class AttributeReference(msgspec.Struct, frozen=True):
     """An attribute of the event."""
 
     name: str
@@ -46,7 +46,7 @@ class Like(msgspec.Struct, frozen=True):
     """Whether a text fits a pattern."""
 
     operand: Node
-    pattern: Pattern
+    pattern: LikePattern
     negated: bool
 
 
@@ -65,4 +65,4 @@ class Invocation(msgspec.Struct, frozen=True):
     arguments: tuple[Node, ...]
 
 
-Node = Literal | Attribute | Exists | Unary | Binary | Like | In | Invocation
+Node = Literal | AttributeReference | Exists | Unary | Binary | Like | In | Invocation

@@ -23,7 +23,7 @@ class SinkRefused(ValueError):
     """A sink that events must not go to; the sentence says why."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class SinkAddress(msgspec.Struct, frozen=True):
     """A sink's address, taken apart."""
 
     scheme: str
@@ -48,7 +48,7 @@ class Target(msgspec.Struct, frozen=True):
         return f"[{address}]:{self.port}" if ":" in address else f"{address}:{self.port}"
 
 
-def parse_target(sink: str, protocol: str, settings: Settings) -> Target:
+def parse_sink(sink: str, protocol: str, settings: Settings) -> SinkAddress:
     """The target of a sink, or SinkRefused: it must fit its protocol, and its host must be allowed."""
     known = PROTOCOLS[protocol]
     parts = parse_url(sink)
@@ -59,14 +59,14 @@ def parse_target(sink: str, protocol: str, settings: Settings) -> Target:
         raise SinkRefused(f"a sink for {protocol} is a URI that begins with {schemes}")
     if parts.has_user or "access_token=" in parts.query:
         raise SinkRefused("credentials are no part of the sink, they belong into sinkcredential")
-    target = Target(
+    target = SinkAddress(
         parts.scheme, parts.host, parts.port or known.ports[parts.scheme], _path(parts), parts.scheme in known.secure
     )
     check_allowed(target, settings)
     return target
 
 
-def check_allowed(target: Target, settings: Settings) -> None:
+def check_allowed(target: SinkAddress, settings: Settings) -> None:
     """Refuse a target whose host no setting names, or that is private as far as its name tells."""
     names = {ANY} | host_names(target.host, target.port)
     labels = target.host.split(".")
@@ -81,13 +81,13 @@ def check_allowed(target: Target, settings: Settings) -> None:
         raise SinkRefused(f"{target.host} is a private address, which only the setting sink_private allows")
 
 
-def resolve(target: Target, settings: Settings) -> list[Address]:
+def resolve(target: SinkAddress, settings: Settings) -> list[Address]:
     """The addresses of a target's host, which have to be public unless the setting sink_private says otherwise."""
     with delivery_failures(target.host, settings):
         return resolve_host(target.host, target.port, public=not settings.sink_private)
 
 
-def open_client(target: Target, settings: Settings) -> HttpClient:
+def open_client(target: SinkAddress, settings: Settings) -> HttpClient:
     """A client for a target that speaks HTTP; it connects with the first request."""
     policy = OutboundPolicy(
         addresses="pinned" if settings.sink_private else "public",

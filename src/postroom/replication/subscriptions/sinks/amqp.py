@@ -10,7 +10,7 @@ import msgspec
 from postroom.outbound.addresses import Address
 from postroom.protocols.clients import to_amqp
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, resolve
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import AmqpOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -21,7 +21,7 @@ from postroom.settings import Settings
 class AmqpSink:
     """One node of an AMQP container."""
 
-    def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
+    def __init__(self, subscription: Subscription, target: SinkAddress, settings: Settings) -> None:
         self._options = options = msgspec.convert(subscription.protocolsettings, AmqpOptions)
         self._target = target
         self._settings = settings

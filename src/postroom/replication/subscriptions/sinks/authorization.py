@@ -24,7 +24,7 @@ from postroom.replication.subscriptions.sinks.allowed_addresses import (
     SinkRefused,
     delivery_failures,
     open_client,
-    parse_target,
+    parse_sink,
 )
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
@@ -34,7 +34,7 @@ SECONDS = 10 * 365 * 24 * 3600
 """Longest that a token is believed to be good."""
 
 
-class Granted(msgspec.Struct, frozen=True):
+class TokenResponse(msgspec.Struct, frozen=True):
     """What an OAuth 2.0 token endpoint answers (RFC 6749 5.1)."""
 
     access_token: Secret
@@ -42,15 +42,15 @@ class Granted(msgspec.Struct, frozen=True):
     refresh_token: Annotated[str, Meta(max_length=LONGEST)] = ""
 
 
-Keep = Callable[[Credential, Credential], None]
+SaveCredential = Callable[[Credential, Credential], None]
 """Writes down a token in the place of the one before it."""
-_GRANTED = msgspec.json.Decoder(Granted)
+_GRANTED = msgspec.json.Decoder(TokenResponse)
 
 
 class Authorization:
     """The header for a credential; a token that has expired is had anew where that is possible, and kept."""
 
-    def __init__(self, credential: Credential | None, settings: Settings, keep: Keep) -> None:
+    def __init__(self, credential: Credential | None, settings: Settings, keep: SaveCredential) -> None:
         self._credential = credential
         self._settings = settings
         self._keep = keep
@@ -84,9 +84,9 @@ class Authorization:
         self._keep(credential, renewed)
         return renewed
 
-    def _ask(self, credential: RefreshToken) -> Granted:
+    def _ask(self, credential: RefreshToken) -> TokenResponse:
         try:
-            target = parse_target(credential.refreshtokenendpoint, "HTTP", self._settings)
+            target = parse_sink(credential.refreshtokenendpoint, "HTTP", self._settings)
         except SinkRefused as refusal:
             raise DeliveryFailed(f"no token can be had: {refusal}", "refused") from None
         form = urlencode({"grant_type": "refresh_token", "refresh_token": credential.refreshtoken}).encode()

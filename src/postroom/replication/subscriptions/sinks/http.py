@@ -12,8 +12,8 @@ import msgspec
 from postroom.outbound.policy import Response
 from postroom.protocols.protocol import pairs
 from postroom.protocols.records import JSON_EVENT
-from postroom.replication.subscriptions.sinks.allowed_addresses import Target, delivery_failures, open_client
-from postroom.replication.subscriptions.sinks.authorization import Authorization, Keep
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, delivery_failures, open_client
+from postroom.replication.subscriptions.sinks.authorization import Authorization, SaveCredential
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import HttpOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -32,7 +32,9 @@ ANY = "*"
 class HttpSink:
     """One web hook. Its connection is kept between events."""
 
-    def __init__(self, subscription: Subscription, target: Target, settings: Settings, keep: Keep) -> None:
+    def __init__(
+        self, subscription: Subscription, target: SinkAddress, settings: Settings, keep: SaveCredential
+    ) -> None:
         self._options = options = msgspec.convert(subscription.protocolsettings, HttpOptions)
         self._target = target
         self._url = target.url

@@ -10,7 +10,7 @@ import msgspec
 from postroom.protocols.clients import to_kafka
 from postroom.protocols.cloudevents import header_text
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.allowed_addresses import SinkRefused, Target, check_allowed, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused, check_allowed, resolve
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import KafkaOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -25,7 +25,7 @@ SILENT.setLevel(logging.CRITICAL + 1)
 class KafkaSink:
     """One topic."""
 
-    def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
+    def __init__(self, subscription: Subscription, target: SinkAddress, settings: Settings) -> None:
         self._options = options = msgspec.convert(subscription.protocolsettings, KafkaOptions)
         self._target = target
         self._settings = settings

@@ -13,7 +13,7 @@ import msgspec
 from postroom.outbound.addresses import Address
 from postroom.protocols.clients import to_mqtt
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, resolve
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import Mqtt3Options, Mqtt5Options
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -36,7 +36,7 @@ class _NamedContext(ssl.SSLContext):
 class MqttSink:
     """One topic."""
 
-    def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
+    def __init__(self, subscription: Subscription, target: SinkAddress, settings: Settings) -> None:
         self._is_five = subscription.protocol == "MQTT5"
         self._metadata, self._mode = _told(subscription)
         self._target = target

@@ -11,7 +11,7 @@ import msgspec
 
 from postroom.protocols.clients import to_nats
 from postroom.replication.subscriptions.credentials import PlainCredential
-from postroom.replication.subscriptions.sinks.allowed_addresses import Target, resolve
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, resolve
 from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import NatsOptions
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
@@ -22,7 +22,7 @@ from postroom.settings import Settings
 class NatsSink:
     """One subject."""
 
-    def __init__(self, subscription: Subscription, target: Target, settings: Settings) -> None:
+    def __init__(self, subscription: Subscription, target: SinkAddress, settings: Settings) -> None:
         self._options = msgspec.convert(subscription.protocolsettings, NatsOptions)
         self._target = target
         self._settings = settings

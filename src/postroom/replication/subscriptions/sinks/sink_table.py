@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 import msgspec
 
-from postroom.replication.subscriptions.sinks.allowed_addresses import SinkRefused, Target
+from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused
 from postroom.replication.subscriptions.sinks.amqp import AmqpSink
-from postroom.replication.subscriptions.sinks.authorization import Keep
+from postroom.replication.subscriptions.sinks.authorization import SaveCredential
 from postroom.replication.subscriptions.sinks.http import HttpSink
 from postroom.replication.subscriptions.sinks.kafka import KafkaSink
 from postroom.replication.subscriptions.sinks.mqtt import MqttSink
@@ -18,7 +18,7 @@ from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Sink
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 
-SINKS: dict[str, Callable[[Subscription, Target, Settings], Sink]] = {
+SINKS: dict[str, Callable[[Subscription, SinkAddress, Settings], Sink]] = {
     "MQTT3": MqttSink,
     "MQTT5": MqttSink,
     "AMQP": AmqpSink,
@@ -43,7 +43,7 @@ def missing_library(protocol: str) -> str:
     return f"{protocol} needs a client that is not installed here: pip install 'postroom[{extra}]'"
 
 
-def open_sink(subscription: Subscription, settings: Settings, keep: Keep) -> Sink:
+def open_sink(subscription: Subscription, settings: Settings, keep: SaveCredential) -> Sink:
     """The sink of a subscription; nothing is connected yet. DeliveryFailed when the settings do not allow it."""
     try:
         target = subscription.target(settings)
