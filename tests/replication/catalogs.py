@@ -18,10 +18,10 @@ from postroom.replication.replicas.conflict_policy import ConflictPolicy
 from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
+from postroom.replication.replicas.origins import guarded
 from postroom.replication.replicas.pull import Pull, PullReport
 from postroom.replication.replicas.scope import LinkScope
 from postroom.replication.replicas.verify import UnitDifference, differences
-from postroom.replication.replicas.write_guard import guarded
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from tests.registry.conftest import Desk

@@ -35,7 +35,7 @@ def command(xid: str, catalog: str, last: int, as_json: bool) -> int:
     Each change has the values before and after it. XID is that of a group, a message, a schema, a version, …, or /
     for the whole registry. The newest changes come last. Exit 1 when nothing is known of it.
     """
-    from postroom.replication.changes.audit_client import read_log
+    from postroom.replication.changes.audit import read_log
 
     entries = deque(read_log(catalog, xid, settings_from()), maxlen=last)
     if as_json:

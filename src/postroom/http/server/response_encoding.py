@@ -13,7 +13,7 @@ from postroom.http.server.response import Response
 from postroom.http.xregistry.proxied_documents import fetch_base64
 from postroom.registry.read.document_content import ProxiedContent
 from postroom.registry.write.unit_of_work import Interaction
-from postroom.replication.changes.has_readers import has_readers
+from postroom.replication.changes.feed import has_readers
 from postroom.settings import Settings
 
 JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64

@@ -104,7 +104,7 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     from postroom.catalog.wiring import RULES
     from postroom.http.server.app import create_app
     from postroom.messages.gc_pause import collect_rarely
-    from postroom.replication.replicas.write_guard import guarded
+    from postroom.replication.replicas.origins import guarded
     from postroom.store.retention import Retention
 
     logs.apply()

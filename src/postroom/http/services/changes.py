@@ -17,8 +17,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.changes.audit import AuditEntry, entry_of
 from postroom.replication.changes.events import Event, catalog_events_of, events_of
-from postroom.replication.changes.feed import MOST_CHANGES, ChangePage, logged_xid, page_of
-from postroom.replication.changes.has_readers import note_reader
+from postroom.replication.changes.feed import MOST_CHANGES, ChangePage, logged_xid, note_reader, page_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

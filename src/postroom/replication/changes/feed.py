@@ -1,4 +1,4 @@
-"""Reading the change log page by page, from a cursor on."""
+"""The change log page by page, from a cursor on; and whether anybody reads it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from postroom.registry.entities import Change
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.changes.cursors import sequence_of
+from postroom.store.interface import Store
+from postroom.store.retention import KIND
 
 MOST_CHANGES = 10_000
 """More than this is not put into one page."""
 DEEPEST = 6
+_READ, _SUBSCRIPTION = "read", "subscription"
 
 
 class ChangePage(msgspec.Struct, frozen=True):
@@ -51,3 +54,17 @@ def logged_xid(text: str, place: str) -> str:
     if not all(map(is_entity_id, parts)):
         raise RegistryProblem("malformed_xid", place, xid=text, error_detail="one of its parts is not legal")
     return xid
+
+
+def note_reader(store: Store) -> None:
+    """Note that the changes of the registry are read; one write in its life, for the first reader stays noted."""
+    with store.read() as tx:
+        if tx.record(KIND, _READ) is not None:
+            return
+    with store.write() as tx:
+        tx.put_record(KIND, _READ, b"{}")
+
+
+def has_readers(tx: Transaction) -> bool:
+    """Whether somebody has read the changes, or wants them sent."""
+    return tx.record(KIND, _READ) is not None or bool(tx.records(_SUBSCRIPTION, limit=1))

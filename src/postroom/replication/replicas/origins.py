@@ -1,17 +1,23 @@
 """Where the units of a registry come from that were not written here: one record each, kept in the same transaction.
 
 A unit without a record was written here. The record of a unit that is gone stays as its tombstone, so that an older
-copy which arrives on another way does not bring it back.
+copy which arrives on another way does not bring it back. What belongs to another catalog is not edited here: its home
+would not know, and undo it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from postroom.registry.entities import Entity
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.rules import Rules
 from postroom.registry.transaction import Transaction
-from postroom.replication.replicas.replica_unit import Stamp
+from postroom.registry.write.document_checks import MARKS
+from postroom.replication.replicas.replica_unit import Stamp, unit_xid
+from postroom.settings import Settings
 
 KIND = "origin"
 _PAGE = 1000
@@ -83,3 +89,25 @@ def _below(tx: Transaction, prefix: str) -> Iterator[tuple[str, UnitOrigin]]:
         if len(page) < _PAGE:
             return
         after = page[-1][0]
+
+
+def guarded(rules: Rules, settings: Settings) -> Rules:
+    """Rules that refuse edits of what came from elsewhere, unless the setting says that they are only flagged."""
+    return rules if settings.foreign_edits == "flag" else msgspec.structs.replace(rules, guard=refuse_foreign_edits)
+
+
+def refuse_foreign_edits(tx: Transaction, before: Mapping[str, Entity | None]) -> None:
+    """Refuse a write that changes what came from elsewhere; `before` are the entities that it touched."""
+    for xid, entity in before.items():
+        unit = unit_xid(xid)
+        origin = living_origin(tx, unit) if unit else None
+        if origin is not None and _content(entity) != _content(tx.entity(xid)):
+            detail = f"It belongs to {origin.authority}; change it there. The setting foreign_edits can allow it here."
+            raise RegistryProblem("readonly", xid, detail=detail)
+
+
+def _content(entity: Entity | None) -> object:
+    """What an author wrote. That a member came or went is no edit of a Group, and marks are the server's own."""
+    if entity is None:
+        return None
+    return {n: v for n, v in entity.attributes.items() if n not in MARKS}, entity.document

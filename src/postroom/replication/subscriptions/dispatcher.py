@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import logging
+import queue
 import threading
 import time
+from collections.abc import Callable
 
 from postroom.registry.transaction import Transaction
 from postroom.replication.subscriptions import subscription_store
-from postroom.replication.subscriptions.daemon_threads import WorkerThreads
 from postroom.replication.subscriptions.delivery import SubscriptionDelivery
 from postroom.replication.subscriptions.delivery_progress import RetryPolicy
 from postroom.replication.subscriptions.delivery_store import DeliveryStore, Stopped
@@ -146,3 +147,32 @@ class EventDispatcher:
 
     def _open(self, subscription: Subscription) -> Sink:
         return open_sink(subscription, self._settings, functools.partial(self._desk.keep, subscription.id))
+
+
+class WorkerThreads:
+    """Up to so many threads. They are daemons, so that a sink that hangs does not keep the process alive."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._free = 0
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Have it done by a thread that is free, or by a new one, or by the first that will be free."""
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+            elif self._threads < self._most:
+                self._threads += 1
+                threading.Thread(target=self._serve, name=f"postroom-delivery-{self._threads}", daemon=True).start()
+            else:
+                self._free -= 1
+        self._work.put(work)
+
+    def _serve(self) -> None:
+        while True:
+            self._work.get()()
+            with self._lock:
+                self._free += 1

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 import http
 import time
 from datetime import UTC, datetime
@@ -14,10 +18,8 @@ from postroom.protocols.protocol import pairs
 from postroom.protocols.records import JSON_EVENT
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, delivery_failures, open_client
 from postroom.replication.subscriptions.sinks.authorization import Authorization, SaveCredential
-from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import HttpOptions
-from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
-from postroom.replication.subscriptions.sinks.webhook_signatures import key_of, signature_headers
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission, record_of
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 from postroom.urls import parse_url
@@ -27,6 +29,7 @@ HOPELESS = frozenset({400, 405, 406, 411, 413, 414, 415, 422, 431, 501})
 """Answers that the same request would get again."""
 LONGEST_WAIT = 24 * 3600.0
 ANY = "*"
+_BASE64_PREFIX = "whsec_"
 
 
 class HttpSink:
@@ -41,7 +44,7 @@ class HttpSink:
         self._settings = settings
         self._origin = settings.webhook_origin or _host(subscription.base) or "localhost"
         self._authorization = Authorization(subscription.sinkcredential, settings, keep)
-        self._key = key_of(settings.webhook_secret) if settings.webhook_secret else b""
+        self._key = _signing_key(settings.webhook_secret) if settings.webhook_secret else b""
         self._id = subscription.id
         self._fixed = {
             **options.headers,
@@ -69,7 +72,7 @@ class HttpSink:
         if self._key:
             # A change may give two events, of xRegistry and of the message catalog, with one id.
             message_id = f"{self._id}.{event['id']}.{event['type']}"
-            headers |= signature_headers(self._key, message_id, int(time.time()), body)
+            headers |= _signature_headers(self._key, message_id, int(time.time()), body)
         reply = self._exchange(self._options.method, headers, body)
         if not 200 <= reply.status < 300:
             raise _failure(reply, self._target.host)
@@ -139,3 +142,24 @@ def _phrase(status: int) -> str:
         return http.HTTPStatus(status).phrase
     except ValueError:
         return ""
+
+
+def _signing_key(secret: str) -> bytes:
+    """The key that a secret stands for: base64 behind `whsec_`, else the string itself."""
+    if secret.startswith(_BASE64_PREFIX):
+        try:
+            return base64.b64decode(secret.removeprefix(_BASE64_PREFIX), validate=True)
+        except binascii.Error:
+            pass  # then it is a string like any other
+    return secret.encode()
+
+
+def _signature_headers(key: bytes, message_id: str, seconds: int, body: bytes) -> dict[str, str]:
+    """The headers of Standard Webhooks that sign a body: HMAC-SHA256 over id, time and body, joined by dots."""
+    signed = b"%b.%d.%b" % (message_id.encode(), seconds, body)
+    digest = hmac.digest(key, signed, hashlib.sha256)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(seconds),
+        "webhook-signature": "v1," + base64.b64encode(digest).decode(),
+    }

@@ -11,9 +11,8 @@ from postroom.protocols.clients import to_kafka
 from postroom.protocols.cloudevents import header_text
 from postroom.replication.subscriptions.credentials import PlainCredential
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused, check_allowed, resolve
-from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import KafkaOptions
-from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission, record_of
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 

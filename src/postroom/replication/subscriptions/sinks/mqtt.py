@@ -14,9 +14,8 @@ from postroom.outbound.addresses import Address
 from postroom.protocols.clients import to_mqtt
 from postroom.replication.subscriptions.credentials import PlainCredential
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, resolve
-from postroom.replication.subscriptions.sinks.event_records import record_of
 from postroom.replication.subscriptions.sinks.options import Mqtt3Options, Mqtt5Options
-from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission
+from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Permission, record_of
 from postroom.replication.subscriptions.subscription import Subscription
 from postroom.settings import Settings
 

@@ -1,10 +1,13 @@
-"""What every sink offers, and how it says that an event did not arrive."""
+"""What every sink offers, how it reports that an event did not arrive, and the record that carries an event."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
 import msgspec
+
+from postroom.protocols.cloudevents import wrap
+from postroom.protocols.records import Record
 
 Event = dict[str, Any]
 Verdict = Literal["retry", "refused", "gone"]
@@ -44,3 +47,15 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Give back everything."""
+
+
+def record_of(event: Event, protocol: str, metadata: dict[str, Any], mode: str) -> Record:
+    """The record that carries an event.
+
+    One without data goes out in structured mode in any case: a web hook needs a body (WH 2.1), and Kafka takes an
+    empty one for a deletion.
+    """
+    attributes = {name: value for name, value in event.items() if name != "data"}
+    if "data" not in event:
+        return wrap(protocol, metadata, attributes, b"", "structured")
+    return wrap(protocol, metadata, attributes, msgspec.json.encode(event["data"]), mode)
