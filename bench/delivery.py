@@ -66,9 +66,9 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
         operations.put_members(interaction, resolve(tx.model(), "/messagegroups"), groups, False)
         interaction.finish()
         subscription = subscription_store.create(tx, document, BASE, SETTINGS)
-    desk, cursor, bodies, more = DeliveryStore(store), "", [], True
+    deliveries, cursor, bodies, more = DeliveryStore(store), "", [], True
     while more:
-        batch = desk.batch(subscription, cursor)
+        batch = deliveries.batch(subscription, cursor)
         made = (event for _, events in batch.changes for event in events if event["type"] == KIND)
         bodies += [msgspec.json.encode(event) for event in made]
         cursor, more = batch.cursor, batch.more
@@ -77,9 +77,9 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
 
 
 def _deliver(store: Store, subscription: Subscription) -> None:
-    desk = DeliveryStore(store)
+    deliveries = DeliveryStore(store)
     delivery = SubscriptionDelivery(
-        subscription, DeliveryProgress(cursor=""), desk.batch, desk.note, RetryPolicy(), threading.Event()
+        subscription, DeliveryProgress(cursor=""), deliveries.batch, deliveries.note, RetryPolicy(), threading.Event()
     )
     while delivery.progress.delivered < EVENTS:
         delivery.work(lambda wanted: open_sink(wanted, SETTINGS, lambda *_: None), "")

@@ -1,1 +1,1 @@
-"""What leaves a registry as it changes: change events, who gets them, and copies in other catalogs."""
+"""Change events, their delivery to subscribers, and replicas of catalogs."""

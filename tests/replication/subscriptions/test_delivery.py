@@ -448,15 +448,15 @@ def test_what_a_sink_refuses_waits_for_a_person(office: Office, receiver: Receiv
     wait_until(lambda: office.progress(subscription).delivered == 2)
     assert subjects(receiver) == ["a", "a", "b", "c"]
     with office.store.read() as tx:
-        (letter,) = subscription_store.letters(tx, subscription)
+        (letter,) = subscription_store.dead_letters(tx, subscription)
     assert (letter["event"]["subject"], letter["reason"]) == ("/messagegroups/a", dead.error)
     with office.store.write() as tx:
         subscription_store.remove(tx, subscription)
-        assert tx.records(subscription_store.LETTER) == tx.records(subscription_store.PROGRESS) == []
+        assert tx.records(subscription_store.DEAD_LETTER) == tx.records(subscription_store.PROGRESS) == []
 
 
 def test_patience_ends(tmp_path: Path, receiver: Receiver) -> None:
-    office = Office(tmp_path, policy=RetryPolicy(first_s=0.02, most_s=0.05, patience_s=0.3))
+    office = Office(tmp_path, policy=RetryPolicy(first_s=0.02, most_s=0.05, give_up_s=0.3))
     try:
         receiver.script = [Says(500)] * 1000
         subscription = office.subscribe(receiver.url)

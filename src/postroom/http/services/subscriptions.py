@@ -83,7 +83,7 @@ def _delivery(request: Request, store: Store, settings: Settings, subscription_i
 
 def _letters(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:
     with store.read() as tx:
-        return Response(json=subscription_store.letters(tx, subscription_id))
+        return Response(json=subscription_store.dead_letters(tx, subscription_id))
 
 
 def _resume(request: Request, store: Store, settings: Settings, subscription_id: str) -> Response:

@@ -1,1 +1,1 @@
-"""What happened to a registry: its change log as events, page by page, with the values before and after."""
+"""The change log of a registry: pages, cursors, CloudEvents and an audit with old and new values."""

@@ -1,4 +1,4 @@
-"""Who changed what: rows of the change log with the values before and after, in a transaction, store or service."""
+"""The audit log: who changed what, with the values before and after, from a transaction, a store or a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in the change log, as consumers keep them: they hold over restarts, and never for another log.
+"""Cursors into the change log, as consumers keep them: valid over restarts, and never for another log.
 
 A cursor is the mark of the last change that its owner has seen, which is also the `id` of that change's event. The
 checksum in it tells a log that went back in time (a restored backup) from the one that the cursor was given for.

@@ -14,7 +14,7 @@ __all__ = ["Event", "catalog_events_of", "event_of", "events_of"]
 Event = dict[str, Any]
 
 ENTITIES = {2: "group", 4: "resource", 6: "version"}
-"""The kind of an entity by the number of slashes in its xid."""
+"""The type of an entity by the number of slashes in its xid."""
 CONFIGURATION = {"/": "registry", "/model": "model", "/modelsource": "modelsource", "/capabilities": "capabilities"}
 WITHOUT_NAMES = frozenset({"created", "deleted"})
 NAMELESS = frozenset({"model", "modelsource"})
@@ -32,7 +32,7 @@ def events_of(
 
 
 def _is_beginning(change: Change) -> bool:
-    """Whether a row is how a registry began: whoever makes one tells it, the specification has no event for it."""
+    """Whether a row is the creation of the registry itself, for which the specification has no event."""
     return change.xid == "/" and change.action == "created"
 
 

@@ -1,1 +1,1 @@
-"""Catalogs that copy each other: what is compared, who is right, links and how they run."""
+"""Replicas of catalogs: units and their digests, conflict policy, links and how they run."""

@@ -1,4 +1,4 @@
-"""Taking units into a store: decisions, writes, origins and the link's state in one transaction, or nothing of it."""
+"""Applying a batch of units to a store: decisions, writes, origins and the link's state in one transaction."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _halves(batch: ReplicaBatch) -> tuple[ReplicaBatch | None, ReplicaBatch | No
 
 def _apply(store: Store, batch: ReplicaBatch) -> BatchResult:
     def write(tx: Transaction) -> BatchResult:
-        applying = _Applying(tx, batch)
+        applying = _BatchWriter(tx, batch)
         applying.run()
         if batch.state:
             tx.put_record(STATES, batch.link, batch.state.encode())
@@ -101,7 +101,7 @@ def _apply(store: Store, batch: ReplicaBatch) -> BatchResult:
     return write_checked(store, write)
 
 
-class _Applying:
+class _BatchWriter:
     """One batch in one transaction."""
 
     def __init__(self, tx: Transaction, batch: ReplicaBatch) -> None:
@@ -131,13 +131,13 @@ class _Applying:
     def _take(self, unit: Unit) -> None:
         check_body(unit, check_place(self.model, unit.xid))
         local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
-        verdict = decide(unit.entry, local, origin, self.here, self.batch.policy)
-        if verdict == "take":
+        decision = decide(unit.entry, local, origin, self.here, self.batch.policy)
+        if decision == "take":
             write_unit(self.interaction, self.model, unit)
             self.arrived.append((unit, origin))
             self.outcome.taken.append(unit.xid)
-        elif verdict != "same":
-            self.outcome.kept[unit.xid] = verdict
+        elif decision != "same":
+            self.outcome.kept[unit.xid] = decision
         elif origin is not None and origin.home == unit.entry.home and origin.link != self.batch.link:
             self._claim(unit.xid, not unit.entry.imported)
 
@@ -152,9 +152,9 @@ class _Applying:
         local, origin = self._digest(xid), origin_of(self.tx, xid)
         if not local:
             return
-        verdict = decide_gone(origin, local, self.batch.link, self.batch.policy)
-        if verdict != "take" or origin is None:
-            self.outcome.kept[xid] = verdict
+        decision = decide_gone(origin, local, self.batch.link, self.batch.policy)
+        if decision != "take" or origin is None:
+            self.outcome.kept[xid] = decision
             return
         if is_group(xid) and self.tx.size(xid):
             self.outcome.kept[xid] = "ours"  # somebody else's definitions are in it, and they need it

@@ -1,4 +1,4 @@
-"""Who is right when two catalogs have something to say about one unit: authority decides, then how new it is.
+"""The conflict policy for a unit that two catalogs have: authority decides, then how new it is.
 
 | here | coming in | what happens |
 |---|---|---|
@@ -66,7 +66,7 @@ def decide_gone(origin: UnitOrigin | None, local: str, link: str, policy: Confli
 
 
 def stamp_after(incoming: UnitEntry, origin: UnitOrigin | None) -> Stamp:
-    """The stamp of what was taken: a home that went back in time outdoes what it said before."""
+    """The stamp of what was taken: a home that went back in time outdoes what it had before."""
     if origin is None or incoming.stamp > origin.stamp:
         return incoming.stamp
     is_later = incoming.stamp.time > origin.stamp.time

@@ -70,7 +70,7 @@ class DigestIndex:
         self._sequence, self._model = max(last, self._sequence), model
 
     def _follow(self, tx: Transaction, last: int) -> bool:
-        """Take in what changed since; False when the log does not tell."""
+        """Take in what changed since; False when the log does not reach back far enough."""
         if last < self._sequence:
             return True  # this transaction began before the one that the index was brought up to date with
         touched: set[str] = set()

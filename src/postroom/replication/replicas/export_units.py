@@ -1,4 +1,4 @@
-"""Units out of a registry's own transaction."""
+"""Exporting units from a transaction of the registry."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class UnitReader:
     def group(self, xid: str) -> Iterator[Unit]:
         """A Group and everything in it."""
         origins = origins_in(self._tx, xid)
-        for unit, entities in _gathered(self._tx, xid).items():
+        for unit, entities in _entities_by_unit(self._tx, xid).items():
             yield _unit(unit, entities, self._shapes, self._home, origins.get(unit))
 
     def unit(self, xid: str) -> Unit | None:
@@ -62,7 +62,7 @@ class UnitReader:
         return _unit(xid, entities, self._shapes, self._home, origin_of(self._tx, xid))
 
 
-def _gathered(tx: Transaction, group: str) -> dict[str, list[Entity]]:
+def _entities_by_unit(tx: Transaction, group: str) -> dict[str, list[Entity]]:
     """The entities of each unit, the unit's own one first."""
     own = tx.entity(group)
     found: dict[str, list[Entity]] = defaultdict(list)

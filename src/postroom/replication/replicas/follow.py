@@ -1,4 +1,4 @@
-"""Keeping a copy up to date: by looking again and again, or by what the source's change log says."""
+"""Keeping a replica up to date: by polling, or by the change log of the source."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class LinkFollower:
         target: ReplicaTarget,
         link: Link,
         stopping: threading.Event | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        report_waiting: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.source = source
         self.target = target
         self.link = link
         self.stopping = stopping or threading.Event()
-        self.tell = tell
-        """Told why it waits, and nothing (an empty text) whenever it does not."""
+        self.report_waiting = report_waiting
+        """Called with the reason for waiting, and with an empty string when it does not wait."""
         self._pause = FIRST_PAUSE
         self._home = ""
         self._state: LinkState | None = None
@@ -46,7 +46,7 @@ class LinkFollower:
     def by_difference(self, seconds: float) -> Iterator[PullReport]:
         """Pull again and again."""
         while not self.stopping.is_set():
-            report = self._tried(self._pull)
+            report = self._attempt(self._pull)
             if report is not None:
                 yield report
                 self.stopping.wait(seconds)
@@ -59,7 +59,7 @@ class LinkFollower:
         cursor = ""
         while not self.stopping.is_set():
             if not cursor:
-                report = self._tried(self._begin)
+                report = self._attempt(self._begin)
                 if report is None:
                     continue
                 yield report
@@ -67,7 +67,7 @@ class LinkFollower:
                 if not cursor:
                     self.stopping.wait(poll)
                 continue
-            found = self._tried(partial(self._step, cursor))
+            found = self._attempt(partial(self._step, cursor))
             if found is not None:
                 report, cursor = found
                 if report is not None:
@@ -83,11 +83,11 @@ class LinkFollower:
                 break
             if not found.xids:
                 return
-            yield self._these(found.xids, found.cursor)
+            yield self._pull_units(found.xids, found.cursor)
             cursor = found.cursor
         yield self._pull()
 
-    def _tried(self, work: Callable[[], Result]) -> Result | None:
+    def _attempt(self, work: Callable[[], Result]) -> Result | None:
         """Do something; None when it has to be tried again, after a pause."""
         try:
             done = work()
@@ -99,12 +99,12 @@ class LinkFollower:
                 return None
             if self._pause == FIRST_PAUSE:
                 LOG.warning("link %s waits: %s", self.link.id, error)
-            self.tell(str(error))
+            self.report_waiting(str(error))
             self.stopping.wait(self._pause)
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
             return None
         self._pause = FIRST_PAUSE
-        self.tell("")
+        self.report_waiting("")
         return done
 
     def _begin(self) -> PullReport:
@@ -119,7 +119,7 @@ class LinkFollower:
             LOG.warning("link %s: the source cannot tell what changed; everything is compared", self.link.id)
             report = self._resync()
             return report, report.state.cursor
-        return (self._these(found.xids, found.cursor) if found.xids else None), found.cursor
+        return (self._pull_units(found.xids, found.cursor) if found.xids else None), found.cursor
 
     def _pull(self) -> PullReport:
         self._state = None
@@ -132,10 +132,10 @@ class LinkFollower:
         pull.state.digest = ""
         return pull.by_difference()
 
-    def _these(self, xids: tuple[str, ...], cursor: str) -> PullReport:
+    def _pull_units(self, xids: tuple[str, ...], cursor: str) -> PullReport:
         if not self._home:
             overview = self.target.overview(LinkScope())
             self._home = overview.home if overview else ""
-        report = Pull(self.source, self.target, self.link, self._state).these(xids, cursor, self._home)
+        report = Pull(self.source, self.target, self.link, self._state).by_xids(xids, cursor, self._home)
         self._state = report.state
         return report

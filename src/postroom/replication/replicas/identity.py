@@ -1,4 +1,4 @@
-"""Whose a unit is and what its Versions are called everywhere, where nobody wrote it down: by the place it has."""
+"""The implied authority of a unit and the URIs of its Versions, where no author wrote them."""
 
 from __future__ import annotations
 

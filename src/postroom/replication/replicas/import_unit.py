@@ -1,4 +1,4 @@
-"""A unit becomes entities of a registry: checked, with the times of its home, and with what it is called everywhere."""
+"""Importing a unit into a registry: checked, with the times of its home and the URIs of its Versions."""
 
 from __future__ import annotations
 

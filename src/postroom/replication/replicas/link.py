@@ -1,4 +1,4 @@
-"""Links: what is copied from where to where, and what is known about how far that is."""
+"""Links between two catalogs, and the state of each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LinkState(msgspec.Struct, kw_only=True, omit_defaults=True):
     at: str = ""
     """When the source was last seen to be fully here."""
     resyncs: int = 0
-    """How often the change log of the source could not tell what happened."""
+    """How often the change log of the source did not reach back far enough."""
     kept: dict[str, str] = {}
     refused: dict[str, str] = {}
     left_out: int = 0
@@ -51,7 +51,7 @@ class LinkState(msgspec.Struct, kw_only=True, omit_defaults=True):
         for xid in (*outcome.taken, *outcome.deleted):
             self.kept.pop(xid, None)
             self.refused.pop(xid, None)
-        self._name(self.kept, {xid: verdict for xid, verdict in outcome.kept.items() if verdict in REPORTED})
+        self._name(self.kept, {xid: decision for xid, decision in outcome.kept.items() if decision in REPORTED})
         self._name(self.refused, outcome.refused)
 
     def _name(self, names: dict[str, str], found: dict[str, str]) -> None:

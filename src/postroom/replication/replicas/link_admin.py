@@ -1,4 +1,4 @@
-"""The links of a service, changed from outside: over HTTP, or in its store."""
+"""Administration of the links of a service: over HTTP, or in its store."""
 
 from __future__ import annotations
 

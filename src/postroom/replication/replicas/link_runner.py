@@ -130,13 +130,13 @@ class _Running:
             self._remote = source
         with self._store.read() as tx:
             link = config.link(self._id, registry_id(tx), self._settings)
-        following = LinkFollower(source, target, link, self._stopping, self._heard)
+        following = LinkFollower(source, target, link, self._stopping, self._report)
         reports = following.by_difference(config.every) if config.mode == "pull" else following.by_changes(config.every)
         for _ in reports:
             if self._stopping.is_set():
                 return
 
-    def _heard(self, error: str) -> None:
+    def _report(self, error: str) -> None:
         self._note("waiting" if error else "running", error)
 
     def _note(self, status: RunStatus, error: str) -> None:

@@ -1,7 +1,7 @@
-"""Where the units of a registry come from that were not written here: one record each, kept in the same transaction.
+"""The origins of units that were not written here: one record each, kept in the same transaction.
 
 A unit without a record was written here. The record of a unit that is gone stays as its tombstone, so that an older
-copy which arrives on another way does not bring it back. What belongs to another catalog is not edited here: its home
+copy which arrives by another link does not bring it back. What belongs to another catalog is not edited here: its home
 would not know, and undo it.
 """
 

@@ -1,4 +1,4 @@
-"""Taking over what a source has: by comparing digests, or just what is known to have changed.
+"""Pulling units from a source: all that differ by their digests, or those that are known to have changed.
 
 Units are taken in batches. Each batch is taken whole or not at all, the last one together with the link's state; a
 process that dies in between leaves a target that the next pull completes.
@@ -44,7 +44,7 @@ class Pull:
         self.link = link
         self.scope: LinkScope = link.scope
         self.report = PullReport(state=state or read_state(target.state(link.id)))
-        self._batch = _Filling(self)
+        self._batch = _BatchBuilder(self)
         self._here = ""
 
     @property
@@ -66,17 +66,17 @@ class Pull:
         self.report.requests = self.source.requests - began
         return self.report
 
-    def these(self, xids: Iterable[str], cursor: str, home: str = "") -> PullReport:
+    def by_xids(self, xids: Iterable[str], cursor: str, home: str = "") -> PullReport:
         """Take over some units of which it is known that they changed; not those whose home the target itself is."""
         began = self.source.requests
         wanted = [xid for xid in dict.fromkeys(xids) if self.scope.covers(xid)]
-        wanted = self._without_brackets(wanted)
+        wanted = self._without_containers(wanted)
         found = set()
         for unit in self._units(wanted):
             found.add(unit.xid)
             if not home or unit.entry.home != home or self.link.policy.adopts:
                 self._batch.add(unit)
-        self._batch.drop(self.scope.there(xid) for xid in wanted if xid not in found)
+        self._batch.drop(self.scope.to_target(xid) for xid in wanted if xid not in found)
         self.state.cursor, self.state.at = cursor, timestamp()
         self.state.groups = {}  # what belonged together has changed, and a state that is written often has to be small
         self._batch.flush(self.state)
@@ -90,10 +90,10 @@ class Pull:
         asked = set(wanted)
         return (unit for unit in self.source.units(wanted) if unit.xid in asked)
 
-    def _without_brackets(self, wanted: list[str]) -> list[str]:
-        brackets = [xid for xid in wanted if self.scope.is_bracket(xid)]
-        present = self.target.entries([self.scope.there(xid) for xid in brackets]) if brackets else {}
-        return [xid for xid in wanted if xid not in brackets or self.scope.there(xid) not in present]
+    def _without_containers(self, wanted: list[str]) -> list[str]:
+        containers = [xid for xid in wanted if self.scope.is_only_container(xid)]
+        present = self.target.entries([self.scope.to_target(xid) for xid in containers]) if containers else {}
+        return [xid for xid in wanted if xid not in containers or self.scope.to_target(xid) not in present]
 
     def _overview(self, side: ReplicaSource) -> Overview:
         found = side.overview(LinkScope())
@@ -113,7 +113,7 @@ class Pull:
 
     def _compare(self, there: Overview, here: Overview) -> None:
         theirs, ours = there.groups, here.groups
-        groups = dict.fromkeys((*theirs, *(self.scope.back(xid) for xid in ours if self._is_ours(xid))))
+        groups = dict.fromkeys((*theirs, *(self.scope.to_source(xid) for xid in ours if self._is_ours(xid))))
         self.state.kept, self.state.refused, self.state.left_out = {}, {}, 0
         for some in portions([xid for xid in groups if not self._is_in_step(xid, theirs, ours)], theirs):
             self._compare_groups(some)
@@ -130,7 +130,7 @@ class Pull:
         outcome = self.report.outcome
         while outcome.refused:
             before, outcome.refused, self.state.refused, self.state.left_out = outcome.refused, {}, {}, 0
-            for unit in self._units([self.scope.back(xid) for xid in before]):
+            for unit in self._units([self.scope.to_source(xid) for xid in before]):
                 self._batch.add(unit)
             self._batch.flush(None)
             if len(outcome.refused) >= len(before):
@@ -138,7 +138,7 @@ class Pull:
 
     def _is_ours(self, xid: str) -> bool:
         """Whether a Group of the target may hold what came by this link."""
-        return self.scope.covers(self.scope.back(xid))
+        return self.scope.covers(self.scope.to_source(xid))
 
     def _is_in_step(self, xid: str, theirs: dict[str, GroupDigest], ours: dict[str, GroupDigest]) -> bool:
         if not self.state.at:
@@ -148,7 +148,7 @@ class Pull:
         return is_settled or pair[0] == pair[1] != ""
 
     def _pair(self, xid: str, theirs: dict[str, GroupDigest], ours: dict[str, GroupDigest]) -> tuple[str, str]:
-        source, target = theirs.get(xid), ours.get(self.scope.there(xid))
+        source, target = theirs.get(xid), ours.get(self.scope.to_target(xid))
         if source is not None and not source.digest:
             return "?", target.digest if target else ""
         return source.digest if source else "", target.digest if target else ""
@@ -159,14 +159,16 @@ class Pull:
         """What belongs together; a Group in which something was refused or kept is looked at again."""
         if self.state.left_out:
             return {}
-        open_cases = {self.scope.back(group_xid(xid)) for xid in (*self.state.kept, *self.state.refused)}
+        open_cases = {self.scope.to_source(group_xid(xid)) for xid in (*self.state.kept, *self.state.refused)}
         found = {xid: self._pair(xid, theirs, ours) for xid in groups if xid not in open_cases}
         return {xid: pair for xid, pair in found.items() if pair[0] != pair[1] and pair[0] != "?"}
 
     def _compare_groups(self, groups: Sequence[str]) -> None:
         theirs = {xid: one for xid, one in self.source.entries(groups).items() if self.scope.covers(xid)}
-        places = dict.fromkeys([*map(self.scope.there, groups), *(group_xid(self.scope.there(xid)) for xid in theirs)])
-        ours = self.target.entries(list(places))
+        target_groups = dict.fromkeys(
+            [*map(self.scope.to_target, groups), *(group_xid(self.scope.to_target(xid)) for xid in theirs)]
+        )
+        ours = self.target.entries(list(target_groups))
         wanted = [xid for xid, entry in theirs.items() if self._is_wanted(xid, entry, ours)]
         wanted = [xid for xid in wanted if not self._is_echo(theirs[xid])]
         self._batch.drop(self._gone(theirs, ours, groups))
@@ -175,10 +177,10 @@ class Pull:
             self._batch.add(unit)
 
     def _is_wanted(self, xid: str, entry: UnitEntry, ours: dict[str, UnitEntry]) -> bool:
-        local = ours.get(self.scope.there(xid))
+        local = ours.get(self.scope.to_target(xid))
         if local is None:
             return True
-        if self.scope.is_bracket(xid):
+        if self.scope.is_only_container(xid):
             return False
         return entry.digest != (local.taken or local.digest)
 
@@ -186,27 +188,27 @@ class Pull:
         """What is here already by another link: by whatever link it came, it has to go when its home drops it."""
         claims = {}
         for xid, entry in theirs.items():
-            local = ours.get(self.scope.there(xid))
+            local = ours.get(self.scope.to_target(xid))
             if local is None or not local.imported or local.link == self.link.id or local.home != entry.home:
                 continue
             if entry.digest == (local.taken or local.digest):
-                claims[self.scope.there(xid)] = not entry.imported
+                claims[self.scope.to_target(xid)] = not entry.imported
         return claims
 
     def _is_echo(self, entry: UnitEntry) -> bool:
-        """Whether a unit has its home at the target: what the source says of it is never news."""
+        """Whether a unit has its home at the target: what the source has of it is never news."""
         return entry.imported and entry.home == self._here and not self.link.policy.adopts
 
     def _gone(self, theirs: dict[str, UnitEntry], ours: dict[str, UnitEntry], groups: Sequence[str]) -> Iterator[str]:
         for xid, entry in ours.items():
-            source = self.scope.back(xid)
+            source = self.scope.to_source(xid)
             if entry.link != self.link.id or source in theirs or group_xid(source) not in groups:
                 continue
-            if not self.scope.is_bracket(source):
+            if not self.scope.is_only_container(source):
                 yield xid
 
 
-class _Filling:
+class _BatchBuilder:
     """A batch that is applied when it is full."""
 
     def __init__(self, pull: Pull) -> None:
@@ -218,12 +220,12 @@ class _Filling:
 
     def add(self, unit: Unit) -> None:
         """Add a unit, called as it is at the source."""
-        moved = self._pull.scope.moved(unit)
-        size = len(msgspec.json.encode(moved.body))
+        renamed = self._pull.scope.renamed(unit)
+        size = len(msgspec.json.encode(renamed.body))
         if self._units and (len(self._units) >= BATCH_UNITS or self._size + size > BATCH_BYTES):
             self.flush(None)
         self._size += size
-        self._units.append(moved)
+        self._units.append(renamed)
 
     def drop(self, xids: Iterable[str]) -> None:
         """Add units that are gone, called as they are at the target."""

@@ -1,4 +1,4 @@
-"""What is copied as a whole: a Group without its Resources, or a Resource with its meta and all its Versions.
+"""Units of replication: a Group without its Resources, or a Resource with its meta and all its Versions.
 
 Two units are equal when their digests are. A digest covers what an author wrote; it does not cover what a server
 keeps by itself (epochs, times, URLs), so that equal content is never written again, whatever the clocks say.
@@ -62,7 +62,7 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     body: Tree
     entry: UnitEntry
     uris: dict[str, str] = {}
-    """What its Versions are called everywhere, by their ids; where nothing is said, by their place at the source."""
+    """The absolute URIs of its Versions, by their ids; those that are absent follow from the path at the source."""
 
     @property
     def is_group(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a link covers: the whole catalog, a Group or a definition; and what it is called on the other side."""
+"""The scope of a link: the whole catalog, a Group or a definition; and its renames."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class LinkScope(msgspec.Struct, frozen=True):
         """Whether a unit at the source belongs to the part; a definition brings its Group along if that is missing."""
         return self.xid == "/" or xid == self.xid or xid.startswith(self.xid + "/") or xid == group_xid(self.xid)
 
-    def is_bracket(self, xid: str) -> bool:
-        """Whether a unit only comes along because the definition that is meant needs a place."""
+    def is_only_container(self, xid: str) -> bool:
+        """Whether a unit is a Group that only comes along because the definition in scope needs one."""
         return is_group(xid) and self.xid not in ("/", xid)
 
-    def there(self, xid: str) -> str:
+    def to_target(self, xid: str) -> str:
         """What a unit of the source is called at the target."""
         return _renamed(xid, self.renames)
 
-    def back(self, xid: str) -> str:
+    def to_source(self, xid: str) -> str:
         """What a unit of the target is called at the source."""
         return _renamed(xid, tuple((new, old) for old, new in self.renames))
 
-    def moved(self, unit: Unit) -> Unit:
+    def renamed(self, unit: Unit) -> Unit:
         """A unit as it is at the target: its name, and the references in it."""
         if not self.renames:
             return unit
         entry = msgspec.structs.replace(unit.entry, path=unit.entry.path or unit.xid)
-        return msgspec.structs.replace(unit, xid=self.there(unit.xid), body=self._body(unit), entry=entry)
+        return msgspec.structs.replace(unit, xid=self.to_target(unit.xid), body=self._body(unit), entry=entry)
 
     def _body(self, unit: Unit) -> Tree:
         if unit.is_group:
@@ -59,7 +59,7 @@ class LinkScope(msgspec.Struct, frozen=True):
             return [self._reference(one) for one in value]
         if isinstance(value, str) and value.startswith(("/", "#/")):
             mark = "#" if value.startswith("#") else ""
-            return mark + self.there(value.removeprefix("#"))
+            return mark + self.to_target(value.removeprefix("#"))
         return value
 
 

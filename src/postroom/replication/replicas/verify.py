@@ -1,4 +1,4 @@
-"""Whether the target of a link has what its source has: by digests of Groups, and of units only where those differ."""
+"""Verification and status of a link: digests of Groups are compared, and those of units only where they differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LinkReport(msgspec.Struct, kw_only=True):
     target: str
     state: LinkState
     pending: int | None = None
-    """How many changes the source has that the target has not seen; None when nobody can tell."""
+    """How many changes the source has that the target has not seen; None when that is not known."""
     units: int = 0
     differing: list[GroupStatus] = []
 
@@ -66,8 +66,10 @@ def differences(source: ReplicaSource, target: ReplicaTarget, link: Link) -> Ite
     groups = [xid for xid in _groups(there, here, scope) if not _is_in_step(xid, there, here, scope, state)]
     for some in portions(groups, there.groups):
         theirs = {xid: one for xid, one in source.entries(some).items() if scope.covers(xid)}
-        places = dict.fromkeys([*map(scope.there, some), *(group_xid(scope.there(xid)) for xid in theirs)])
-        ours = target.entries(list(places))
+        target_groups = dict.fromkeys(
+            [*map(scope.to_target, some), *(group_xid(scope.to_target(xid)) for xid in theirs)]
+        )
+        ours = target.entries(list(target_groups))
         yield from _differing(theirs, ours, link, set(some))
 
 
@@ -79,7 +81,7 @@ def status_of(source: ReplicaSource, target: ReplicaTarget, link: Link) -> LinkR
     pending = source.changes(state.cursor, link.scope, 0) if state.cursor else None
     status.pending = pending.count if pending is not None else None
     for xid in _groups(there, here, link.scope):
-        theirs, ours = there.groups.get(xid), here.groups.get(link.scope.there(xid))
+        theirs, ours = there.groups.get(xid), here.groups.get(link.scope.to_target(xid))
         status.units += max(theirs.count, 0) if theirs else 0
         if theirs is None or ours is None or theirs.digest != ours.digest:
             status.differing.append(GroupStatus(xid, theirs.count if theirs else 0, ours.count if ours else 0))
@@ -90,15 +92,15 @@ def _differing(
     theirs: dict[str, UnitEntry], ours: dict[str, UnitEntry], link: Link, groups: set[str]
 ) -> Iterator[UnitDifference]:
     for xid, entry in theirs.items():
-        local = ours.get(link.scope.there(xid))
+        local = ours.get(link.scope.to_target(xid))
         if local is None:
             yield UnitDifference(xid, "missing")
-        elif not link.scope.is_bracket(xid) and entry.digest not in (local.digest, local.taken):
+        elif not link.scope.is_only_container(xid) and entry.digest not in (local.digest, local.taken):
             is_edited = local.imported and not local.taken and local.home == entry.home
             yield UnitDifference(xid, "edited" if is_edited else "different")
     for xid, entry in ours.items():
-        source = link.scope.back(xid)
-        is_gone = source not in theirs and group_xid(source) in groups and not link.scope.is_bracket(source)
+        source = link.scope.to_source(xid)
+        is_gone = source not in theirs and group_xid(source) in groups and not link.scope.is_only_container(source)
         if is_gone and entry.link == link.id:
             yield UnitDifference(xid, "surplus")
 
@@ -109,12 +111,12 @@ def _overview(side: ReplicaSource, scope: LinkScope) -> Overview:
 
 
 def _groups(there: Overview, here: Overview, scope: LinkScope) -> list[str]:
-    back = (scope.back(xid) for xid in here.groups)
+    back = (scope.to_source(xid) for xid in here.groups)
     return list(dict.fromkeys((*there.groups, *(xid for xid in back if scope.covers(xid)))))
 
 
 def _is_in_step(xid: str, there: Overview, here: Overview, scope: LinkScope, state: LinkState) -> bool:
-    theirs, ours = there.groups.get(xid), here.groups.get(scope.there(xid))
+    theirs, ours = there.groups.get(xid), here.groups.get(scope.to_target(xid))
     if theirs is not None and ours is not None and theirs.digest and theirs.digest == ours.digest:
         return True
     return state.groups.get(xid) == (theirs.digest if theirs else "", ours.digest if ours else "")

@@ -1,1 +1,1 @@
-"""Who is told of changes: subscriptions, their filters, and the delivery to sinks."""
+"""Subscriptions to change events: their filters, and the delivery to sinks."""

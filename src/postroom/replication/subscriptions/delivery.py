@@ -1,4 +1,4 @@
-"""One stretch of work for one subscription: read on in the change log, send what is wanted, note what arrived."""
+"""The delivery of one subscription: read on in the change log, send what its filter wants, note what arrived."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SubscriptionDelivery:
         self._note = note
         self._policy = policy
         self._stopping = stopping
-        self._wants: Filter | None = None
+        self._filter: Filter | None = None
         self._noted = progress
         self._noted_at = time.monotonic()
         self._event: Event | None = None
@@ -73,7 +73,7 @@ class SubscriptionDelivery:
             if self.progress.status == "unconfirmed":
                 self._confirm(self.sink, callback)
             until = time.monotonic() + STRETCH_SECONDS
-            while time.monotonic() < until and self._goes_on(self.sink):
+            while time.monotonic() < until and self._deliver_batch(self.sink):
                 pass
         except DeliveryFailed as failure:
             self.fail(failure)
@@ -87,7 +87,7 @@ class SubscriptionDelivery:
         self.progress = self._policy.failed(self.progress, failure, self._event)
 
     def give_up(self, failure: DeliveryFailed) -> None:
-        """The same after an error that nobody expected: who knows in what state the sink is."""
+        """Note a failure after an unexpected error, and close the sink: its state is not known."""
         self.close()
         self.fail(failure)
         self._note_at_the_end()
@@ -108,7 +108,7 @@ class SubscriptionDelivery:
         except (CursorBroken, CursorForeign, CursorTooOld) as error:
             raise DeliveryFailed(f"changes are missing: {error}", "refused") from None
 
-    def _goes_on(self, sink: Sink) -> bool:
+    def _deliver_batch(self, sink: Sink) -> bool:
         """Deliver one batch; whether there is more to be done in this stretch."""
         batch = self._next()
         for mark, events in batch.changes:
@@ -135,12 +135,12 @@ class SubscriptionDelivery:
         return True
 
     def _wanted(self, event: Event) -> bool:
-        if self._wants is None:
+        if self._filter is None:
             try:
-                self._wants = self.subscription.wanted()
+                self._filter = self.subscription.wanted()
             except FilterRefused as refusal:
                 raise DeliveryFailed(f"the filters cannot be used any more: {refusal}", "refused") from None
-        return self._wants(event)
+        return self._filter(event)
 
     def _is_due(self) -> bool:
         """Whether the next event may be sent; a short while is waited for."""

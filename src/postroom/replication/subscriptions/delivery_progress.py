@@ -1,4 +1,4 @@
-"""How far the delivery of a subscription is: kept in the store, so that it outlives the process."""
+"""The progress of a delivery, kept in the store so that it outlives the process; and when it is tried again."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
     first_s: float = 0.5
     most_s: float = 300.0
-    patience_s: float = 86400.0
+    give_up_s: float = 86400.0
 
     @classmethod
     def of(cls, settings: Settings) -> RetryPolicy:
         """The policy that the settings describe."""
-        return cls(patience_s=settings.delivery_patience_s)
+        return cls(give_up_s=settings.delivery_patience_s)
 
     def pause(self, attempts: int) -> float:
         """How long to wait after so many attempts."""
@@ -93,7 +93,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         status: DeliveryStatus = "unconfirmed" if before.status == "unconfirmed" else "retrying"
         if failure.verdict == "gone":
             status = "ended"
-        elif failure.verdict == "refused" or now - since > self.patience_s:
+        elif failure.verdict == "refused" or now - since > self.give_up_s:
             status = "dead"
         return msgspec.structs.replace(
             before,
@@ -107,5 +107,5 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
 
 def moment(seconds: float) -> str:
-    """A time as texts have it."""
+    """A time in RFC 3339."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

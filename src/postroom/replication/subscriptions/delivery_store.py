@@ -1,4 +1,4 @@
-"""What deliveries need of the store: batches of events, notes of progress, and the claim to be the only dispatcher."""
+"""The store as deliveries use it: batches of events, notes of progress, and the claim to be the only dispatcher."""
 
 from __future__ import annotations
 

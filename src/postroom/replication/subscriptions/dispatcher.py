@@ -39,7 +39,7 @@ class EventDispatcher:
         self._settings = settings
         self._policy = policy or RetryPolicy.of(settings)
         self._poll_s = poll_s
-        self._desk = DeliveryStore(store, names=settings.changes_name_attributes)
+        self._store = DeliveryStore(store, names=settings.changes_name_attributes)
         self._stopping = threading.Event()
         self._workers = WorkerThreads(MOST_WORKERS)
         self._thread = threading.Thread(target=self._run, name="postroom-dispatcher", daemon=True)
@@ -59,11 +59,11 @@ class EventDispatcher:
         for subscription_id, delivery in list(self._deliveries.items()):
             if subscription_id not in self._busy:
                 delivery.close()
-        self._desk.close()
+        self._store.close()
 
     def _run(self) -> None:
         try:
-            with self._desk.claimed(self._stopping):
+            with self._store.claimed(self._stopping):
                 self._watch()
         except Stopped:
             return
@@ -73,7 +73,7 @@ class EventDispatcher:
         newest = ""
         while not self._stopping.wait(self._poll_s):
             try:
-                present = self._desk.version()
+                present = self._store.version()
                 if present != version or self._has_skipped:
                     newest = self._refresh()
                     version = present
@@ -86,7 +86,7 @@ class EventDispatcher:
 
     def _refresh(self) -> str:
         """Take over what clients have changed; the mark of the newest change."""
-        with self._desk.read() as tx:
+        with self._store.read() as tx:
             bodies = dict(tx.records(subscription_store.SUBSCRIPTION))
             self._has_skipped = bool(self._busy)
             for subscription_id, body in bodies.items():
@@ -108,7 +108,7 @@ class EventDispatcher:
         subscription = subscription_store.read(tx, subscription_id)
         self._bodies[subscription_id] = body
         self._deliveries[subscription_id] = SubscriptionDelivery(
-            subscription, progress, self._desk.batch, self._desk.note, self._policy, self._stopping
+            subscription, progress, self._store.batch, self._store.note, self._policy, self._stopping
         )
 
     def _dispatch(self, newest: str) -> None:
@@ -146,7 +146,7 @@ class EventDispatcher:
             LOG.info("subscription %s is %s now. %s", subscription_id, after.status, after.error)
 
     def _open(self, subscription: Subscription) -> Sink:
-        return open_sink(subscription, self._settings, functools.partial(self._desk.keep, subscription.id))
+        return open_sink(subscription, self._settings, functools.partial(self._store.keep, subscription.id))
 
 
 class WorkerThreads:

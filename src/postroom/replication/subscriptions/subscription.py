@@ -176,7 +176,7 @@ def _settings(given: Any, protocol: str, before: dict[str, Any]) -> dict[str, An
     try:
         options = msgspec.convert(named, PROTOCOLS[protocol].options)
     except msgspec.ValidationError as error:
-        _refuse(pointer, _said(error))
+        _refuse(pointer, _sentence(error))
     if isinstance(options, HttpOptions):
         headers = _unhidden(options.headers, before.get(HEADERS, {}))
         _check_headers(headers)
@@ -212,7 +212,7 @@ def _credential(given: Any, protocol: str, before: Credential | None) -> Credent
     try:
         credential: Credential = msgspec.convert(completed(given, before), Credential)
     except msgspec.ValidationError as error:
-        _refuse("/sinkcredential", _said(error))
+        _refuse("/sinkcredential", _sentence(error))
     if not isinstance(credential, PlainCredential):
         if protocol not in TOKEN_PROTOCOLS:
             _refuse("/sinkcredential/credentialtype", f"{protocol} takes PLAIN only")
@@ -239,7 +239,7 @@ def _check_targets(made: Subscription, settings: Settings) -> None:
             _refuse("/sinkcredential/refreshtokenendpoint", str(refusal))
 
 
-def _said(error: msgspec.ValidationError) -> str:
+def _sentence(error: msgspec.ValidationError) -> str:
     """msgspec's sentence; it names members and types, never values."""
     return str(error).replace("`$.", "`").replace("$.", "")
 

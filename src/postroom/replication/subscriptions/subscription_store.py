@@ -19,7 +19,7 @@ from postroom.replication.subscriptions.sinks.sink_table import missing_library
 from postroom.replication.subscriptions.subscription import Subscription, SubscriptionRefused, parse_subscription
 from postroom.settings import Settings
 
-SUBSCRIPTION, PROGRESS, LETTER = "subscription", "delivery", "deadletter"
+SUBSCRIPTION, PROGRESS, DEAD_LETTER = "subscription", "delivery", "deadletter"
 MOST = 1000
 LARGEST = 256 * 1024
 LARGEST_TOGETHER = 8 * 1024 * 1024
@@ -84,8 +84,8 @@ def replace(tx: Transaction, subscription_id: str, given: Any, settings: Setting
 def remove(tx: Transaction, subscription_id: str) -> Subscription:
     """Forget a subscription and all that belongs to it; what it was."""
     found = read(tx, subscription_id)
-    for letter, _ in _letters(tx, subscription_id):
-        tx.delete_record(LETTER, letter)
+    for letter, _ in _dead_letters(tx, subscription_id):
+        tx.delete_record(DEAD_LETTER, letter)
     tx.delete_record(PROGRESS, subscription_id)
     tx.delete_record(SUBSCRIPTION, subscription_id)
     return found
@@ -102,7 +102,7 @@ def resume(tx: Transaction, subscription_id: str, *, skip: bool = False, after: 
     if skip and progress.event is not None:
         letter = {"event": progress.event, "reason": progress.error, "skippedat": timestamp()}
         name = f"{subscription_id}/{progress.event['id']}/{progress.event['type']}"
-        tx.put_record(LETTER, name, _ENCODER.encode(letter))
+        tx.put_record(DEAD_LETTER, name, _ENCODER.encode(letter))
         resumed = msgspec.structs.replace(resumed, settled=progress.settled + 1)
     if after is not None:
         resumed = msgspec.structs.replace(resumed, cursor=_cursor(tx, after, "/after"), settled=0)
@@ -121,10 +121,10 @@ def confirm(tx: Transaction, subscription_id: str, key: str, rate: int) -> bool:
     return True
 
 
-def letters(tx: Transaction, subscription_id: str) -> list[dict[str, Any]]:
+def dead_letters(tx: Transaction, subscription_id: str) -> list[dict[str, Any]]:
     """The events of a subscription that a person gave up."""
     read(tx, subscription_id)
-    return [msgspec.json.decode(body) for _, body in _letters(tx, subscription_id)]
+    return [msgspec.json.decode(body) for _, body in _dead_letters(tx, subscription_id)]
 
 
 def read_progress(tx: Transaction, subscription_id: str) -> DeliveryProgress:
@@ -139,7 +139,7 @@ def put_progress(tx: Transaction, subscription_id: str, progress: DeliveryProgre
 
 
 def note_progress(tx: Transaction, subscription_id: str, progress: DeliveryProgress) -> bool:
-    """The same for a delivery under way: False when a person has changed something meanwhile, and nothing is noted."""
+    """Note how far a delivery under way is; False, and nothing noted, when a person has changed it meanwhile."""
     if tx.record(SUBSCRIPTION, subscription_id) is None:
         return False
     if read_progress(tx, subscription_id).revision != progress.revision:
@@ -168,9 +168,9 @@ def _resumed(progress: DeliveryProgress) -> DeliveryProgress:
     return msgspec.structs.replace(resumed, key=secrets.token_urlsafe(24), rate=0) if is_asked else resumed
 
 
-def _letters(tx: Transaction, subscription_id: str) -> list[tuple[str, bytes]]:
+def _dead_letters(tx: Transaction, subscription_id: str) -> list[tuple[str, bytes]]:
     prefix = f"{subscription_id}/"
-    return [found for found in tx.records(LETTER, after=prefix) if found[0].startswith(prefix)]
+    return [found for found in tx.records(DEAD_LETTER, after=prefix) if found[0].startswith(prefix)]
 
 
 def _start(tx: Transaction, made: Subscription) -> str:

@@ -1,1 +1,1 @@
-"""What can be at the ends of a link: a store, a service of ours or of others, a message catalog, files."""
+"""Endpoints of links: a store, a service of ours or of others, a message catalog, files."""

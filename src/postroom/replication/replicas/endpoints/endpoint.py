@@ -1,4 +1,4 @@
-"""What both ends of a link offer, whatever they are."""
+"""The interface of the endpoints of a link: sources and targets of units."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     """Of everything in the scope; empty when the side has no digests."""
     cursor: str = ""
-    """The place in its change log; empty when it has none to offer."""
+    """The cursor at the end of its change log; empty when it has none to offer."""
     rules: str = ""
     """Another value means that it may take what it refused before."""
     groups: dict[str, GroupDigest] = {}
@@ -60,7 +60,7 @@ class ReplicaSource(Protocol):
         """Some units; those that are gone are left out."""
 
     def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
-        """The units that changed after a cursor, waiting a while for some; None when it cannot tell."""
+        """The units that changed after a cursor, waiting a while for some; None when it does not know."""
 
     def close(self) -> None:
         """Give back what is open."""

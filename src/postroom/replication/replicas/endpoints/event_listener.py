@@ -17,7 +17,7 @@ CHANGES = "/-/changes"
 SILENCE_SECONDS = 60.0
 """The other side gives a sign of life every quarter of a minute."""
 _MOST_BYTES = 16_000_000
-_CANNOT_TELL = (409, 410)
+_CURSOR_LOST = (409, 410)
 
 
 class _Event(msgspec.Struct):
@@ -35,10 +35,10 @@ class _Page(msgspec.Struct):
 
 
 def read_page(client: ReplicaClient, after: str, xid: str) -> ChangedUnits | None:
-    """What changed after a cursor so far; None when the other side cannot tell."""
+    """What changed after a cursor so far; None when its change log does not reach back that far."""
     path = f"{CHANGES}?{urlencode({'after': after or 'last', 'xid': xid, 'limit': 10_000})}"
     reply = client.ask("GET", path)
-    if reply.status in _CANNOT_TELL or reply.status == 404:
+    if reply.status in _CURSOR_LOST or reply.status == 404:
         return None
     client.json(reply, CHANGES)
     try:
@@ -59,7 +59,7 @@ class EventListener:
         self._chunks = self._open(client)
 
     def next(self) -> ChangedUnits | None:
-        """What came next, which may be nothing but a sign of life; None when the other side cannot tell any more."""
+        """What came next, which may be only a sign of life; None when the change log has lost the cursor."""
         try:
             chunk = next(self._chunks)
         except StopIteration:
@@ -86,7 +86,7 @@ class EventListener:
     def _open(self, client: ReplicaClient) -> Iterator[bytes]:
         path = f"{CHANGES}?{urlencode({'after': self.cursor, 'xid': self.xid})}"
         self._stream = stream = client.stream(path, SILENCE_SECONDS)
-        if stream.status in _CANNOT_TELL:
+        if stream.status in _CURSOR_LOST:
             return iter([b"event: error\n\n"])
         if stream.status != 200 or "text/event-stream" not in stream.headers.get("content-type", ""):
             self.close()

@@ -1,4 +1,4 @@
-"""Files as an end of a link: read into a registry for the time of the link, and written back when that changed.
+"""Files as an endpoint of a link: read into a registry for the time of the link, and written back when that changed.
 
 A file holds the whole catalog. A folder, be it one in Git, holds a file for each Group, so that a change of one
 definition is a change of one file.
@@ -28,7 +28,7 @@ from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.origins import all_origins, put_origin
 from postroom.settings import Settings
 
-NOTEBOOK = ".postroom-links"
+STATE_SUFFIX = ".postroom-links"
 DOCUMENT_SUFFIXES = (".json", ".yaml", ".yml", ".cereg")
 
 
@@ -41,12 +41,14 @@ class FileSource(StoreEndpoint):
         self._folder = tempfile.TemporaryDirectory(prefix="postroom-")
         self.url = f"sqlite:///{self._folder.name}/registry.db"
         self.is_folder = path.is_dir() or path.suffix not in DOCUMENT_SUFFIXES
-        self.notebook = StateFile(path / NOTEBOOK if self.is_folder else path.with_name(f".{path.name}{NOTEBOOK}"))
+        self.state_file = StateFile(
+            path / STATE_SUFFIX if self.is_folder else path.with_name(f".{path.name}{STATE_SUFFIX}")
+        )
         home = f"file:{path.resolve().name}"
         try:
             self._load()
             super().__init__(open_store(self.url), str(path), authority or home, authority or home)
-            self._recall()
+            self._restore_state()
         except BaseException:
             self._folder.cleanup()
             raise
@@ -59,11 +61,11 @@ class FileSource(StoreEndpoint):
     def _load(self) -> None:
         write_target(read_files(self.path, self.settings), self.url, self.settings)
 
-    def _recall(self) -> None:
+    def _restore_state(self) -> None:
         with self.store.write() as tx:
-            for xid, origin in self.notebook.origins.items():
+            for xid, origin in self.state_file.origins.items():
                 put_origin(tx, xid, origin)
-            for link, state in self.notebook.states.items():
+            for link, state in self.state_file.states.items():
                 tx.put_record(STATES, link, bytes(state))
 
 
@@ -71,14 +73,14 @@ class FileTarget(FileSource):
     """A catalog in files that is written when something came."""
 
     def apply(self, batch: ReplicaBatch) -> BatchResult:
-        """Take a batch in, and write the files: the notebook first, for it may be ahead of them, but not behind."""
+        """Take a batch in, and write the files: the state file first, for it may be ahead of them, but not behind."""
         outcome = super().apply(batch)
         if not (batch.state or batch.claims or outcome.taken or outcome.deleted):
             return outcome
         with self.store.read() as tx:
-            self.notebook.origins.update(all_origins(tx))
-            self.notebook.states.update({link: msgspec.Raw(body) for link, body in tx.records(STATES)})
-        self.notebook.save()
+            self.state_file.origins.update(all_origins(tx))
+            self.state_file.states.update({link: msgspec.Raw(body) for link, body in tx.records(STATES)})
+        self.state_file.save()
         if outcome.taken or outcome.deleted:
             self._write()
         return outcome

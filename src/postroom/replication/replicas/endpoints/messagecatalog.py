@@ -1,4 +1,4 @@
-"""A message catalog endpoint (S002) as an end of a link: groups and definitions, each at its newest version."""
+"""A message catalog (S002) as an endpoint of a link: groups and definitions, each at its newest version."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class MessageCatalogEndpoint(XRegistryTarget):
         reply = self.client.ask("GET", _path(xid))
         if reply.status == 404:
             return None
-        said = self.client.json(reply, _path(xid))
-        if not isinstance(said, dict):
+        document = self.client.json(reply, _path(xid))
+        if not isinstance(document, dict):
             return None
-        return _group_unit(xid, said, self.home) if is_group(xid) else self._definition(xid, said, reply)
+        return _group_unit(xid, document, self.home) if is_group(xid) else self._definition(xid, document, reply)
 
     def _definition(self, xid: str, document: Tree, reply: Response) -> Unit:
         group, name = xid.split("/")[2::2]
@@ -141,12 +141,12 @@ def _path(xid: str) -> str:
     return f"/{group}/messagedefinitions/{name[0]}" if name else f"/{group}"
 
 
-def _group_unit(xid: str, said: Tree, home: str) -> Unit:
+def _group_unit(xid: str, document: Tree, home: str) -> Unit:
     name = xid.rpartition("/")[2]
-    whole: Any = DIALECT.to_rc4({"messagecatalog": {name: {**said, "messagedefinitions": {}}}})[0]
+    whole: Any = DIALECT.to_rc4({"messagecatalog": {name: {**document, "messagedefinitions": {}}}})[0]
     body = {one: value for one, value in whole["messagegroups"][name].items() if one not in _IDENTITY}
     entry = UnitEntry(
-        digest=digest_of(body, None), home=home, authority=home, stamp=Stamp(0, said.get("updatedtimeutc", ""))
+        digest=digest_of(body, None), home=home, authority=home, stamp=Stamp(0, document.get("updatedtimeutc", ""))
     )
     return Unit(xid=xid, body=body, entry=entry)
 

@@ -33,7 +33,7 @@ def open_source(address: str, settings: Settings, *, plain: bool = False, author
     """Where units come from. `plain`: use nothing but the specification's API; `authority`: of files and stores."""
     scheme = scheme_of(address)
     if scheme in HTTP and is_catalog(address):
-        return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(notebook_path(address)))
+        return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(state_path(address)))
     if scheme in HTTP:
         return DetectedService(ReplicaClient(address, settings), plain=plain)
     if scheme in STORE_SCHEMES:
@@ -47,9 +47,9 @@ def open_target(address: str, settings: Settings, *, plain: bool = False, reads:
     """Where units go; with `reads` it is only to be looked at."""
     scheme = scheme_of(address)
     if scheme in HTTP and is_catalog(address):
-        return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(notebook_path(address)))
+        return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(state_path(address)))
     if scheme in HTTP:
-        return DetectedService(ReplicaClient(address, settings), StateFile(notebook_path(address)), plain=plain)
+        return DetectedService(ReplicaClient(address, settings), StateFile(state_path(address)), plain=plain)
     if scheme in STORE_SCHEMES:
         return StoreEndpoint(open_store(address, create=not reads), masked(address))
     if scheme:
@@ -63,19 +63,19 @@ def is_catalog(address: str) -> bool:
     return parts is not None and parts.path.rstrip("/").endswith("/messagecatalog")
 
 
-def notebook_path(address: str) -> Path:
-    """Where the notebook of a service is that keeps none itself: in the user's state folder."""
+def state_path(address: str) -> Path:
+    """Where the state file for a service is that keeps none itself: in the user's state folder."""
     folder = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     name = hashlib.blake2b(masked(address).encode(), digest_size=10).hexdigest()
     return Path(folder) / "postroom" / f"{name}.links"
 
 
 class DetectedService:
-    """A Postroom when it answers like one, else any xRegistry service: the first request, needed anyway, tells."""
+    """A service that is a Postroom or any xRegistry service: its first response, needed anyway, decides."""
 
-    def __init__(self, client: ReplicaClient, notebook: StateFile | None = None, *, plain: bool = False) -> None:
+    def __init__(self, client: ReplicaClient, state_file: StateFile | None = None, *, plain: bool = False) -> None:
         self._client = client
-        self._notebook = notebook
+        self._state_file = state_file
         self.name = client.name
         self._known: PostroomEndpoint | XRegistrySource | None = self._plain() if plain else None
 
@@ -134,5 +134,7 @@ class DetectedService:
 
     def _plain(self) -> XRegistrySource:
         return (
-            XRegistrySource(self._client) if self._notebook is None else XRegistryTarget(self._client, self._notebook)
+            XRegistrySource(self._client)
+            if self._state_file is None
+            else XRegistryTarget(self._client, self._state_file)
         )

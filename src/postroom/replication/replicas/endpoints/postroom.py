@@ -1,4 +1,4 @@
-"""Another Postroom as an end of a link: it has digests and a change log, and decides by itself what it takes."""
+"""Another Postroom as an endpoint of a link: it has digests and a change log, and decides by itself what it takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from postroom.replication.replicas.endpoints.event_listener import EventListener
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import LinkScope
 
-Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 
 MOUNT = "/-/replication"
 _ASK_SECONDS = 1.0
@@ -78,7 +78,7 @@ class PostroomEndpoint:
         if not wait:
             return read_page(self._client, after, scope.xid)
         if self._listening is None or (self._listening.cursor, self._listening.xid) != (after, scope.xid):
-            self._hush()
+            self._stop_listening()
             try:
                 self._listening = EventListener(self._client, after, scope.xid)
             except ServiceRefused:  # it has enough listeners already, so it is asked again and again
@@ -87,10 +87,10 @@ class PostroomEndpoint:
         try:
             found = self._listening.next()
         except BaseException:
-            self._hush()
+            self._stop_listening()
             raise
         if found is None:
-            self._hush()
+            self._stop_listening()
         return found
 
     def state(self, link: str) -> bytes:
@@ -104,18 +104,18 @@ class PostroomEndpoint:
 
     def close(self) -> None:
         """Close the connections."""
-        self._hush()
+        self._stop_listening()
         self._client.close()
 
-    def _hush(self) -> None:
+    def _stop_listening(self) -> None:
         if self._listening is not None:
             self._listening.close()
             self._listening = None
 
-    def _send(self, kind: type[Kind], path: str, body: object) -> Kind:
+    def _send(self, kind: type[Result], path: str, body: object) -> Result:
         return self._read(kind, self._client.ask("POST", MOUNT + path, json=body), path)
 
-    def _read(self, kind: type[Kind], reply: Response, path: str) -> Kind:
+    def _read(self, kind: type[Result], reply: Response, path: str) -> Result:
         self._client.json(reply, MOUNT + path)
         try:
             return msgspec.json.decode(reply.body, type=kind)

@@ -1,4 +1,4 @@
-"""What is kept about links to targets that cannot keep it: the same records, in a file."""
+"""The state of links and the origins of units in a file, for targets that cannot keep them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from postroom.errors import DocumentBroken, FolderUnwritable
 from postroom.replication.replicas.origins import UnitOrigin
 
 
-class _Page(msgspec.Struct, omit_defaults=True):
+class _Content(msgspec.Struct, omit_defaults=True):
     """The content of the file."""
 
     states: dict[str, msgspec.Raw] = {}
@@ -23,7 +23,7 @@ class StateFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._page: _Page | None = None
+        self._content: _Content | None = None
 
     @property
     def origins(self) -> dict[str, UnitOrigin]:
@@ -36,25 +36,25 @@ class StateFile:
         return self._read().states
 
     def save(self) -> None:
-        """Write everything down; whoever reads it sees the old page or the new one."""
+        """Write everything down; whoever reads it sees the old content or the new one."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self.path, msgspec.json.format(msgspec.json.encode(self._read()), indent=1))
         except OSError as error:
             raise FolderUnwritable(f"cannot be written to: {error.strerror}.", place=str(self.path)) from None
 
-    def _read(self) -> _Page:
-        if self._page is None:
+    def _read(self) -> _Content:
+        if self._content is None:
             try:
-                self._page = msgspec.json.decode(self.path.read_bytes(), type=_Page)
+                self._content = msgspec.json.decode(self.path.read_bytes(), type=_Content)
             except FileNotFoundError:
-                self._page = _Page()
+                self._content = _Content()
             except (OSError, msgspec.DecodeError) as error:
                 remedy = "Remove it: the next pull finds out by itself."
                 raise DocumentBroken(
                     f"this is no state of links: {error}.", place=str(self.path), remedy=remedy
                 ) from None
-        return self._page
+        return self._content
 
 
 def write_whole(path: Path, content: bytes) -> None:

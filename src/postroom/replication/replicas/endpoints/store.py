@@ -1,4 +1,4 @@
-"""A store as an end of a link."""
+"""A store as an endpoint of a link."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StoreEndpoint:
         with self.store.read() as tx:
             authority = self.authority(tx)
             found = {xid: one for group in groups for xid, one in self._index.entries(tx, group).items()}
-        return {xid: self._spoken_for(xid, entry, authority) for xid, entry in found.items()}
+        return {xid: self._with_authority(xid, entry, authority) for xid, entry in found.items()}
 
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units."""
@@ -57,7 +57,7 @@ class StoreEndpoint:
             for xid in xids:
                 unit = reader.unit(xid)
                 if unit is not None:
-                    entry = self._spoken_for(xid, unit.entry, authority)
+                    entry = self._with_authority(xid, unit.entry, authority)
                     yield msgspec.structs.replace(unit, entry=entry, uris=version_uris(tx, unit, authority))
 
     def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
@@ -89,7 +89,7 @@ class StoreEndpoint:
         """Who is responsible for what was written here."""
         return self._authority or f"urn:xregistry:{registry_id(tx)}"
 
-    def _spoken_for(self, xid: str, entry: UnitEntry, base: str) -> UnitEntry:
+    def _with_authority(self, xid: str, entry: UnitEntry, base: str) -> UnitEntry:
         home = self._home if self._home and not entry.imported else entry.home
         return msgspec.structs.replace(entry, home=home, authority=entry.authority or implied_authority(base, xid))
 
@@ -114,7 +114,7 @@ def overview_of(tx: Transaction, index: DigestIndex, scope: LinkScope, authority
 
 
 def changes_of(tx: Transaction, after: str, scope: LinkScope) -> ChangedUnits | None:
-    """The units that changed after a cursor, in the order in which they changed first; None when nobody can tell."""
+    """The units that changed after a cursor, in the order of their first change; None when the log has lost it."""
     try:
         page = page_of(tx, after or LAST, MOST_CHANGES, scope.xid)
     except (CursorBroken, CursorForeign, CursorTooOld):

@@ -1,4 +1,4 @@
-"""Units out of the JSON of an xRegistry service: what clients see, without what the server keeps by itself."""
+"""Units from the JSON of an xRegistry service, without the attributes that a server keeps by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any xRegistry service as an end of a link, by nothing but the specification's own reads and writes."""
+"""Any xRegistry service as the source of a link, read by nothing but the specification's own API."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class XRegistrySource:
                 yield unit
 
     def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
-        """Nobody can tell."""
+        """None: there is no change log."""
         return None
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class XRegistrySource:
             if xid in self._listed:
                 raise ServiceRefused(f"it lists {xid} and does not give it.", place=self.name)
             return
-        yield self._spoken_for(group_unit(xid, group, shape, self.home))
+        yield self._with_authority(group_unit(xid, group, shape, self.home))
         for name, kind in self._kinds[plural].items():
             for resource_id, seen in self.reader.resources(group, xid, kind):
                 yield self._resource(f"{xid}/{name}/{resource_id}", seen)
@@ -110,7 +110,7 @@ class XRegistrySource:
             return None
         if is_group(xid):
             group = self.reader.entity(url_path(xid))
-            return self._spoken_for(group_unit(xid, group, shape, self.home)) if group is not None else None
+            return self._with_authority(group_unit(xid, group, shape, self.home)) if group is not None else None
         kind = self._kinds[parts[1]][parts[3]]
         seen = self.reader.entity(self.reader.inlining(url_path(xid) + ("$details" if kind.hasdocument else "")))
         return self._resource(xid, self.reader.resource(seen, xid, kind)) if seen is not None else None
@@ -119,8 +119,8 @@ class XRegistrySource:
         parts = xid.split("/")
         shape = self.shapes()[parts[1]].resources[parts[3]]
         versions = seen.get("versions") or {}
-        return self._spoken_for(resource_unit(xid, seen, seen["meta"], versions, shape, self.home))
+        return self._with_authority(resource_unit(xid, seen, seen["meta"], versions, shape, self.home))
 
-    def _spoken_for(self, unit: Unit) -> Unit:
+    def _with_authority(self, unit: Unit) -> Unit:
         authority = unit.entry.authority or self.client.name
         return msgspec.structs.replace(unit, entry=msgspec.structs.replace(unit.entry, authority=authority))

@@ -1,4 +1,4 @@
-"""Writing to any xRegistry service: decided here, by what it shows and by what is in the notebook."""
+"""Any xRegistry service as the target of a link: conflicts are decided here, with the help of a state file."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _DELETED = (200, 202, 204, 404)
 class XRegistryTarget(XRegistrySource):
     """A service that is written to with PUT, POST and DELETE of entities."""
 
-    def __init__(self, client: ReplicaClient, notebook: StateFile) -> None:
+    def __init__(self, client: ReplicaClient, state_file: StateFile) -> None:
         super().__init__(client)
-        self._notebook = notebook
+        self._state_file = state_file
 
     def entries(self, groups: Sequence[str]) -> dict[str, UnitEntry]:
-        """The entries of some Groups, with what the notebook knows of them."""
+        """The entries of some Groups, with what the state file knows of them."""
         return {xid: self._noted(xid, entry) for xid, entry in super().entries(groups).items()}
 
     def state(self, link: str) -> bytes:
         """What was kept for a link."""
-        return bytes(self._notebook.states.get(link, b""))
+        return bytes(self._state_file.states.get(link, b""))
 
     def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Write what is wanted. A process that dies in between leaves what the next pull finds and completes."""
@@ -54,13 +54,13 @@ class XRegistryTarget(XRegistrySource):
             self._note(arrived[unit.xid], unit.entry.digest, batch)
         outcome.taken += arrived
         if batch.state:
-            self._notebook.states[batch.link] = msgspec.Raw(batch.state.encode())
+            self._state_file.states[batch.link] = msgspec.Raw(batch.state.encode())
         if batch.state or arrived or outcome.deleted or batch.claims:
-            self._notebook.save()
+            self._state_file.save()
         return outcome
 
     def _noted(self, xid: str, entry: UnitEntry) -> UnitEntry:
-        origin = self._notebook.origins.get(xid)
+        origin = self._state_file.origins.get(xid)
         if origin is None or origin.deleted:
             return entry
         taken = origin.digest if origin.local == entry.digest else ""
@@ -69,29 +69,29 @@ class XRegistryTarget(XRegistrySource):
     def _is_wanted(self, unit: Unit, batch: ReplicaBatch, outcome: BatchResult) -> bool:
         present = next(self.units([unit.xid]), None)
         local = present.entry.digest if present else ""
-        verdict = decide(unit.entry, local, self._notebook.origins.get(unit.xid), self.home, batch.policy)
-        if verdict not in ("take", "same"):
-            outcome.kept[unit.xid] = verdict
-        return verdict == "take"
+        decision = decide(unit.entry, local, self._state_file.origins.get(unit.xid), self.home, batch.policy)
+        if decision not in ("take", "same"):
+            outcome.kept[unit.xid] = decision
+        return decision == "take"
 
     def _claim(self, xid: str, is_home: bool, link: str) -> None:
-        origin = self._notebook.origins.get(xid)
-        if origin is not None and not origin.deleted and (is_home or origin.link not in self._notebook.states):
-            self._notebook.origins[xid] = msgspec.structs.replace(origin, link=link)
+        origin = self._state_file.origins.get(xid)
+        if origin is not None and not origin.deleted and (is_home or origin.link not in self._state_file.states):
+            self._state_file.origins[xid] = msgspec.structs.replace(origin, link=link)
 
     def _remove(self, xid: str, batch: ReplicaBatch, outcome: BatchResult) -> None:
-        origin, present = self._notebook.origins.get(xid), next(self.units([xid]), None)
+        origin, present = self._state_file.origins.get(xid), next(self.units([xid]), None)
         if present is None:
             return
-        verdict = decide_gone(origin, present.entry.digest, batch.link, batch.policy)
-        if verdict == "take" and is_group(xid) and any(not is_group(one.xid) for one in self._read_group(xid)):
-            verdict = "ours"
-            del self._notebook.origins[xid]
-        if verdict != "take" or origin is None:
-            outcome.kept[xid] = verdict
+        decision = decide_gone(origin, present.entry.digest, batch.link, batch.policy)
+        if decision == "take" and is_group(xid) and any(not is_group(one.xid) for one in self._read_group(xid)):
+            decision = "ours"
+            del self._state_file.origins[xid]
+        if decision != "take" or origin is None:
+            outcome.kept[xid] = decision
             return
         self._delete(xid)
-        self._notebook.origins[xid] = msgspec.structs.replace(origin, deleted=True)
+        self._state_file.origins[xid] = msgspec.structs.replace(origin, deleted=True)
         outcome.deleted.append(xid)
 
     def _delete(self, xid: str) -> None:
@@ -138,12 +138,12 @@ class XRegistryTarget(XRegistrySource):
         return nested
 
     def _note(self, unit: Unit, local: str, batch: ReplicaBatch) -> None:
-        self._notebook.origins[unit.xid] = UnitOrigin(
+        self._state_file.origins[unit.xid] = UnitOrigin(
             home=unit.entry.home,
             authority=unit.entry.authority,
             path=unit.entry.path or unit.xid,
             link=batch.link,
-            stamp=stamp_after(unit.entry, self._notebook.origins.get(unit.xid)),
+            stamp=stamp_after(unit.entry, self._state_file.origins.get(unit.xid)),
             digest=unit.entry.digest,
             local=local,
         )

@@ -1,4 +1,4 @@
-"""What can go wrong with an expression: it does not parse, or its evaluation collects errors."""
+"""Errors of expressions: those that do not parse, and those that an evaluation collects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Kind = Literal["parse", "math", "cast", "missingAttribute", "missingFunction", "
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """An error of an evaluation: one of the kinds that the specification names, and a sentence."""
+    """An error of an evaluation: one of the types that the specification names, and a sentence."""
 
     kind: Kind
     sentence: str
 
 
 class ExpressionRefused(ValueError):
-    """An expression that does not parse; the sentence names the place."""
+    """An expression that does not parse; the sentence names the position."""
 
 
 class WorkExceeded(Exception):

@@ -1,4 +1,4 @@
-"""What an expression says about an event: always a value, and the errors on the way to it.
+"""Evaluation of an expression for an event: always a value, and the errors that were met.
 
 An operation whose operand failed gives the zero value of its own type and does nothing else (fail fast, CESQL 4.1):
 as a filter the expression is false already.

@@ -1,4 +1,4 @@
-"""The built-in functions: a table of what each takes and gives."""
+"""The built-in functions: a table of their arguments and results."""
 
 from __future__ import annotations
 

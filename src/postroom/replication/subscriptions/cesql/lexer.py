@@ -1,4 +1,4 @@
-"""From text to tokens. Keywords and names ignore case; a sign is a token of its own, for the parser knows its place."""
+"""The lexer: from a string to tokens. Keywords and names ignore case; the parser tells a sign from an operator."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def _token(kind: str, text: str, at: int) -> Token:
 
 
 def _content(quoted: str) -> str:
-    """The characters of a text; a backslash that escapes no quote stays, for patterns have uses for it."""
+    """The characters of a string literal; a backslash that escapes no quote stays, for patterns have uses for it."""
     quote = quoted[0]
     return re.sub(rf"\\{quote}|{quote}{quote}", lambda _: quote, quoted[1:-1])

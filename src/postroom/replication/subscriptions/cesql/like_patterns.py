@@ -11,23 +11,23 @@ _SIGN = re.compile(r"\\[%_]|.", re.DOTALL)
 
 
 class LikeSegment(msgspec.Struct, frozen=True):
-    """What stands between two percent signs: so many characters, some of which may be any."""
+    """The part between two percent signs: so many characters, some of which may be any."""
 
     length: int
     runs: tuple[tuple[int, str], ...]
-    """The characters that are fixed, those next to each other together, each with its place in the piece."""
+    """The characters that are fixed, those next to each other together, each with its index in the segment."""
 
     def fits(self, text: str, at: int) -> bool:
-        """Whether the text has it at a place."""
-        return len(text) - at >= self.length and all(text.startswith(run, at + place) for place, run in self.runs)
+        """Whether the string has it at an index."""
+        return len(text) - at >= self.length and all(text.startswith(run, at + index) for index, run in self.runs)
 
     def find(self, text: str, at: int, end: int) -> int:
-        """The first place where the text has it between two others; -1 when there is none."""
+        """The first index where the string has it between two others; -1 when there is none."""
         if not self.runs:
             return at if at + self.length <= end else -1
-        place, run = self.runs[0]
+        index, run = self.runs[0]
         while at + self.length <= end:
-            at = text.find(run, at + place, end) - place
+            at = text.find(run, at + index, end) - index
             if at < 0 or at + self.length > end:
                 return -1
             if self.fits(text, at):
@@ -39,46 +39,46 @@ class LikeSegment(msgspec.Struct, frozen=True):
 class LikePattern(msgspec.Struct, frozen=True):
     """A pattern, cut at its percent signs."""
 
-    pieces: tuple[LikeSegment, ...]
+    segments: tuple[LikeSegment, ...]
     longest: int
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text fits: each piece is taken where it first fits, and nothing ever has to go back."""
-        first, last = self.pieces[0], self.pieces[-1]
-        if len(self.pieces) == 1:
+        """Whether the whole string fits: each segment is taken where it first fits, and nothing ever has to go back."""
+        first, last = self.segments[0], self.segments[-1]
+        if len(self.segments) == 1:
             return len(text) == first.length and first.fits(text, 0)
         end = len(text) - last.length
         if end < first.length or not first.fits(text, 0) or not last.fits(text, end):
             return False
         at = first.length
-        for piece in self.pieces[1:-1]:
-            found = piece.find(text, at, end)
+        for segment in self.segments[1:-1]:
+            found = segment.find(text, at, end)
             if found < 0:
                 return False
-            at = found + piece.length
+            at = found + segment.length
         return True
 
     def cost(self, text: str) -> int:
         """How many steps a match may take at most."""
-        return len(self.pieces) + len(text) * max(1, self.longest)
+        return len(self.segments) + len(text) * max(1, self.longest)
 
 
 def parse_pattern(pattern: str) -> LikePattern:
     """The pattern as a value."""
-    pieces: list[list[str]] = [[]]
+    segments: list[list[str]] = [[]]
     for sign in _SIGN.findall(pattern):
         if sign != "%":
-            pieces[-1].append(sign)
-        elif pieces[-1] or len(pieces) == 1:
-            pieces.append([])
-    made = tuple(map(_piece, pieces))
-    return LikePattern(made, max(piece.length for piece in made))
+            segments[-1].append(sign)
+        elif segments[-1] or len(segments) == 1:
+            segments.append([])
+    made = tuple(map(_segment, segments))
+    return LikePattern(made, max(segment.length for segment in made))
 
 
-def _piece(signs: list[str]) -> LikeSegment:
+def _segment(signs: list[str]) -> LikeSegment:
     runs: list[tuple[int, str]] = []
     for is_any, group in itertools.groupby(enumerate(signs), lambda one: one[1] == "_"):
         if not is_any:
-            places, found = zip(*group, strict=True)
-            runs.append((places[0], "".join(sign[-1] for sign in found)))
+            indexes, found = zip(*group, strict=True)
+            runs.append((indexes[0], "".join(sign[-1] for sign in found)))
     return LikeSegment(len(signs), tuple(runs))

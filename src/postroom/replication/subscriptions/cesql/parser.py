@@ -1,4 +1,4 @@
-"""From tokens to a parsed expression, by precedence climbing; depth and length are bounded."""
+"""The parser: from tokens to a syntax tree, by precedence climbing; depth and length are bounded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BINARY = {
 
 
 def parse_expression(expression: str) -> Node:
-    """The expression as a value, or ExpressionRefused with a sentence that names the place."""
+    """The expression as a value, or ExpressionRefused with a sentence that names the position."""
     if len(expression) > LONGEST:
         raise ExpressionRefused(f"it has {len(expression)} characters, {LONGEST} are the most")
     node = _Parser(list(tokens(expression))).whole()

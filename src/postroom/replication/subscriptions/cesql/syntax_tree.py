@@ -10,7 +10,7 @@ Value = bool | int | str
 
 
 class Literal(msgspec.Struct, frozen=True):
-    """A boolean, an integer or a text."""
+    """A boolean, an integer or a string."""
 
     value: Value
 
@@ -43,7 +43,7 @@ class Binary(msgspec.Struct, frozen=True):
 
 
 class Like(msgspec.Struct, frozen=True):
-    """Whether a text fits a pattern."""
+    """Whether a string fits a pattern."""
 
     operand: Node
     pattern: LikePattern

@@ -1,1 +1,1 @@
-"""Where the events of subscriptions go: one module for each protocol."""
+"""Sinks of subscriptions: one module for each protocol."""

@@ -1,4 +1,4 @@
-"""Which sinks may be reached: hosts that a setting names, at addresses that are public unless a setting says more."""
+"""Addresses of sinks: hosts that a setting names, public unless a setting allows private ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a delivery over HTTP says who it comes from: the Authorization header of a credential."""
+"""The Authorization header of a credential, for deliveries over HTTP."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TokenResponse(msgspec.Struct, frozen=True):
 
 
 SaveCredential = Callable[[Credential, Credential], None]
-"""Writes down a token in the place of the one before it."""
+"""Stores a renewed credential instead of the one before it."""
 _GRANTED = msgspec.json.Decoder(TokenResponse)
 
 

@@ -37,7 +37,7 @@ class MqttSink:
 
     def __init__(self, subscription: Subscription, target: SinkAddress, settings: Settings) -> None:
         self._is_five = subscription.protocol == "MQTT5"
-        self._metadata, self._mode = _told(subscription)
+        self._metadata, self._mode = _message_options(subscription)
         self._target = target
         self._settings = settings
         self._credential = subscription.sinkcredential
@@ -135,8 +135,8 @@ class MqttSink:
         self._answers[mid] = reason.value
 
 
-def _told(subscription: Subscription) -> tuple[dict[str, Any], str]:
-    """What the settings say of each message, and the mode."""
+def _message_options(subscription: Subscription) -> tuple[dict[str, Any], str]:
+    """The protocol metadata that the settings give to each message, and the mode."""
     if subscription.protocol == "MQTT3":
         three = msgspec.convert(subscription.protocolsettings, Mqtt3Options)
         return {"topic_name": three.topicname, "qos": three.qos, "retain": three.retain}, "structured"

@@ -1,4 +1,4 @@
-"""What `protocolsettings` may say for each protocol (CloudEvents Subscriptions API 3.2.2), with the defaults."""
+"""The `protocolsettings` of each protocol (CloudEvents Subscriptions API 3.2.2), with the defaults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Headers = Annotated[
 Topic = Annotated[str, Meta(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f+#]*\Z")]
 """Where MQTT publishes to: no filter with wildcards."""
 Subject = Annotated[str, Meta(max_length=1024, pattern=r"^[^\x00-\x20\x7f.*>]+(\.[^\x00-\x20\x7f.*>]+)*\Z")]
-"""The same of NATS: tokens between dots."""
+"""Where NATS publishes to: tokens between dots."""
 
 
 class HttpOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

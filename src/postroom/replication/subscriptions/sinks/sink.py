@@ -34,7 +34,7 @@ class Permission(msgspec.Struct, frozen=True):
 
 
 class Sink(Protocol):
-    """The way to a subscriber. One thread at a time uses it."""
+    """A connection to a subscriber. One thread at a time uses it."""
 
     def confirm(self, callback: str) -> Permission:
         """Ask whether events are welcome; a refusal is DeliveryFailed. `callback` is where the answer may be given."""

@@ -1,4 +1,4 @@
-"""From a subscription to its sink. A new protocol is one module, its options and one line here."""
+"""The table of sinks by protocol. A new protocol is one module, its options and one line here."""
 
 from __future__ import annotations
 
