@@ -19,7 +19,7 @@ from postroom.outbound.policy import (
     FetchRefused,
     NoAnswer,
     OutboundPolicy,
-    Response,
+    OutboundResponse,
     UrlRefused,
 )
 from postroom.settings import Settings
@@ -68,7 +68,9 @@ class ServiceClient:
         """Whether the address is that of a document instead of a service."""
         return self.base.endswith(_DOCUMENT_SUFFIXES)
 
-    def ask(self, method: str, path: str, *, json: Any = None, headers: Mapping[str, str] | None = None) -> Response:
+    def ask(
+        self, method: str, path: str, *, json: Any = None, headers: Mapping[str, str] | None = None
+    ) -> OutboundResponse:
         """Any answer, be it a refusal; a GET follows redirects."""
         content = None if json is None else msgspec.json.encode(json)
         given = {
@@ -89,7 +91,7 @@ class ServiceClient:
         """Ask for a change; what came of it."""
         return self.json(self.ask(method, path, json=json), path)
 
-    def json(self, response: Response, path: str) -> Any:
+    def json(self, response: OutboundResponse, path: str) -> Any:
         """The JSON of an answer that has to be a good one."""
         if not response.is_success:
             raise ServiceRefused(f"{path} answers {response.status}: {problem_in(response)}", place=self.name)
@@ -147,13 +149,13 @@ def open_client(url: str, settings: Settings) -> Iterator[ServiceClient]:
         client.close()
 
 
-def next_page(response: Response) -> str:
+def next_page(response: OutboundResponse) -> str:
     """The URL where a collection goes on; empty at its end."""
     found = _NEXT.search(response.headers.get("link", ""))
     return (join_url(response.url, found.group(1)) or found.group(1)) if found else ""
 
 
-def problem_in(response: Response) -> str:
+def problem_in(response: OutboundResponse) -> str:
     """What an error document says, in short."""
     try:
         problem = msgspec.json.decode(response.body)

@@ -25,7 +25,7 @@ from postroom.catalog.service_entities import (
 )
 from postroom.errors import DocumentRefused, ServiceRefused
 from postroom.model.types import ResourceType
-from postroom.outbound.policy import Response
+from postroom.outbound.policy import OutboundResponse
 from postroom.registry.entities import Document
 from postroom.registry.read.document_content import document_names, inline_document, proxy_name
 from postroom.urls import join_url
@@ -89,7 +89,7 @@ class ServiceReader:
         """An entity that has to be there."""
         return self.object_in(self.ask(path), path)
 
-    def object_in(self, reply: Response, path: str) -> Tree:
+    def object_in(self, reply: OutboundResponse, path: str) -> Tree:
         """The entity or collection of an answer that has to be a good one."""
         return _object(self.client.json(reply, path), self.name)
 
@@ -143,7 +143,7 @@ class ServiceReader:
         query = "&".join(text for flag, text in wanted.items() if flag in self._flags)
         return f"{path}{'&' if '?' in path else '?'}{query}" if query else path
 
-    def ask(self, path: str, headers: dict[str, str] | None = None) -> Response:
+    def ask(self, path: str, headers: dict[str, str] | None = None) -> OutboundResponse:
         """Any answer to a GET, within the limits of one read."""
         reply = self.client.ask("GET", path, headers=headers)
         self._requests += 1

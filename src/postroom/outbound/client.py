@@ -10,7 +10,7 @@ from urllib.parse import urlunsplit
 from postroom.outbound.policy import (
     FetchRefused,
     OutboundPolicy,
-    Response,
+    OutboundResponse,
     TooManyRedirects,
     check_host,
     port_of,
@@ -35,7 +35,7 @@ class HttpClient:
 
     def request(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
-    ) -> Response:
+    ) -> OutboundResponse:
         """Any response, be it an error; whatever is none is FetchRefused."""
         for _ in range(self.policy.max_redirects + 1):
             url = self.allowed_url(url)
@@ -95,7 +95,7 @@ class Fetcher:
             raise FetchRefused(f"{url} answers with status {response.status}")
         return response.body
 
-    def fetch(self, url: str) -> Response:
+    def fetch(self, url: str) -> OutboundResponse:
         """What a URL answers, whatever its status."""
         with closing(HttpClient(self._policy)) as client:
             return client.request("GET", url)

@@ -21,7 +21,7 @@ from postroom.outbound.policy import (
     BadAddress,
     NoAnswer,
     OutboundPolicy,
-    Response,
+    OutboundResponse,
     port_of,
 )
 from postroom.urls import parse_url
@@ -59,7 +59,7 @@ class PinnedTransport:
         self._policy = policy
         self._connection: _Connection | None = None
 
-    def exchange(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> Response:
+    def exchange(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> OutboundResponse:
         """Send a request and read the response; a kept connection that was closed is opened anew."""
         connection, path = self._connected(url)
         was_open = connection.sock is not None
@@ -98,7 +98,7 @@ class PinnedTransport:
 
     def _exchange(
         self, connection: _Connection, method: str, path: str, headers: Mapping[str, str], content: bytes | None
-    ) -> Response:
+    ) -> OutboundResponse:
         most = self._policy.max_bytes
         connection.begin(self._policy.answer_s)
         connection.request(method, path, content, headers)
@@ -110,7 +110,7 @@ class PinnedTransport:
             connection.close()
             if not self._policy.truncates:
                 raise AnswerTooLarge(f"{connection.host}{path} is larger than {most} bytes")
-        return Response(answer.status, found, body)
+        return OutboundResponse(answer.status, found, body)
 
 
 class _Connection(http.client.HTTPConnection):

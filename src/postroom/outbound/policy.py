@@ -33,7 +33,7 @@ class OutboundPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How often a GET is led elsewhere; 0: a redirect is an answer like any other."""
 
 
-class Response(msgspec.Struct, frozen=True):
+class OutboundResponse(msgspec.Struct, frozen=True):
     """A response that was read to its end; header names are in lower case."""
 
     status: int

@@ -9,7 +9,14 @@ from contextlib import contextmanager, suppress
 
 import httpx
 
-from postroom.outbound.policy import AnswerTooLarge, AnswerTooSlow, BadAddress, NoAnswer, OutboundPolicy, Response
+from postroom.outbound.policy import (
+    AnswerTooLarge,
+    AnswerTooSlow,
+    BadAddress,
+    NoAnswer,
+    OutboundPolicy,
+    OutboundResponse,
+)
 
 
 class PooledTransport:
@@ -19,10 +26,10 @@ class PooledTransport:
         self._policy = policy
         self._http = httpx.Client(timeout=policy.timeout_s, follow_redirects=False, trust_env=policy.proxies)
 
-    def exchange(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> Response:
+    def exchange(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> OutboundResponse:
         """Send a request and read the response."""
         with _translated(url), self._http.stream(method, url, content=content, headers=headers) as answer:
-            return Response(answer.status_code, dict(answer.headers), self._body(answer, url), url)
+            return OutboundResponse(answer.status_code, dict(answer.headers), self._body(answer, url), url)
 
     def stream(self, url: str, headers: Mapping[str, str], silence_s: float) -> ResponseStream:
         """Send a GET whose response is read while it goes on; nothing for longer than `silence_s` ends it."""

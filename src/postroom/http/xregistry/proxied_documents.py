@@ -13,8 +13,7 @@ import msgspec
 from postroom.deadlines import check_deadline
 from postroom.http.server.response import Response
 from postroom.outbound.client import allowed_fetcher
-from postroom.outbound.policy import FetchRefused
-from postroom.outbound.policy import Response as Fetched
+from postroom.outbound.policy import FetchRefused, OutboundResponse
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
@@ -44,7 +43,7 @@ def fetch_base64(url: str, settings: Settings) -> str | None:
     return base64.b64encode(fetched.body).decode() if fetched is not None else None
 
 
-def _fetched(url: str, settings: Settings, is_read: bool) -> Fetched | None:
+def _fetched(url: str, settings: Settings, is_read: bool) -> OutboundResponse | None:
     try:
         return allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb).fetch(url)
     except FetchRefused as refusal:

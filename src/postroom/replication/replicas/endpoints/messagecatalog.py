@@ -10,7 +10,7 @@ from postroom.catalog.service_client import problem_in
 from postroom.documents.dialects.messagecatalog import DIALECT
 from postroom.documents.dialects.messagecatalog_sections import format_of
 from postroom.errors import ServiceRefused
-from postroom.outbound.policy import Response
+from postroom.outbound.policy import OutboundResponse
 from postroom.registry.changes.provenance import version_uri
 from postroom.replication.replicas.apply_units import BatchResult
 from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, Overview
@@ -81,7 +81,7 @@ class MessageCatalogEndpoint(XRegistryTarget):
             return None
         return _group_unit(xid, document, self.home) if is_group(xid) else self._definition(xid, document, reply)
 
-    def _definition(self, xid: str, document: Tree, reply: Response) -> Unit:
+    def _definition(self, xid: str, document: Tree, reply: OutboundResponse) -> Unit:
         group, name = xid.split("/")[2::2]
         chosen = document.get("format") or reply.headers.get(_HEADER + "format")
         whole = {"id": group, "format": chosen, "messagedefinitions": {name: {"id": name, "versions": {"1": document}}}}

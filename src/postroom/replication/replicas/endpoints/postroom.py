@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from postroom.errors import ServiceRefused
-from postroom.outbound.policy import Response
+from postroom.outbound.policy import OutboundResponse
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview
@@ -50,7 +50,7 @@ class PostroomEndpoint:
         """What it has; None when that is what has the known digest. One request either way."""
         return self.read_overview(self._client.ask("GET", overview_path(scope, known)), known)
 
-    def read_overview(self, reply: Response, known: str) -> Overview | None:
+    def read_overview(self, reply: OutboundResponse, known: str) -> Overview | None:
         """The answer to such a request."""
         found = self._read(Overview, reply, "/overview")
         return None if known and found.digest == known else found
@@ -115,7 +115,7 @@ class PostroomEndpoint:
     def _send(self, kind: type[Result], path: str, body: object) -> Result:
         return self._read(kind, self._client.ask("POST", MOUNT + path, json=body), path)
 
-    def _read(self, kind: type[Result], reply: Response, path: str) -> Result:
+    def _read(self, kind: type[Result], reply: OutboundResponse, path: str) -> Result:
         self._client.json(reply, MOUNT + path)
         try:
             return msgspec.json.decode(reply.body, type=kind)

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 
 import msgspec
 
-from postroom.outbound.policy import Response
+from postroom.outbound.policy import OutboundResponse
 from postroom.protocols.protocol import pairs
 from postroom.protocols.records import JSON_EVENT
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, delivery_failures, open_client
@@ -90,7 +90,7 @@ class HttpSink:
         record = record_of(event, "HTTP", {}, self._options.mode)
         return {**self._fixed, **dict(pairs(record.metadata["headers"]))}, record.payload
 
-    def _exchange(self, method: str, headers: dict[str, str], body: bytes | None) -> Response:
+    def _exchange(self, method: str, headers: dict[str, str], body: bytes | None) -> OutboundResponse:
         sent = {**headers, **self._authorization.header()}
         with delivery_failures(self._target.host, self._settings):
             return self._client.request(method, self._url, headers=sent, content=body)
@@ -111,7 +111,7 @@ def parse_rate(text: str) -> int:
     return int(text[:10])
 
 
-def _failure(reply: Response, host: str) -> DeliveryFailed:
+def _failure(reply: OutboundResponse, host: str) -> DeliveryFailed:
     """What a status that is no success means; the body is not repeated, it may hold anything."""
     sentence = f"{host} answers {reply.status} {_phrase(reply.status)}".rstrip()
     if reply.status == http.HTTPStatus.GONE:
