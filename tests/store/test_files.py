@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from postroom.catalog.open_store import open_store, warn_if_world_readable
-from postroom.replication.replicas.endpoints.open import notebook_path, open_source, open_target
+from postroom.replication.replicas.endpoints.open import open_source, open_target, state_path
 from postroom.settings import Settings
 from tests.http.running_service import serving
 from tests.replication.catalogs import Kitchen, pull, served
@@ -65,5 +65,5 @@ def test_what_is_kept_about_links_has_no_password(tmp_path: Path, monkeypatch: p
         pull(open_source(source, Settings()), open_target(secret, Settings(), plain=True))
         pages = [path.read_text() for path in (tmp_path / "state").rglob("*.links")]
         assert len(pages) == 1
-        assert notebook_path(secret) == notebook_path(target)
+        assert state_path(secret) == state_path(target)
         assert "s3cret" not in pages[0]
