@@ -30,7 +30,7 @@ from postroom.registry.write.group import (
     write_resources,
 )
 from postroom.registry.write.merge_attributes import as_body, as_map
-from postroom.registry.write.resource import ResourceWrite, Written, write_resource
+from postroom.registry.write.resource import ResourceWrite, WriteResult, write_resource
 from postroom.registry.write.unit_of_work import Interaction, operation
 
 REGISTRY_WORDS = frozenset(
@@ -95,7 +95,7 @@ def put_members(interaction: Interaction, place: Place, body: Any, patch: bool) 
 
 
 @operation
-def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
+def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> WriteResult:
     """POST or PATCH of Versions."""
     ensure_group(interaction, place)
     return ResourceWrite(interaction, place, patch).write_versions(as_map(body, place.xid, "versions"), default)
@@ -123,14 +123,14 @@ def put_group(interaction: Interaction, place: Place, body: Any, patch: bool) ->
 
 
 @operation
-def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> Written:
+def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> WriteResult:
     """PUT or PATCH of a Resource."""
     ensure_group(interaction, place)
     return write_resource(interaction, place, body, patch, default)
 
 
 @operation
-def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None = "") -> Written:
+def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None = "") -> WriteResult:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
     ensure_group(interaction, place)
     is_new = interaction.tx.entity(place.resource_xid) is None
@@ -141,7 +141,7 @@ def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, def
 @operation
 def put_version(
     interaction: Interaction, place: Place, version_id: str | None, body: Any, patch: bool, default: str | None
-) -> Written:
+) -> WriteResult:
     """PUT or PATCH of a Version, or POST of one to its Resource (then it may lack an id)."""
     ensure_group(interaction, place)
     return ResourceWrite(interaction, place, patch).write_version(version_id, as_body(body, place.xid), default)

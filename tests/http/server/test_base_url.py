@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from postroom.errors import BadSetting
-from postroom.http.server.base_url import Addresses
+from postroom.http.server.base_url import BaseUrlReader
 from postroom.registry.problems import RegistryProblem
 
 FORWARDED = {"x-forwarded-proto": "https", "x-forwarded-host": "registry.example", "x-forwarded-prefix": "/api"}
@@ -14,7 +14,7 @@ FORWARDED = {"x-forwarded-proto": "https", "x-forwarded-host": "registry.example
 def base(trusted: tuple[str, ...] = (), peer: str = "10.0.0.7", scheme: str = "http", **headers: str) -> str:
     given = {name.replace("_", "-").encode(): value.encode("latin-1") for name, value in headers.items()}
     scope: dict[str, Any] = {"scheme": scheme, "client": (peer, 1), "root_path": ""}
-    return Addresses(trusted).base(scope, given)
+    return BaseUrlReader(trusted).base(scope, given)
 
 
 @pytest.mark.feature("HTTP-001", "REG-039")
@@ -61,4 +61,4 @@ def test_what_a_proxy_says_is_checked_too(name: str, value: str) -> None:
 
 def test_a_proxy_that_is_no_address_is_a_bad_setting() -> None:
     with pytest.raises(BadSetting, match="no address"):
-        Addresses(("ovens",))
+        BaseUrlReader(("ovens",))

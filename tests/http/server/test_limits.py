@@ -186,7 +186,7 @@ def test_a_read_that_takes_too_long_is_given_up_with_its_remedy(store: Store, ta
 
 def test_a_full_pool_refuses_and_says_when_to_come_back() -> None:
     async def crowd() -> list[Any]:
-        pool, door = Pool(threads=1, most_waiting=1, patience_s=0.05), threading.Event()
+        pool, door = Pool(threads=1, most_waiting=1, max_wait_s=0.05), threading.Event()
         first = asyncio.create_task(pool.run(door.wait, "/"))
         await asyncio.sleep(0)
         patient = asyncio.create_task(pool.run(time.monotonic, "/"))

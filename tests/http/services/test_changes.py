@@ -17,7 +17,7 @@ import pytest
 from postroom.catalog.open_store import open_store
 from postroom.http.server import event_streams
 from postroom.http.server.app import create_app
-from postroom.http.services.changes import Following
+from postroom.http.services.changes import ChangeStream
 from postroom.replication.changes.events import events_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -329,7 +329,7 @@ def test_a_cursor_holds_over_kill_9_and_for_every_worker(tmp_path: Path) -> None
 def test_a_stream_that_falls_behind_what_is_kept_says_so_and_ends(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/r.db", retention=Retention(count=1)) as store:
         desk = Desk(create_app(store, Settings()))
-        following = Following(store, "", "/", MADE)
+        following = ChangeStream(store, "", "/", MADE)
         assert following.pull().data == b"retry: 2000\n\n"
         for name in ("a", "b"):
             desk.ask("PUT", f"/messagegroups/{name}", {})
@@ -341,7 +341,7 @@ def test_a_stream_that_falls_behind_what_is_kept_says_so_and_ends(tmp_path: Path
 
 def test_a_heartbeat_moves_a_filtered_stream_on(store: Store) -> None:
     desk = Desk(create_app(store, Settings()))
-    following = Following(store, "last", OVENS, MADE)
+    following = ChangeStream(store, "last", OVENS, MADE)
     following.pull()
     desk.ask("PUT", "/messagegroups/mixers", {})
     assert following.pull().data == b""
@@ -370,7 +370,7 @@ def test_a_quiet_stream_gives_signs_of_life(store: Store, monkeypatch: pytest.Mo
                 enough.set()
                 gone.set()
 
-        following = Following(store, "last", "/", MADE)
+        following = ChangeStream(store, "last", "/", MADE)
         following.pull()
         following.beat()
         await asyncio.wait_for(event_streams.Streams(store, 1).serve(following, [], {}, receive, send), 60)

@@ -1,4 +1,4 @@
-"""Addresses of JSON Schemas: `$id`, anchors and JSON pointers, and where references lead by them."""
+"""BaseUrlReader of JSON Schemas: `$id`, anchors and JSON pointers, and where references lead by them."""
 
 from __future__ import annotations
 

@@ -11,16 +11,15 @@ import msgspec
 from postroom.http.older_releases.releases import named_release
 from postroom.http.server.allowed_hosts import AllowedHosts
 from postroom.http.server.asgi import ASGIApp, Receive, Scope, Send, run_lifespan
-from postroom.http.server.base_url import Addresses
+from postroom.http.server.base_url import BaseUrlReader
 from postroom.http.server.cors import READING, refuse_foreign_writes, sharing_headers
 from postroom.http.server.event_streams import Streams
 from postroom.http.server.representation import RawHeaders, Representation, matches, represent, takes_gzip
 from postroom.http.server.request import Request, parse_query
 from postroom.http.server.request_body import MEGABYTE, read_body
-from postroom.http.server.request_deadline import ClientGone, Work, listening
 from postroom.http.server.response import Response, Stream
 from postroom.http.server.response_cache import ResponseCache
-from postroom.http.server.thread_pools import Pools
+from postroom.http.server.thread_pools import ClientGone, Pools, RequestRunner, listening
 from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
 from postroom.model.types import Model
@@ -75,7 +74,7 @@ class Edge:
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._addresses = Addresses(settings.trusted_proxies, AllowedHosts(settings))
+        self._base_urls = BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
         self._origins = frozenset(settings.cors_origins)
         self._cache = ResponseCache(settings.cache_mb * MEGABYTE)
         self._streams = Streams(store, settings.max_streams)
@@ -89,7 +88,7 @@ class Edge:
         if STREAM_TYPE in headers.get(b"accept", b""):
             return False
         try:
-            base = self._addresses.base(scope, headers)
+            base = self._base_urls.base(scope, headers)
         except RegistryProblem:
             return False
         kept = self._cache.get(_key(base, scope, headers), self._store.version())
@@ -124,10 +123,10 @@ class Edge:
     async def _respond(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         state = self._store.version()
         async with listening(receive) as client:
-            work = Work(request, self._pools, self._settings, client)
-            made, given = await self._make(work, request, is_old=scope.get("http_version") == "1.0")
+            runner = RequestRunner(request, self._pools, self._settings, client)
+            made, given = await self._make(runner, request, is_old=scope.get("http_version") == "1.0")
             if made.pieces is not None:
-                await self._send_pieces(made, made.pieces, work, request, send)
+                await self._send_pieces(made, made.pieces, runner, request, send)
                 return
         if given.stream is not None:
             await self._stream(given.stream, made, request, scope, receive, send)
@@ -149,7 +148,7 @@ class Edge:
         return Request(
             method=scope["method"],
             path=_path(scope),
-            base=self._addresses.base(scope, first),
+            base=self._base_urls.base(scope, first),
             actor=self._actor(scope, first),
             query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
@@ -157,7 +156,7 @@ class Edge:
 
     def _actor(self, scope: Scope, headers: dict[bytes, bytes]) -> str:
         name = self._settings.actor_header.lower().encode("latin-1", "replace")
-        if not name or not self._addresses.trusts(scope):
+        if not name or not self._base_urls.trusts(scope):
             return ""
         return headers.get(name, b"").decode("utf-8", "replace").strip()[:LONGEST_ACTOR]
 
@@ -171,16 +170,16 @@ class Edge:
         headers = [(name, value) for name, value in made.headers if name != b"etag"]
         await self._streams.serve(stream, headers + self._sharing(request), scope, receive, send)
 
-    async def _make(self, work: Work, request: Request, is_old: bool) -> tuple[Representation, Response]:
+    async def _make(self, runner: RequestRunner, request: Request, is_old: bool) -> tuple[Representation, Response]:
         try:
-            made, given = await work.run(
+            made, given = await runner.run(
                 lambda: self._represented(answer(request, self._store, self._settings), request)
             )
             if given.after is not None:
                 ready = partial(finish, given, request, self._store, self._settings)
-                made, given = await work.run(lambda: self._represented(ready(), request), self._pools.fetches)
+                made, given = await runner.run(lambda: self._represented(ready(), request), self._pools.fetches)
             if made.pieces is not None and is_old:  # HTTP/1.0 has no chunks, so what it gets has to be whole
-                body = b"".join([piece async for piece in self._pieces(made.pieces, work, request)])
+                body = b"".join([piece async for piece in self._pieces(made.pieces, runner, request)])
                 made = msgspec.structs.replace(made, pieces=None, body=body)
         except RegistryProblem as problem:
             given = refuse(problem, request, named_release(request.query), problem.__cause__)
@@ -190,12 +189,12 @@ class Edge:
     def _represented(self, given: Response, request: Request) -> tuple[Representation, Response]:
         return represent(given, request.method, takes_gzip(request.header("accept-encoding") or "")), given
 
-    async def _pieces(self, pieces: Iterator[bytes], work: Work, request: Request) -> AsyncIterator[bytes]:
-        while (piece := await work.run(lambda: next_piece(pieces, request, self._settings))) is not None:
+    async def _pieces(self, pieces: Iterator[bytes], runner: RequestRunner, request: Request) -> AsyncIterator[bytes]:
+        while (piece := await runner.run(lambda: next_piece(pieces, request, self._settings))) is not None:
             yield piece
 
     async def _send_pieces(
-        self, made: Representation, pieces: Iterator[bytes], work: Work, request: Request, send: Send
+        self, made: Representation, pieces: Iterator[bytes], runner: RequestRunner, request: Request, send: Send
     ) -> None:
         """Send a body while it is made. One that cannot be completed is not ended either: the server closes the
         connection, and no client takes it for whole. Lines end in one that says why.
@@ -203,7 +202,7 @@ class Edge:
         headers = [*made.headers, *self._sharing(request)]
         await send({"type": "http.response.start", "status": made.status, "headers": headers})
         try:
-            async for piece in self._pieces(pieces, work, request):
+            async for piece in self._pieces(pieces, runner, request):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except RegistryProblem as problem:
             last = refuse(problem, request, cause=problem.__cause__).content + b"\n"

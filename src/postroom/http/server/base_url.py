@@ -20,7 +20,7 @@ _PROBES = (b"/-/healthz", b"/-/readyz")
 """What says nothing about the registry: those who look after a process know its address only."""
 
 
-class Addresses:
+class BaseUrlReader:
     """Reads base URLs; `X-Forwarded-*` counts only when the peer is a proxy that the setting names (or `*`)."""
 
     def __init__(self, trusted_proxies: Iterable[str] = (), hosts: AllowedHosts | None = None) -> None:

@@ -1,14 +1,18 @@
-"""Threads for requests, in pools by what a request does, so that no kind of work takes the threads of another."""
+"""Threads for requests, in pools by what a request does, until a deadline, as long as the client is there."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
+from postroom.deadlines import deadline
+from postroom.http.server.asgi import Receive
 from postroom.http.server.cors import READING
 from postroom.http.server.request import Request
 from postroom.registry.problems import RegistryProblem
@@ -16,7 +20,7 @@ from postroom.settings import Settings
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 30.0
+MAX_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 10
 MATCHING = frozenset({"/match", "/make", "/-/match", "/-/make"})
 WITH_MODEL = frozenset({"/", "/modelsource"})
@@ -27,11 +31,11 @@ LARGE = frozenset({"filter", "inline", "sort"})
 class Pool:
     """Some threads, and a queue of requests that wait for one, no longer than it makes sense."""
 
-    def __init__(self, threads: int, most_waiting: int, patience_s: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, threads: int, most_waiting: int, max_wait_s: float = MAX_WAIT_SECONDS) -> None:
         self._threads = ThreadPoolExecutor(threads)
         self._free = asyncio.Semaphore(threads)
         self._most_waiting = most_waiting
-        self._patience_s = patience_s
+        self._max_wait_s = max_wait_s
         self._waiting = 0
 
     async def run(self, function: Callable[[], T], path: str, end: float = math.inf) -> T:
@@ -50,7 +54,7 @@ class Pool:
             raise busy(path)
         self._waiting += 1
         try:
-            async with asyncio.timeout(min(self._patience_s, end - time.monotonic())):
+            async with asyncio.timeout(min(self._max_wait_s, end - time.monotonic())):
                 await self._free.acquire()
         except TimeoutError:
             raise busy(path) from None
@@ -77,6 +81,55 @@ class Pools:
         if request.path in MATCHING:
             return self.matches
         return self.fetches if self._fetches_models and request.path in WITH_MODEL else self.writes
+
+
+class ClientGone(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class ClientWatch:
+    """Whether the client of a request is still there."""
+
+    def __init__(self) -> None:
+        self.is_gone = False
+
+    async def listen(self, receive: Receive) -> None:
+        """Wait until the client leaves."""
+        while (await receive())["type"] != "http.disconnect":
+            await asyncio.sleep(0)
+        self.is_gone = True
+
+
+@asynccontextmanager
+async def listening(receive: Receive) -> AsyncIterator[ClientWatch]:
+    """The client of a request whose body was read, watched as long as the block lasts."""
+    client = ClientWatch()
+    task = asyncio.create_task(client.listen(receive))
+    try:
+        yield client
+    finally:
+        task.cancel()
+
+
+class RequestRunner:
+    """Runs what has to be done for a request. A write has no deadline: it is done whole or not at all."""
+
+    def __init__(self, request: Request, pools: Pools, settings: Settings, client: ClientWatch) -> None:
+        self._path = request.path
+        self._pool = pools.of(request)
+        self._client = client
+        is_timed = request.method in READING or request.path in MATCHING
+        self._end = time.monotonic() + settings.request_timeout_s if is_timed else math.inf
+
+    async def run(self, function: Callable[[], T], pool: Pool | None = None) -> T:
+        """Call a function in a thread; ClientGone when that is of no use, `server_busy` when no thread is free."""
+        return await (pool or self._pool).run(partial(self._in_time, function), self._path, self._end)
+
+    def _in_time(self, function: Callable[[], T]) -> T:
+        if self._client.is_gone:
+            raise ClientGone
+        with deadline(self._end):
+            return function()
 
 
 def busy(path: str, detail: str = "") -> RegistryProblem:

@@ -36,7 +36,7 @@ Events = Callable[..., Iterable[tuple[int, Event]]]
 """What makes events of rows: events_of and its like."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class ChangesQuery(msgspec.Struct, frozen=True):
     """What a request asks for."""
 
     after: str
@@ -54,22 +54,22 @@ def answer_changes(request: Request, store: Store, settings: Settings) -> Respon
         return Response(headers={"Allow": METHODS, "Access-Control-Allow-Methods": METHODS})
     if request.method not in ("GET", "HEAD"):
         raise RegistryProblem("action_not_supported", NAME, action=request.method, headers={"allow": METHODS})
-    question = _question(request)
+    query = _parse_query(request)
     note_reader(store)
     try:
         if request.method == "GET" and STREAM_TYPE in (request.header("accept") or ""):
-            return _followed(request, question, store, settings)
-        return _page(request, question, store, settings)
+            return _stream(request, query, store, settings)
+        return _page(request, query, store, settings)
     except (CursorBroken, CursorForeign, CursorTooOld) as error:
         raise _problem(error) from None
 
 
-def _question(request: Request) -> Question:
+def _parse_query(request: Request) -> ChangesQuery:
     given = dict(reversed(request.query))
     values = "values" in given
     limit = min(_limit(given.get("limit")), MOST_AUDITED if values else MOST_CHANGES)
     xid = logged_xid(given.get("xid", "/"), NAME)
-    return Question(given.get("after", ""), limit, xid, values, _events(given.get("events", XREGISTRY)))
+    return ChangesQuery(given.get("after", ""), limit, xid, values, _events(given.get("events", XREGISTRY)))
 
 
 def _events(name: str) -> Events:
@@ -89,20 +89,20 @@ def _limit(text: str | None) -> int:
     return int(text)
 
 
-def _page(request: Request, question: Question, store: Store, settings: Settings) -> Response:
+def _page(request: Request, query: ChangesQuery, store: Store, settings: Settings) -> Response:
     with store.read() as tx:
-        page = page_of(tx, question.after, question.limit, question.xid)
+        page = page_of(tx, query.after, query.limit, query.xid)
         shown: dict[str, Any] = {}
-        if question.values:
+        if query.values:
             shown["changes"], page = _audited(tx, page)
         else:
             names = settings.changes_name_attributes
-            shown["events"] = [one for _, one in question.events(tx, page.changes, _root(request), names=names)]
+            shown["events"] = [one for _, one in query.events(tx, page.changes, _root(request), names=names)]
     headers = {"Cache-Control": "no-cache"}
     if page.more:
         kept = [(name, value) for name, value in request.query if name != "after"]
-        query = urlencode([("after", page.cursor), *kept], quote_via=quote)
-        headers["Link"] = f"<{request.base}?{query}>;rel=next"
+        parameters = urlencode([("after", page.cursor), *kept], quote_via=quote)
+        headers["Link"] = f"<{request.base}?{parameters}>;rel=next"
     return Response(headers=headers, json={**shown, "cursor": page.cursor, "more": page.more})
 
 
@@ -118,18 +118,18 @@ def _audited(tx: Transaction, page: ChangePage) -> tuple[list[AuditEntry], Chang
     return entries, page
 
 
-def _followed(request: Request, question: Question, store: Store, settings: Settings) -> Response:
-    if question.values or any(name == "limit" for name, _ in request.query):
+def _stream(request: Request, query: ChangesQuery, store: Store, settings: Settings) -> Response:
+    if query.values or any(name == "limit" for name, _ in request.query):
         raise RegistryProblem("bad_request", NAME, error_detail="a stream takes neither values nor limit")
-    after = request.header("last-event-id") or question.after
+    after = request.header("last-event-id") or query.after
     with store.read() as tx:
         page_of(tx, after, 1)  # refused now, with a status, rather than in the stream
-    made = partial(question.events, base=_root(request), names=settings.changes_name_attributes)
-    following = Following(store, after, question.xid, made)
-    return Response(headers=STREAM_HEADERS, stream=following, cacheable=False)
+    made = partial(query.events, base=_root(request), names=settings.changes_name_attributes)
+    stream = ChangeStream(store, after, query.xid, made)
+    return Response(headers=STREAM_HEADERS, stream=stream, cacheable=False)
 
 
-class Following:
+class ChangeStream:
     """Server-sent events from a cursor on; the id of each is the cursor to resume from."""
 
     def __init__(self, store: Store, after: str, xid: str, made: Events) -> None:
@@ -137,7 +137,7 @@ class Following:
         self._cursor = after
         self._xid = xid
         self._made = made
-        self._told = ""
+        self._sent_id = ""
         self._is_new = True
 
     def pull(self) -> StreamChunk:
@@ -153,15 +153,15 @@ class Following:
             return StreamChunk(data=b"%bevent: error\ndata: %b\n\n" % (opening, document), ends=True)
         self._cursor = page.cursor
         if events:
-            self._told = events[-1]["id"]
+            self._sent_id = events[-1]["id"]
         frames = [b"id: %b\ndata: %b\n\n" % (event["id"].encode(), encode_json(event)) for event in events]
         return StreamChunk(data=opening + b"".join(frames), more=page.more)
 
     def beat(self) -> bytes:
         """A sign of life; it moves the client's place on past changes that were not for it."""
-        if self._cursor == self._told:
+        if self._cursor == self._sent_id:
             return b":\n\n"
-        self._told = self._cursor
+        self._sent_id = self._cursor
         return f"id: {self._cursor}\n\n".encode()
 
 

@@ -86,7 +86,7 @@ class Catalogs:
                 return state
             if state is not None and state.whole is not None and changed is not None:
                 tree = updated_tree(tx, state.tree, changed)
-                return _state(state.whole.updated(tree, _told(state.tree, tree, changed)), last, state.compiled)
+                return _state(state.whole.updated(tree, _affected(state.tree, tree, changed)), last, state.compiled)
             tree = export_document(tx)
         return self._compiled(tree, last)
 
@@ -176,7 +176,7 @@ def _put(members: dict[str, Any], name: str, value: Tree | None) -> None:
         members[name] = value
 
 
-def _told(before: Tree, now: Tree, changed: Iterable[str]) -> set[str]:
+def _affected(before: Tree, now: Tree, changed: Iterable[str]) -> set[str]:
     """What of the changes means something to definitions: Groups that only count their changes do not, and Resources
     come and go with their Groups.
     """

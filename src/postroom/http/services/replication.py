@@ -44,17 +44,17 @@ for _kind in (ReplicaBatch, LinkConfig, LinkState, UnitOrigin, Overview, LinkRun
 
 def answer_replication(request: Request, store: Store, settings: Settings) -> Response:
     """Answer a request to a path of the replication API."""
-    desk = _Desk(request, store, settings)
+    service = _ReplicationRequest(request, store, settings)
     handlers: dict[tuple[str, str], Callable[[], Response]] = {
-        ("GET", ""): desk.greeting,
-        ("GET", "overview"): desk.overview,
-        ("POST", "entries"): desk.entries,
-        ("POST", "units"): desk.units,
-        ("POST", "batches"): desk.take,
-        ("GET", "states"): desk.state,
-        ("GET", "links"): desk.links,
-        ("PUT", "links"): desk.put_link,
-        ("DELETE", "links"): desk.delete_link,
+        ("GET", ""): service.greeting,
+        ("GET", "overview"): service.overview,
+        ("POST", "entries"): service.entries,
+        ("POST", "units"): service.units,
+        ("POST", "batches"): service.take,
+        ("GET", "states"): service.state,
+        ("GET", "links"): service.links,
+        ("PUT", "links"): service.put_link,
+        ("DELETE", "links"): service.delete_link,
     }
     word = request.path.strip("/").partition("/")[0]
     allowed = [method for method, name in handlers if name == word]
@@ -66,7 +66,7 @@ def answer_replication(request: Request, store: Store, settings: Settings) -> Re
     return handlers[request.method, word]()
 
 
-class _Desk:
+class _ReplicationRequest:
     """One request."""
 
     def __init__(self, request: Request, store: Store, settings: Settings) -> None:

@@ -10,7 +10,7 @@ from postroom.http.server.request_body import MEGABYTE, parse_json
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
 from postroom.http.services.match_and_make import answer_make, answer_match
-from postroom.http.xregistry.read import EntityReader, export_flags
+from postroom.http.xregistry.read import EntityQuery, export_flags
 from postroom.model.includes import Fetch
 from postroom.model.render import render_model
 from postroom.registry.configuration.capabilities import Capabilities
@@ -111,10 +111,10 @@ def _write(
 
 def _export(tx: Transaction, request: Request, capabilities: Capabilities) -> Response:
     flags = export_flags(parse_flags(request.query, capabilities, request.path), capabilities)
-    reader = EntityReader(tx, request, ROOT, flags, capabilities)
-    if made := reader.text():
+    query = EntityQuery(tx, request, ROOT, flags, capabilities)
+    if made := query.text():
         return made
-    tree, view = reader.entity(ROOT)
+    tree, view = query.entity(ROOT)
     return Response(json=render(tree, view))
 
 

@@ -16,7 +16,7 @@ from postroom.http.xregistry.attribute_headers import refuse_attributes
 from postroom.http.xregistry.configuration import required_json
 from postroom.http.xregistry.document_view import document_answer, document_body
 from postroom.http.xregistry.preconditions import check_preconditions
-from postroom.http.xregistry.read import EntityReader
+from postroom.http.xregistry.read import EntityQuery
 from postroom.model.includes import Fetch
 from postroom.registry import operations
 from postroom.registry.configuration.capabilities import Capabilities
@@ -56,13 +56,13 @@ class EntityRequest:
         self.flags = parse_flags(request.query, capabilities, request.path)
         check_flags(self.flags, place.kind, request.method, request.path)
         self.ignoring = IgnoredParts(tx, place, self.flags.ignores)
-        self.reader = EntityReader(tx, request, place, self.flags, self.capabilities)
+        self.query = EntityQuery(tx, request, place, self.flags, self.capabilities)
 
     def read(self) -> Response:
         """GET."""
         if self.place.is_collection:
-            return self.reader.collection()
-        made = None if self.flags.collections else self.reader.text()
+            return self.query.collection()
+        made = None if self.flags.collections else self.query.text()
         return made or self._entity(self.place)
 
     def write(self, fetch: Fetch) -> Response:
@@ -130,9 +130,9 @@ class EntityRequest:
         body = self._metadata()
         if place.kind == "registry":
             written = operations.put_groups(interaction, body)
-            return Response(json={p: self.reader.members(f"/{p}", ids) for p, ids in written.items()})
+            return Response(json={p: self.query.members(f"/{p}", ids) for p, ids in written.items()})
         written = operations.put_resource_collections(interaction, place, body)
-        return Response(json={p: self.reader.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
+        return Response(json={p: self.query.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
 
     def _post_version(self, interaction: Interaction) -> Response:
         document = self._is_document_request()
@@ -154,8 +154,8 @@ class EntityRequest:
         place, body = self.place, self._metadata()
         if place.kind == "versions":
             written = operations.put_versions(interaction, place, body, patch, self.flags.default)
-            return Response(json=self.reader.members(place.xid, list(written.versions)))
-        return Response(json=self.reader.members(place.xid, operations.put_members(interaction, place, body, patch)))
+            return Response(json=self.query.members(place.xid, list(written.versions)))
+        return Response(json=self.query.members(place.xid, operations.put_members(interaction, place, body, patch)))
 
     def _is_document_request(self) -> bool:
         return self.place.has_document and not self.place.details and not self.flags.doc
@@ -177,8 +177,8 @@ class EntityRequest:
 
     def _entity(self, place: Place, created: bool = False) -> Response:
         if self.flags.collections:
-            return Response(status=201 if created else 200, json=self.reader.collections())
-        tree, view = self.reader.entity(place)
+            return Response(status=201 if created else 200, json=self.query.collections())
+        tree, view = self.query.entity(place)
         if self._is_document_request() and isinstance(tree, ResourceTree | VersionTree):
             return document_answer(tree, view, self.request, created, self.settings)
         details = "$details" if place.details else ""

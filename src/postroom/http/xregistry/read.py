@@ -40,7 +40,7 @@ LARGE = frozenset({"registry", "groups", "group", "resources"})
 WITH_META = Inline(names={"meta": NOTHING})
 
 
-class EntityReader:
+class EntityQuery:
     """Reads what one response shows. Flags are read against the model when they are used: a write may change it."""
 
     def __init__(

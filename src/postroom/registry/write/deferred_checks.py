@@ -26,7 +26,7 @@ class Unanswered(Exception):
     """An attempt that rests on answers nobody has."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class DocumentCheck(msgspec.Struct, frozen=True):
     """Whether a document is of its format, or, with a rule, goes with its ancestors."""
 
     xid: str
@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True):
     older: tuple[bytes, ...] = ()
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _CheckResult(msgspec.Struct, frozen=True):
     """A judgement, and what was read of other documents to find it."""
 
     judgement: Judgement
@@ -55,12 +55,12 @@ class DeferredChecks:
 
     def __init__(self) -> None:
         self.waits = True
-        """Whether a question that has no answer yet may wait; otherwise it is asked at once."""
+        """Whether a check that was not made yet may wait; otherwise it is made at once."""
         self.written: list[tuple[str, Entity | None]] = []
         """What the present attempt wrote (None: removed), in order."""
         self._rules: DocumentRules = NoDocumentRules()
-        self._known: dict[Question, list[_Answer]] = {}
-        self._open: dict[Question, int] = {}
+        self._known: dict[DocumentCheck, list[_CheckResult]] = {}
+        self._open: dict[DocumentCheck, int] = {}
         self._left = MOST_SECONDS
 
     def begin(self, rules: DocumentRules) -> None:
@@ -86,45 +86,47 @@ class DeferredChecks:
 
     def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
         """Whether a document is what its format says."""
-        return self._judge(Question(around.xid, name, content), around)
+        return self._judge(DocumentCheck(around.xid, name, content), around)
 
     def compare(self, name: str, older: list[bytes], newer: bytes, rule: str, around: Surroundings) -> Judgement:
         """Whether a document may follow its ancestors."""
-        return self._judge(Question(around.xid, name, newer, rule, tuple(older)), around)
+        return self._judge(DocumentCheck(around.xid, name, newer, rule, tuple(older)), around)
 
-    def _judge(self, question: Question, around: Surroundings) -> Judgement:
-        for answer in self._known.get(question, ()):
+    def _judge(self, document_check: DocumentCheck, around: Surroundings) -> Judgement:
+        for answer in self._known.get(document_check, ()):
             if answer.holds(around):
                 return answer.judgement
         if not self.waits:
-            return self._ask(question, around)
-        self._open.setdefault(question, len(self.written))
+            return self._ask(document_check, around)
+        self._open.setdefault(document_check, len(self.written))
         return Judgement("yes")
 
     def answer(self, read: Callable[[], AbstractContextManager[DocumentSource]]) -> None:
         """Find the answers, on the state that is committed and what the attempt had written when it asked."""
-        written = _Written(read)
-        for question, position in self._open.items():
+        written = _AttemptState(read)
+        for document_check, position in self._open.items():
             written.advance(self.written, position)
-            watch = _Watch(surroundings(written, question.xid))
-            judgement = self._ask(question, watch.around)
-            answer = _Answer(judgement, tuple(watch.read.items()), tuple(watch.named.items()))
-            self._known.setdefault(question, []).append(answer)
+            watch = _RecordedReads(surroundings(written, document_check.xid))
+            judgement = self._ask(document_check, watch.around)
+            answer = _CheckResult(judgement, tuple(watch.read.items()), tuple(watch.named.items()))
+            self._known.setdefault(document_check, []).append(answer)
         self._open.clear()
 
-    def _ask(self, question: Question, around: Surroundings) -> Judgement:
-        if not question.rule:
-            return self._rules.check(question.form, question.document, around)
+    def _ask(self, document_check: DocumentCheck, around: Surroundings) -> Judgement:
+        if not document_check.rule:
+            return self._rules.check(document_check.form, document_check.document, around)
         if self._left <= 0:
             return Judgement("unknown", f"The comparisons of one request were given up after {MOST_SECONDS:g} seconds.")
         start = time.monotonic()
-        older = list(question.older)
-        judgement = self._rules.compare(question.form, older, question.document, question.rule, around)
+        older = list(document_check.older)
+        judgement = self._rules.compare(
+            document_check.form, older, document_check.document, document_check.rule, around
+        )
         self._left -= time.monotonic() - start
         return judgement
 
 
-class _Watch:
+class _RecordedReads:
     """Surroundings that note what is read of them."""
 
     def __init__(self, around: Surroundings) -> None:
@@ -144,7 +146,7 @@ class _Watch:
         return self.named[xid]
 
 
-class _Written:
+class _AttemptState:
     """The committed state with what an attempt had written over it, up to some point."""
 
     def __init__(self, read: Callable[[], AbstractContextManager[DocumentSource]]) -> None:

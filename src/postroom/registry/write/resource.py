@@ -21,7 +21,7 @@ RESOURCE_LEVEL = ("metaurl", "versionsurl", "versionscount")
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """What a write did to a Resource."""
 
     created: bool
@@ -52,7 +52,7 @@ class ResourceWrite:
 
     def apply(
         self, own: Body | None = None, versions: Body | None = None, meta: Body | None = None, default: str | None = ""
-    ) -> Written:
+    ) -> WriteResult:
         """Write the Resource's own attributes, a map of Versions and its meta; `default` is setdefaultversionid."""
         self._check_ids(own, meta)
         self.refuse_readonly()
@@ -74,7 +74,7 @@ class ResourceWrite:
         choose_default(draft, self.kind, self.drafts, default, candidates, self.xid)
         return self.finish(draft)
 
-    def finish(self, meta: MetaDraft) -> Written:
+    def finish(self, meta: MetaDraft) -> WriteResult:
         """Check the Versions together, drop those beyond the limit, save."""
         self._check_versions(meta)
         self._prune(meta)
@@ -82,7 +82,7 @@ class ResourceWrite:
         self._check_roots()
         return self._save(meta)
 
-    def write_version(self, version_id: str | None, body: Body, default: str | None = "") -> Written:
+    def write_version(self, version_id: str | None, body: Body, default: str | None = "") -> WriteResult:
         """Write one Version; without an id the body's counts, and without that the server gives one."""
         self.refuse_reference()
         body = {name: value for name, value in body.items() if name not in RESOURCE_LEVEL}
@@ -95,12 +95,12 @@ class ResourceWrite:
             raise RegistryProblem("bad_request", f"{self.xid}/versions/{version_id}", error_detail=detail)
         return written
 
-    def write_versions(self, versions: Body, default: str | None = "") -> Written:
+    def write_versions(self, versions: Body, default: str | None = "") -> WriteResult:
         """Write a map of Versions; an empty one asks for nothing, but cannot make a Resource."""
         if versions or not is_reference(self.existing):
             self.refuse_reference()
             return self.apply(versions=versions, default=default)
-        return Written(created=False, versions=(), new_versions=(), default="")
+        return WriteResult(created=False, versions=(), new_versions=(), default="")
 
     def refit(self) -> None:
         """Bring a stored Resource in line with a new model."""
@@ -141,7 +141,7 @@ class ResourceWrite:
 
     def _refer(
         self, reference: str, own: Body | None, versions: Body | None, meta: Body | None, default: str | None
-    ) -> Written:
+    ) -> WriteResult:
         flagged = {"defaultversionid": default or "null"} if default != "" else {}
         check_plain_reference(
             self.interaction.model, self.kind, self.xid, reference, own, versions, {**(meta or {}), **flagged}
@@ -199,7 +199,7 @@ class ResourceWrite:
             drop(self.drafts, oldest(candidates, self.kind.versionmode).id)
             link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
 
-    def _save(self, meta: MetaDraft) -> Written:
+    def _save(self, meta: MetaDraft) -> WriteResult:
         added, removed = self.drafting.added(), self.drafting.removed()
         if self.existing is None:
             self.interaction.touch(self.group_xid)
@@ -213,7 +213,7 @@ class ResourceWrite:
         constraints.watch_resource(self.interaction, self.xid)
         handled = tuple(dict.fromkeys(one for one in self.drafting.handled if one in self.drafts))
         default = meta.attributes.get("defaultversionid", "")
-        return Written(self.existing is None, handled, tuple(one for one in added if one in self.drafts), default)
+        return WriteResult(self.existing is None, handled, tuple(one for one in added if one in self.drafts), default)
 
     def _save_meta(self, meta: MetaDraft) -> None:
         self.interaction.save(
@@ -248,7 +248,7 @@ class ResourceWrite:
 
 def write_resource(
     interaction: Interaction, place: Place, written: Any, patch: bool, default: str | None = ""
-) -> Written:
+) -> WriteResult:
     """Create or update a Resource from its JSON form."""
     body = as_body(written, place.resource_xid)
     versions = body.pop("versions", None)
