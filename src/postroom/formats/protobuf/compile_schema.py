@@ -84,8 +84,8 @@ def compile_schema(source: SchemaDocument) -> CompiledSchema:
 
 
 @functools.lru_cache(_KEPT)
-def _compiled(gathered: schema_files.SchemaTexts) -> CompiledSchema:
-    return CompiledSchema(protoc.compile_texts(dict(gathered.files), schema_files.ROOT, gathered.shift))
+def _compiled(texts: schema_files.SchemaTexts) -> CompiledSchema:
+    return CompiledSchema(protoc.compile_texts(dict(texts.files), schema_files.ROOT, texts.shift))
 
 
 def _files(serialised: bytes) -> list[descriptor_pb2.FileDescriptorProto]:

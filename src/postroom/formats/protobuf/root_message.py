@@ -49,8 +49,8 @@ def _named(file: FileDescriptor, name: str) -> Descriptor:
         if len(found) == 1:
             return found[0]
         if found:
-            raise SchemaRefused(f"several messages are named {name!r}: {_shown(found)}.")
-    raise SchemaRefused(f"the document has no message {name!r}.", remedy=f"It has {_shown(messages) or 'none'}.")
+            raise SchemaRefused(f"several messages are named {name!r}: {_names(found)}.")
+    raise SchemaRefused(f"the document has no message {name!r}.", remedy=f"It has {_names(messages) or 'none'}.")
 
 
 def _only(file: FileDescriptor) -> Descriptor:
@@ -64,7 +64,7 @@ def _only(file: FileDescriptor) -> Descriptor:
         return unused[0]
     raise SchemaRefused(
         "the document has several messages and nothing says which one payloads hold.",
-        remedy=f"End the reference in one of {_shown(unused or messages)}, as in #{relative_name(messages[0])}.",
+        remedy=f"End the reference in one of {_names(unused or messages)}, as in #{relative_name(messages[0])}.",
     )
 
 
@@ -81,6 +81,6 @@ def _inside(message: Descriptor, candidate: Descriptor) -> bool:
     return message.full_name == candidate.full_name or message.full_name.startswith(f"{candidate.full_name}.")
 
 
-def _shown(messages: list[Descriptor]) -> str:
+def _names(messages: list[Descriptor]) -> str:
     names = [relative_name(message) for message in messages[:_MOST_SHOWN]]
     return ", ".join(names) + (", …" if len(messages) > _MOST_SHOWN else "")

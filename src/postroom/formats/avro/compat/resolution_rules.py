@@ -106,11 +106,11 @@ class Resolution:
             if mismatch is None:
                 return None
             found.append((branch, mismatch))
-        doubtful = [mismatch for _, mismatch in found if mismatch.is_undecided]
+        undecided = [mismatch for _, mismatch in found if mismatch.is_undecided]
         # A branch of the same name was meant; why that one fails says more than that none fits.
         alike = [m for branch, m in found if branch.type_name == writer.type_name and same_name(writer, branch)]
-        if doubtful or alike:
-            return (doubtful or alike)[0]
+        if undecided or alike:
+            return (undecided or alike)[0]
         names = ", ".join(map(branch_name, reader.branches[:_MOST_NAMED])) or "none"
         names += ", …" if len(reader.branches) > _MOST_NAMED else ""
         return Mismatch(f"no branch of the reader's union ({names}) reads {branch_name(writer)}.", writer.at, reader.at)
@@ -167,13 +167,13 @@ def matching_fields(writer: RecordType, reader: RecordType) -> dict[str, RecordF
 
 
 def _worst(mismatches: Iterable[Mismatch | None]) -> Mismatch | None:
-    """The first certain mismatch, else the first doubtful one."""
-    doubtful: Mismatch | None = None
+    """The first certain mismatch, else the first undecided one."""
+    undecided: Mismatch | None = None
     for mismatch in mismatches:
         if mismatch is not None and not mismatch.is_undecided:
             return mismatch
-        doubtful = doubtful or mismatch
-    return doubtful
+        undecided = undecided or mismatch
+    return undecided
 
 
 def _below(mismatch: Mismatch | None, step: Step) -> Mismatch | None:

@@ -91,13 +91,13 @@ class _ValueComparison:
         if field.message_type is not None:
             return self.submessage(one, member, other, at)
         if member.message_type is not None:
-            return f"{at} is {_shown(one)} and is read as a message"
+            return f"{at} is {_describe(one)} and is read as a message"
         if isinstance(one, str | bytes) or isinstance(other, str | bytes):
             return self.text(one, other, at)
         if one != other and not (one != one and other != other):
-            return f"{at} is {_shown(one)} and is read as {_shown(other)}"
+            return f"{at} is {_describe(one)} and is read as {_describe(other)}"
         if isinstance(one, float) != isinstance(other, float):
-            return f"{at} is {_shown(one)} and is read as {_shown(other)}"
+            return f"{at} is {_describe(one)} and is read as {_describe(other)}"
         return self.enum(field, one, member, at)
 
     def submessage(self, one: Any, member: FieldDescriptor, other: Any, at: str) -> str:
@@ -105,14 +105,14 @@ class _ValueComparison:
             return self.message(one, other, at)
         if member.type == _F.TYPE_BYTES and type(one).FromString(other) == one:
             return ""
-        return f"{at} is a message and is read as {_shown(other)}"
+        return f"{at} is a message and is read as {_describe(other)}"
 
     def text(self, one: Any, other: Any, at: str) -> str:
         if type(one) is type(other) and one == other:
             return ""
         if isinstance(one, str) and isinstance(other, bytes) and one.encode() == other:
             return ""
-        return f"{at} is {_shown(one)} and is read as {_shown(other)}"
+        return f"{at} is {_describe(one)} and is read as {_describe(other)}"
 
     def enum(self, field: FieldDescriptor, number: int, member: FieldDescriptor, at: str) -> str:
         if field.enum_type is None or member.enum_type is None:
@@ -153,6 +153,6 @@ def _has(message: Any, member: FieldDescriptor) -> bool:
     return bool(kind.HasExtension(message, member) if member.is_extension else kind.HasField(message, member.name))
 
 
-def _shown(value: Any) -> str:
+def _describe(value: Any) -> str:
     text = repr(value) if isinstance(value, str | bytes | int | float) else "a message"
     return text if len(text) <= 80 else text[:79] + "…"
