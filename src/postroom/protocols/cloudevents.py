@@ -117,7 +117,7 @@ def _announced(record: Record, media: str, stated: str, most: int | None) -> lis
 
 
 def _is_binary_event(wire: Wire, binary: dict[str, Any]) -> bool:
-    if all(name in binary for name in _IDENTIFYING[1:]):
+    if "id" in binary and "source" in binary and "type" in binary:
         return True
     # Where attributes have no prefix, any property may be called specversion.
     return "specversion" in binary and (bool(wire.prefixes[0]) or binary["specversion"] == VERSION)

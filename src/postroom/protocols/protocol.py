@@ -75,6 +75,10 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     def lookup(self, metadata: dict[str, Any], path: tuple[str, ...]) -> Any:
         """The value at a path of the record's metadata, or None. Named pairs are found by name."""
+        if len(path) == 2:
+            section = metadata.get(path[0])
+            if type(section) is dict and section.get(path[1]) is not None:
+                return section[path[1]]
         option = self.option(path[0])
         found = _member(metadata, option) if option else metadata.get(path[0])
         if len(path) == 1 or found is None:
