@@ -54,7 +54,7 @@ def test_a_url_in_its_parts() -> None:
     url = parse_url("HTTP://user:pw@[::1]:80/a?b#c")
     assert url is not None
     assert (url.scheme, url.host, url.port, url.path, url.query, url.has_user) == ("http", "::1", 80, "/a", "b", True)
-    assert (url.netloc, url.place) == ("user:pw@[::1]:80", "[::1]:80")
+    assert (url.netloc, url.host_and_port) == ("user:pw@[::1]:80", "[::1]:80")
     assert join_url("http://a/b/c", "../d") == "http://a/d"
     assert join_url("http://a/b/c", "//[::1") is None
 

@@ -1,4 +1,4 @@
-"""When an answer has to be there: long work looks at the clock on its way, and gives up when it is over."""
+"""Deadlines of requests: long work checks the clock now and then, and gives up when its time is over."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _END: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 class DeadlinePassed(Exception):
-    """Work that was given up because its time was over."""
+    """Raised when the time for a piece of work is over."""
 
 
 @contextmanager
 def deadline(end: float) -> Iterator[None]:
-    """Work until then, by the monotonic clock; `math.inf` takes a deadline away."""
+    """Set the deadline for a block, by the monotonic clock; `math.inf` removes one."""
     token = _END.set(end)
     try:
         yield
@@ -26,6 +26,6 @@ def deadline(end: float) -> Iterator[None]:
 
 
 def check_deadline() -> None:
-    """Give up when the time is over."""
+    """Raise DeadlinePassed when the time is over."""
     if time.monotonic() > _END.get():
         raise DeadlinePassed

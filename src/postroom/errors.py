@@ -39,7 +39,7 @@ from __future__ import annotations
 
 
 class PostroomError(Exception):
-    """An error with a stable code, a sentence, the place it concerns and what to do about it."""
+    """An error with a stable code, a sentence, what it concerns (`place`: a file, pointer or URL) and a remedy."""
 
     code = "error"
     exit_code = 2

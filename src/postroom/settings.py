@@ -21,7 +21,7 @@ Megabytes = Annotated[int, Meta(ge=1, le=4096)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings, typed, with the values that hold when nobody says otherwise."""
+    """All settings, typed, with their defaults."""
 
     db: Annotated[
         str, Meta(description="Store of the registry: sqlite:///path.db. Empty: a file in your data folder.")
@@ -175,7 +175,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     debug: Annotated[bool, Meta(description="Show the traceback behind an error.")] = False
 
 
-class Origin(msgspec.Struct, frozen=True):
+class SettingOrigin(msgspec.Struct, frozen=True):
     """One setting with its value and where the value came from."""
 
     name: str
@@ -199,17 +199,17 @@ def load_settings(
     return Settings(**values)
 
 
-def explain_settings(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> list[Origin]:
+def explain_settings(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> list[SettingOrigin]:
     """Each setting with its value and its origin, for `postroom settings`."""
     found = _collect(None, environ, folder)
     settings = Settings(**{name: value for name, (value, _) in found.items()})
     return [
-        Origin(name, _told(settings, name), found[name][1] if name in found else "default", describe(name))
+        SettingOrigin(name, _displayed(settings, name), found[name][1] if name in found else "default", describe(name))
         for name in FIELDS
     ]
 
 
-def _told(settings: Settings, name: str) -> Any:
+def _displayed(settings: Settings, name: str) -> Any:
     value = getattr(settings, name)
     return HIDDEN if value and name in SECRETS else value
 
@@ -225,18 +225,18 @@ def describe(name: str) -> str:
 
 
 def allowed(name: str) -> str:
-    """What values a setting takes, in words."""
+    """The values that a setting accepts, as a phrase."""
     info: Any = _plain_type(name)
     if isinstance(info, msgspec.inspect.LiteralType):
         return "one of " + ", ".join(map(str, info.values))
     if isinstance(info, msgspec.inspect.IntType):
         return f"a whole number from {info.ge} to {info.le}"
-    kinds: dict[type, str] = {
+    phrases: dict[type, str] = {
         msgspec.inspect.FloatType: "a number greater than 0",
         msgspec.inspect.BoolType: "true or false",
         msgspec.inspect.VarTupleType: "a list of texts",
     }
-    return kinds.get(type(info), "a text")
+    return phrases.get(type(info), "a text")
 
 
 def _plain_type(name: str) -> msgspec.inspect.Type:

@@ -1,4 +1,4 @@
-"""URLs that strangers write, taken apart and joined without a surprise: what is no URL is None, not an exception."""
+"""URLs from outside, parsed and joined: what is no URL gives None instead of an exception."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 STORE_SCHEMES = ("sqlite", "postgresql", "postgres")
 """The schemes of catalog sources that are stores."""
-_PLACE = re.compile(r"(?:\[(?P<address>[^\[\]]*)\]|[^\[\]:]*)(?::[0-9]*)?\Z")
+_HOST_AND_PORT = re.compile(r"(?:\[(?P<address>[^\[\]]*)\]|[^\[\]:]*)(?::[0-9]*)?\Z")
 
 
 class Url(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Url(msgspec.Struct, frozen=True):
     has_user: bool
 
     @property
-    def place(self) -> str:
+    def host_and_port(self) -> str:
         """Host and port as they were written, without the user."""
         return self.netloc.rpartition("@")[2]
 
@@ -37,11 +37,11 @@ def parse_url(text: str) -> Url | None:
     try:
         parts = urlsplit(text)
         port = parts.port
-        place = _PLACE.match(parts.netloc.rpartition("@")[2])
-        if place is None:
+        match = _HOST_AND_PORT.match(parts.netloc.rpartition("@")[2])
+        if match is None:
             return None
-        if place["address"] is not None:
-            ipaddress.IPv6Address(place["address"])
+        if match["address"] is not None:
+            ipaddress.IPv6Address(match["address"])
     except ValueError:
         return None
     return Url(

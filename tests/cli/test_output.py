@@ -3,7 +3,7 @@ import logging
 
 import pytest
 
-from postroom.cli.logs import configure_logs
+from postroom.cli.command import configure_logs
 from postroom.cli.main import execute
 from postroom.cli.output import print_table, progress
 

@@ -176,4 +176,4 @@ def masked(address: str) -> str:
         return scheme + separator + rest.rpartition("@")[2].partition("?")[0]
     if not parts.netloc:
         return address
-    return urlunsplit((parts.scheme, parts.place, parts.path, "", ""))
+    return urlunsplit((parts.scheme, parts.host_and_port, parts.path, "", ""))

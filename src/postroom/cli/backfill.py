@@ -40,7 +40,7 @@ def command(lake: str, catalog: str | None, message: str, dry_run: bool, as_json
     with progress("lifting members", quiet):
         done = backfill(lake, opened, message=message, dry_run=dry_run)
     if as_json:
-        print_json(_shown(done, dry_run))
+        print_json(_as_json(done, dry_run))
     else:
         print_backfill(done, dry_run)
 
@@ -62,7 +62,7 @@ def print_backfill(done: Backfill, dry_run: bool) -> None:
     click.echo(f"{counted(members, 'member')} {lifted} in {counted(changed, 'row')}.")
 
 
-def _shown(done: Backfill, dry_run: bool) -> dict[str, Any]:
+def _as_json(done: Backfill, dry_run: bool) -> dict[str, Any]:
     import msgspec
 
     batch = f"{done.entry.run}-{done.entry.batch}" if done.entry else None

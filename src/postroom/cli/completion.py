@@ -16,7 +16,7 @@ def command(shell: str) -> None:
     """Print the completion script for SHELL; source it from your shell's start-up file."""
     from postroom.cli.main import main
 
-    kind = get_completion_class(shell)
-    if kind is None:  # click knows these three shells
+    completion = get_completion_class(shell)
+    if completion is None:  # click knows these three shells
         raise click.UsageError(f"no completion for {shell}.")
-    click.echo(kind(main, {}, "postroom", "_POSTROOM_COMPLETE").source())
+    click.echo(completion(main, {}, "postroom", "_POSTROOM_COMPLETE").source())

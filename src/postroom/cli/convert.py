@@ -1,4 +1,4 @@
-"""`postroom convert`: a catalog in the words of another dialect."""
+"""`postroom convert`: a catalog in another dialect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from postroom.cli.command import postroom_command, settings_from
-from postroom.cli.documents import check_dialect, document_text, form_of, report_losses, write_text
+from postroom.cli.document_output import check_dialect, document_text, form_of, report_losses, write_text
 from postroom.cli.output import print_json, progress
 
 

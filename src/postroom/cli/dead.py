@@ -38,21 +38,23 @@ def command(lake: str, outcome: str, message: str, where: str, as_json: bool) ->
 
     groups = summarise_letters(opened, outcome=outcome, message=message, where=where)
     if as_json:
-        print_json([_shown(group) for group in groups])
+        print_json([_as_json(group) for group in groups])
         return
     if not groups:
         click.echo("No dead letters of this kind." if outcome or message or where else "No dead letters.")
         return
     columns = ("outcome", "reason", "letters", "first seen", "last seen")
-    rows = [(g.outcome, g.code or "-", g.letters, _moment(g.first_seen), _moment(g.last_seen)) for g in groups]
+    rows = [
+        (g.outcome, g.code or "-", g.letters, _time(g.first_seen), _time(g.last_seen)) for g in groups
+    ]
     print_table("Dead letters", columns, rows)
     for group in groups:
         click.echo(f"\n{explain_match(group.match)}")
         click.echo(f"           {_start(group.record)}")
-        click.echo(f"           {_place(group)}")
+        click.echo(f"           {_source_position(group)}")
 
 
-def _moment(when: datetime) -> str:
+def _time(when: datetime) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S}"
 
 
@@ -61,7 +63,7 @@ def _start(record: bytes) -> str:
     return text + "…" if len(record) > SHOWN_BYTES else text
 
 
-def _place(group: LetterGroup) -> str:
+def _source_position(group: LetterGroup) -> str:
     """Where a letter came from; what its position counts depends on the source."""
     counted = "byte"
     if "://" in group.source:
@@ -72,7 +74,7 @@ def _place(group: LetterGroup) -> str:
     return f"{group.source}, {counted} {group.position:,}{which}"
 
 
-def _shown(group: LetterGroup) -> dict[str, Any]:
+def _as_json(group: LetterGroup) -> dict[str, Any]:
     from postroom.messages.matching.explain import explain_reason
 
     return {

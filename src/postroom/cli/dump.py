@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from postroom.cli.command import postroom_command, settings_from
-from postroom.cli.documents import check_dialect, document_text, report_losses, write_text
+from postroom.cli.document_output import check_dialect, document_text, report_losses, write_text
 from postroom.cli.output import progress
 
 

@@ -46,7 +46,7 @@ def command(xid: str, catalog: str, last: int, as_json: bool) -> int:
         return 1
     columns = ("time", "who", "action", "entity", "what")
     rows = [
-        (_moment(entry.time), entry.actor or "-", entry.action, _below(entry.xid, xid), "\n".join(_lines(entry)))
+        (_format_time(entry.time), entry.actor or "-", entry.action, _below(entry.xid, xid), "\n".join(_lines(entry)))
         for entry in entries
         if not _is_echo(entry)
     ]
@@ -60,7 +60,7 @@ def _is_echo(entry: AuditEntry) -> bool:
     return shows or entry.action == "deprecation"
 
 
-def _moment(time: str) -> str:
+def _format_time(time: str) -> str:
     return time[:19].replace("T", " ")
 
 

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for programs, progress for the patient."""
+"""Output of commands: tables for people, JSON for programs, a progress line for long work."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def progress(text: str, quiet: bool = False) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=None)
-        with _telling(lambda said: bar.update(task, description=said)):
+        with _progress_log(lambda text: bar.update(task, description=text)):
             yield
 
 
 @contextmanager
-def _telling(show: Callable[[str], None]) -> Iterator[None]:
+def _progress_log(show: Callable[[str], None]) -> Iterator[None]:
     """Show what long work says about how far it is: it logs that to `postroom.progress`."""
     logger = logging.getLogger("postroom.progress")
     before = logger.level, logger.propagate

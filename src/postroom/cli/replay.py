@@ -60,7 +60,7 @@ def command(
     chosen = opened.for_endpoint(endpoint) if endpoint else opened
     done = _replay(target, chosen, settings, where, dry_run)
     if as_json:
-        print_json(_shown(done, dry_run))
+        print_json(_as_json(done, dry_run))
     else:
         print_replay(done, dry_run)
 
@@ -99,6 +99,6 @@ def print_replay(done: Replay, dry_run: bool) -> None:
     click.echo(f"Of {counted(done.letters, 'letter')} {landed:,} {lands}, {rest}.")
 
 
-def _shown(done: Replay, dry_run: bool) -> dict[str, Any]:
+def _as_json(done: Replay, dry_run: bool) -> dict[str, Any]:
     batch = f"{done.entry.run}-{done.entry.batch}" if done.entry else None
     return {"letters": done.letters, "landed": done.landed, "dead": done.dead, "dry_run": dry_run, "batch": batch}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from postroom.cli.command import postroom_command
-from postroom.cli.documents import document_text, write_text
+from postroom.cli.document_output import document_text, write_text
 
-KINDS = ("xreg", "cereg")
+FILE_TYPES = ("xreg", "cereg")
 
 
 @postroom_command(example="postroom schema-for xreg -o xreg.schema.json", name="schema-for")
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(FILE_TYPES))
 @click.option(
     "--model", default="messaging", show_default=True, metavar="NAME|FILE", help="The model of `xreg` documents."
 )

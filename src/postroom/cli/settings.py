@@ -1,4 +1,4 @@
-"""`postroom settings`: what holds here, and who said so."""
+"""`postroom settings`: the values in force, and where each comes from."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json(origins)
         return
-    rows = [(o.name, _shown(o.value), o.source, variable(o.name)) for o in origins]
+    rows = [(o.name, _displayed(o.value), o.source, variable(o.name)) for o in origins]
     print_table("Settings", ("setting", "value", "from", "variable"), rows)
 
 
-def _shown(value: Any) -> Any:
+def _displayed(value: Any) -> Any:
     if isinstance(value, bool):
         return value
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""`postroom sql`: ask a lake."""
+"""`postroom sql`: SQL over a lake."""
 
 from __future__ import annotations
 

@@ -61,11 +61,11 @@ def _check(lake: Lake, as_json: bool) -> int:
     from postroom.pipeline.lake.reconciliation import balance_of, differences
 
     found = list(differences(lake))
-    told = balance_of(read_ledger(lake))
+    balance = balance_of(read_ledger(lake))
     if as_json:
-        print_json({"read": told.read, "landed": told.landed, "dead": told.dead, "differences": found})
+        print_json({"read": balance.read, "landed": balance.landed, "dead": balance.dead, "differences": found})
     else:
-        click.echo("\n".join(found) or f"All rows are there: {told}.")
+        click.echo("\n".join(found) or f"All rows are there: {balance}.")
     return 1 if found else 0
 
 

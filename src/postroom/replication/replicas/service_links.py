@@ -74,7 +74,7 @@ def check_host(remote: str, settings: Settings, *, files: bool) -> None:
         if files and parts.scheme in ("sqlite", "postgresql", "postgres"):
             return
         raise BadFlag("the other end must be a service, http(s)://….")
-    host, place = parts.host, parts.place.lower()
+    host, place = parts.host, parts.host_and_port.lower()
     if not host or not is_plain(remote):
         raise BadFlag("the address of the other end has no host, or characters that no URL has.")
     if not ({"*"} | host_names(host, port_of(parts))) & {one.lower() for one in settings.link_hosts}:

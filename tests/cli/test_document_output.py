@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from postroom.cli.documents import document_text, form_of
+from postroom.cli.document_output import document_text, form_of
 
 
 @pytest.mark.parametrize(

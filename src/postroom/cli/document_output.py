@@ -1,4 +1,4 @@
-"""Documents as commands write them: JSON or YAML, to a file or to stdout, and the report of what was lost."""
+"""Output of documents: JSON or YAML, to a file or to stdout, and the report of what a dialect cannot carry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from postroom.errors import BadFlag, FolderUnwritable
 if TYPE_CHECKING:
     from postroom.documents.dialects.dialect import Loss
 
-SHOWN_OF_A_KIND = 3
+SHOWN_PER_REASON = 3
 
 
 def document_text(document: Any, form: str) -> str:
@@ -23,7 +23,10 @@ def document_text(document: Any, form: str) -> str:
         return _yaml_text(document)
     try:
         return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-    except (OverflowError, UnicodeEncodeError):  # numbers and halves of characters that only JSON's escapes can say
+    except (
+        OverflowError,
+        UnicodeEncodeError,
+    ):  # large numbers and lone surrogates need the escapes of JSON
         import json
 
         return json.dumps(document, indent=2) + "\n"
@@ -98,7 +101,7 @@ def _report(lost: tuple[Loss, ...], dialect: str) -> Iterator[str]:
         by_reason.setdefault(loss.why, []).append(loss)
     for why, listed in sorted(by_reason.items()):
         yield f"  {why} ({len(listed):,})"
-        for loss in listed[:SHOWN_OF_A_KIND]:
+        for loss in listed[:SHOWN_PER_REASON]:
             yield f"    {loss.place}: {loss.what}"
-        if len(listed) > SHOWN_OF_A_KIND:
-            yield f"    and {len(listed) - SHOWN_OF_A_KIND:,} more (--json lists all)"
+        if len(listed) > SHOWN_PER_REASON:
+            yield f"    and {len(listed) - SHOWN_PER_REASON:,} more (--json lists all)"
