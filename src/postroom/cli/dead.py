@@ -44,9 +44,7 @@ def command(lake: str, outcome: str, message: str, where: str, as_json: bool) ->
         click.echo("No dead letters of this kind." if outcome or message or where else "No dead letters.")
         return
     columns = ("outcome", "reason", "letters", "first seen", "last seen")
-    rows = [
-        (g.outcome, g.code or "-", g.letters, _time(g.first_seen), _time(g.last_seen)) for g in groups
-    ]
+    rows = [(g.outcome, g.code or "-", g.letters, _time(g.first_seen), _time(g.last_seen)) for g in groups]
     print_table("Dead letters", columns, rows)
     for group in groups:
         click.echo(f"\n{explain_match(group.match)}")
