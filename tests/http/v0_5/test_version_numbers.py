@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.http.v0_5.current_entities import version_number, version_order
-from postroom.http.v0_5.version_numbers import following
+from postroom.http.v0_5.entity_views import following_version, version_number, version_order
 from postroom.model.names import is_entity_id
 
 IDS = st.from_regex(r"\A[A-Za-z0-9_][A-Za-z0-9_.\-~:@]{0,126}\Z") | st.from_regex(r"\A[0-9]{1,20}(\.[0-9]{1,3}){0,3}\Z")
@@ -14,8 +13,8 @@ IDS = st.from_regex(r"\A[A-Za-z0-9_][A-Za-z0-9_.\-~:@]{0,126}\Z") | st.from_rege
 
 @given(IDS)
 def test_the_next_one_is_larger(latest: str) -> None:
-    assert version_order(following(latest)) > version_order(latest)
-    assert is_entity_id(following(latest))
+    assert version_order(following_version(latest)) > version_order(latest)
+    assert is_entity_id(following_version(latest))
 
 
 @given(st.lists(IDS, min_size=2, max_size=2))

@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 
 from postroom.http.older_releases import capabilities as lists
-from postroom.http.older_releases.attribute_headers import read_headers, write_headers
 from postroom.http.older_releases.models import read_source, write_model, write_source
 from postroom.http.older_releases.releases import ANY, FLAG, OlderRelease, requested_release
-from postroom.http.older_releases.request_entities import RequestTranslator
+from postroom.http.older_releases.request_entities import RequestTranslator, is_renamed
 from postroom.http.older_releases.response_entities import ResponseTranslator
 from postroom.http.older_releases.walk import Tree, entity_types, translate_entities
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
 from postroom.http.xregistry.attribute_headers import PREFIX
+from postroom.model.types import ResourceType
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import Place, resolve
 from postroom.registry.problems import RegistryProblem
@@ -31,6 +31,7 @@ from postroom.settings import Settings
 WRITES = frozenset({"PUT", "PATCH", "POST"})
 CONFIGURATION = ("model", "modelsource", "capabilities", "capabilitiesoffered")
 NAMED_IN_VALUES = ("filter", "sort")
+SHOWN_PREFIX = "xRegistry-"
 ROOT = Place(kind="registry", xid="/")
 
 
@@ -73,7 +74,7 @@ def _translated(
 
 def translate_response(release: OlderRelease, answer: Response, request: Request, tx: Transaction) -> Response:
     """A native answer in the words of a version."""
-    headers = write_headers(release, answer.headers)
+    headers = _write_headers(release, answer.headers)
     if answer.json is msgspec.UNSET:
         return msgspec.structs.replace(answer, headers=headers)
     return msgspec.structs.replace(answer, headers=headers, json=_written(release, answer.json, request, tx))
@@ -133,7 +134,7 @@ def _read_entities(
     if place is None:
         return request
     if place.has_document and not place.details and not _has_flag(request, "doc", capabilities):
-        return msgspec.structs.replace(request, headers=read_headers(release, place.resource, request))
+        return msgspec.structs.replace(request, headers=_read_headers(release, place.resource, request))
     if release.is_rc2 and request.method == "PUT" and place.kind in ("resource", "version") and not place.has_document:
         # rc2, Creating or Updating Resources: an empty body means that no attribute shall be there.
         request = msgspec.structs.replace(request, body=request.body.strip() or b"{}")
@@ -191,3 +192,42 @@ def _place(request: Request, tx: Transaction) -> Place | None:
     with suppress(RegistryProblem):
         return resolve(tx.model(), request.path)
     return None
+
+
+def _read_headers(release: OlderRelease, kind: ResourceType, request: Request) -> tuple[tuple[str, str], ...]:
+    """The headers of a document write, in the names of today."""
+    given = {name for name, _ in request.headers}
+    return tuple((_ours(release, kind, name, given, request.path), value) for name, value in request.headers)
+
+
+def _ours(release: OlderRelease, kind: ResourceType, header: str, given: set[str], subject: str) -> str:
+    if not header.startswith(PREFIX):
+        return header
+    name, mark, key = _split(header.removeprefix(PREFIX), release.map_separator)
+    ours = release.attributes.get(name, name)
+    if ours != name and is_renamed(kind.plural, name, ours, kind.attributes):
+        if PREFIX + ours in given:
+            detail = f"{PREFIX}{ours} is there, too, and is the same"
+            raise RegistryProblem("header_error", subject, name=header, error_detail=detail)
+        name = ours
+    return PREFIX + name + (f".{key}" if mark else "")
+
+
+def _split(text: str, mark: str) -> tuple[str, str, str]:
+    """The attribute and the key of a map: names of attributes have neither dots nor hyphens."""
+    name, *rest = re.split(rf"([.{re.escape(mark)}])", text, maxsplit=1)
+    return (name, rest[0], rest[1]) if rest else (name, "", "")
+
+
+def _write_headers(release: OlderRelease, headers: dict[str, str]) -> dict[str, str]:
+    """The headers of an answer, in the names of the version."""
+    names = release.theirs
+    made = {}
+    for header, value in headers.items():
+        name, mark, key = header.removeprefix(SHOWN_PREFIX).partition(".")
+        if not header.startswith(SHOWN_PREFIX):
+            made[header] = value
+        elif name not in release.hidden:
+            shown = names[name] if name in names and SHOWN_PREFIX + names[name] not in headers else name
+            made[SHOWN_PREFIX + shown + (release.map_separator + key if mark else "")] = value
+    return made

@@ -11,7 +11,7 @@ import msgspec
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
 from postroom.http.server.request import Request
-from postroom.http.v0_5.current_entities import COMMON, VersionView
+from postroom.http.v0_5.entity_views import COMMON, VersionView
 from postroom.http.v0_5.names import uri_name
 from postroom.http.xregistry.attribute_headers import decode
 from postroom.http.xregistry.document_view import URL_CHARACTERS

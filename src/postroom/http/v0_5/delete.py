@@ -11,7 +11,7 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
-from postroom.http.v0_5.current_entities import GroupView, VersionView, version_order
+from postroom.http.v0_5.entity_views import GroupView, VersionView, version_order
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, check_id, check_version

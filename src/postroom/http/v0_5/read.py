@@ -11,7 +11,7 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.v0_5.attribute_headers import resource_headers
-from postroom.http.v0_5.current_entities import EntityViews, GroupView, VersionView
+from postroom.http.v0_5.entity_views import EntityViews, GroupView, VersionView
 from postroom.http.v0_5.names import plural, singular, v0_5_path
 from postroom.http.v0_5.translate import PLAIN_TRANSLATION
 from postroom.http.xregistry import read

@@ -13,13 +13,12 @@ from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.v0_5.attribute_headers import given_attributes
-from postroom.http.v0_5.current_entities import COMMON, OF_THE_SERVER, VersionView, stored_uri
+from postroom.http.v0_5.entity_views import COMMON, OF_THE_SERVER, VersionView, next_version, stored_uri, version_order
 from postroom.http.v0_5.groups import GroupWriter, json_object, refuse_existing
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import root_of, singular, uri_name
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
 from postroom.http.v0_5.read import EntityReader, has_parameter, parse_parameters
-from postroom.http.v0_5.schema_compatibility import check_compatible
 from postroom.http.v0_5.translate import other_extras
 from postroom.http.v0_5.validation import (
     check_definition,
@@ -30,17 +29,19 @@ from postroom.http.v0_5.validation import (
     with_format,
     without_empty,
 )
-from postroom.http.v0_5.version_numbers import next_version
 from postroom.registry import operations
 from postroom.registry.paths import Place, check_id, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import document_names
+from postroom.registry.read.document_content import document_names, encode_document
+from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.read.tree import require_entity
+from postroom.registry.transaction import Transaction
 from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
 
 _TIMES = ("createdOn", "modifiedOn")
 _XID_PARTS = 4
+_COMPATIBILITY = "backward_transitive"
 
 
 class WrittenEntity(msgspec.Struct, frozen=True):
@@ -93,7 +94,7 @@ class ResourceWriter:
         if not given.document and state.uri:
             given = msgspec.structs.replace(given, document={stored_uri(state.kind): state.uri})
         self._need_document(state, given.document)
-        check_compatible(self.tx, state, given.document, given.after.get("format"), "")
+        _check_compatible(self.tx, state, given.document, given.after.get("format"), "")
         version_id = next_version(self.tx, place)
         written = operations.put_version(self.interaction, place, version_id, self._tree(state, given), False, "")
         self.groups.forget(place, written.versions[0])
@@ -124,7 +125,7 @@ class ResourceWriter:
             tree = {**self._tree(self.reading.states.unsaid(place), given), "meta": {"xref": None}}
             operations.put_resource(self.interaction, place, tree, True, "")
         else:
-            check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
+            _check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
             stored = {**state.stored, **_extras_of(state)}
             patch = {**attribute_patch(stored, self._result(state, given)), **given.document}
             operations.put_version(self.interaction, place, version_id, patch, True, "")
@@ -274,3 +275,31 @@ def _local(document: Tree, state: VersionView) -> Tree:
 def _extras_of(state: VersionView) -> Tree:
     stored: Any = state.tree.entity.attributes.get(EXTRAS)
     return {} if stored is None else {EXTRAS: stored}
+
+
+def _check_compatible(tx: Transaction, state: VersionView, document: Tree, form: Any, version_id: str) -> None:
+    """Refuse a schema that cannot read what all earlier versions describe (D5R-035); what is undecided is accepted."""
+    content = _document_content(state, document)
+    if not content or not form or not state.kind.validatecompatibility or state.xref:
+        return
+    versions = {one.id: one for one in tx.entities(f"{state.place.xid}/versions")}
+    order = sorted(versions, key=version_order, reverse=True)
+    earlier = [one for one in order if not version_id or version_order(one) < version_order(version_id)]
+    older = [found.content for one in earlier if (found := versions[one].document) is not None and found.content]
+    if not older:
+        return
+    judgement = tx.rules.documents.compare(form, older, content, _COMPATIBILITY, surroundings(tx, state.tree.xid))
+    if judgement.answer == "no":
+        raise RegistryProblem(
+            "compatibility_violation", state.place.xid, detail=judgement.reason, compat=_COMPATIBILITY
+        )
+
+
+def _document_content(state: VersionView, document: Tree) -> bytes:
+    inline, encoded = document.get(state.kind.singular), document.get(state.kind.singular + "base64")
+    if inline is not None:
+        return encode_document(inline)
+    try:
+        return base64.b64decode(encoded or "", validate=True)
+    except (TypeError, ValueError):
+        return b""  # the registry refuses it

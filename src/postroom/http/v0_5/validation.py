@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.preserved_members import EXTRAS
-from postroom.http.v0_5.current_entities import COMMON
+from postroom.http.v0_5.entity_views import COMMON
 from postroom.messages.definitions.registry_rules import USAGES
 from postroom.model.types import GroupType
 from postroom.protocols.protocol_table import canonical_protocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,6 +37,7 @@ COMMON = (
 OF_THE_SERVER = ("id", "version", "epoch", "self")
 _NOT_IN_CONTENT = ("version", "epoch", "self", "createdOn", "modifiedOn")
 _LONGEST_CHAIN = 100
+_DOTTED = re.compile(r"(\d{1,18})((?:\.\d+)*)\Z", re.ASCII)
 _WITH_VERSIONS = Inline(names={"versions": NOTHING})
 
 
@@ -114,6 +116,26 @@ def version_number(version_id: str) -> int | str:
     """A version as 0.5 writes it: a number where it is one."""
     is_number = version_id.isascii() and version_id.isdigit() and str(int(version_id)) == version_id
     return int(version_id) if is_number else version_id
+
+
+def next_version(tx: Transaction, place: Place) -> str | None:
+    """The id of the next version; None where the registry's own count does."""
+    ids = [entity.id for entity in tx.entities(f"{place.xid}/versions")]
+    number = require_entity(tx, place.xid).counter + 1
+    while str(number) in ids:
+        number += 1
+    latest = max(ids, key=version_order, default="0")
+    if not place.resource.setversionid or version_order(str(number)) > version_order(latest):
+        return None
+    return following_version(latest)
+
+
+def following_version(latest: str) -> str:
+    """An id that comes after one in the order of versions, and looks like it where that is made of numbers."""
+    found = _DOTTED.match(latest)
+    if found is None:
+        return "1" + "0" * len(latest)
+    return str(int(found[1]) + 1).zfill(len(found[1])) + re.sub(r"\d", "0", found[2])
 
 
 class EntityViews:
