@@ -1,4 +1,4 @@
-"""Definitions of the message catalog: listed, read at their newest version, and given new versions."""
+"""Definitions of the message catalog: list, GET of the newest version, POST of a new one."""
 
 from __future__ import annotations
 

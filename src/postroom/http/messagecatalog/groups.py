@@ -1,4 +1,4 @@
-"""Groups of the message catalog: listed, read, put and deleted."""
+"""Groups of the message catalog: list, GET, PUT, DELETE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a document follows the metaschema of its format: what is wrong, and where."""
+"""Validation of documents against the metaschema of their format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES: dict[str, tuple[re.Pattern[str], str]] = {
 
 
 def violations(document: Tree, form: str) -> Iterator[AttributeViolation]:
-    """All that is wrong with a document of a format that we know."""
+    """All violations in a document of a known format."""
     sections, loose = SECTIONS[form], {**COMMON, **LOOSE.get(form, {})}
     for name, value in document.items():
         if name in sections:

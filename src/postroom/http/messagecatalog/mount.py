@@ -1,4 +1,4 @@
-"""The way in: paths and methods of the message catalog, and the look-up of a version by its URI."""
+"""Mount of the message catalog: paths, methods, and the look-up of a version by its URI."""
 
 from __future__ import annotations
 

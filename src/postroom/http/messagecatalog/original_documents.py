@@ -1,4 +1,4 @@
-"""The documents of versions: the bytes that a client sent with their content type, or what is made of a message."""
+"""Documents of versions: the original bytes and content type, or a document rendered from the message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Between the documents of the message catalog and messages of the registry, in both directions.
+"""Translation between documents of the message catalog and messages of the registry.
 
-What a document cannot say of a message stays as it is when a new document comes, unless the two contradict each other.
+Attributes of a message that no document can express stay when a new document comes, unless it contradicts them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Versions of a definition: each state of a message, with its number, its id, its URI and its document."""
+"""Versions of a definition: the numbered states of a message, each with id, URI and document."""
 
 from __future__ import annotations
 

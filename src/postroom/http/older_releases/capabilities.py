@@ -38,7 +38,7 @@ def with_versions(document: Tree) -> Tree:
 
 
 def with_offered_versions(document: Tree) -> Tree:
-    """The same for what the server offers."""
+    """Offered capabilities that list the older versions."""
     versions = document["specversions"]
     return {**document, "specversions": {**versions, "enum": sorted({*versions["enum"], *OLDER_SPECVERSIONS})}}
 
@@ -68,7 +68,7 @@ def write_capabilities(document: Tree) -> Tree:
 
 
 def write_offered(document: Tree) -> Tree:
-    """What the server offers, in the same form."""
+    """The offered capabilities as 1.0-rc2 lists them."""
     return {
         "apis": _array(f"/{kind}" for kind in APIS),
         "flags": _array(ALL_FLAGS),

@@ -1,4 +1,4 @@
-"""Models in the words of an older version.
+"""Translation of models from and to an older version.
 
 A model source comes back as it was written: only names change, both ways. The full model is for reading only and also
 shows what the version defines itself: its defaults, and attributes that it has and today's does not.

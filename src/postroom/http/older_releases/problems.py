@@ -1,4 +1,4 @@
-"""Problems in the form of an older version: its names of errors, statuses and members."""
+"""Problem documents of older versions: their error names, statuses and members."""
 
 from __future__ import annotations
 

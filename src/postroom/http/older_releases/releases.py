@@ -1,4 +1,4 @@
-"""How the release candidates that `?specversion=` can ask for differ from what is served natively, as data."""
+"""The release candidates that `?specversion=` can name, and how they differ from 1.0-rc4, as data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OlderRelease(msgspec.Struct, frozen=True, kw_only=True):
     attributes: dict[str, str] = {}
     """Attributes of Versions: its names, and those of today."""
     model_aspects: dict[str, str] = {}
-    """The same for aspects of Group types and Resource types."""
+    """Aspects of Group types and Resource types: its names, and those of today."""
     hidden: frozenset[str] = frozenset()
     """Attributes that the server writes and that it does not know."""
     map_separator: str = "."
@@ -50,7 +50,7 @@ RC2 = OlderRelease(
     is_rc2=True,
 )
 ANY = OlderRelease(specversion="", attributes=RELEASE_ATTRIBUTES)
-"""Older words that every request can use (FLAG-067)."""
+"""Older names that every request can use (FLAG-067)."""
 RELEASES = {release.specversion: release for release in (RC3, RC2)}
 
 
@@ -61,5 +61,5 @@ def named_release(query: Query) -> OlderRelease | None:
 
 
 def requested_release(query: Query, capabilities: Capabilities) -> OlderRelease | None:
-    """The same, where the registry has the flag switched on."""
+    """The older version that a query names, if the registry supports the flag."""
     return named_release(query) if FLAG in capabilities.flags else None

@@ -1,4 +1,4 @@
-"""Entities as a client of an older version writes them, in the words of today."""
+"""Translation of entities in requests from an older version to today's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_renamed(plural: str, theirs: str, ours: str, attributes: Attributes | Non
 
 
 class RequestTranslator:
-    """The words of one request. `configuration` reads the members of the Registry that are no entities."""
+    """Translates the entities of one request; `configuration` reads the Registry's members that are no entities."""
 
     def __init__(
         self, release: OlderRelease, subject: str, configuration: Callable[[Tree], Tree] | None = None

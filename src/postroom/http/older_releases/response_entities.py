@@ -1,4 +1,4 @@
-"""Entities as a client of an older version reads them."""
+"""Translation of entities in responses to an older version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_RULE = "none"
 
 
 class ResponseTranslator:
-    """The words of one answer. `configuration` writes the members of the Registry that are no entities.
+    """Translates the entities of one response. `configuration` writes the members of the Registry that are no entities.
 
     `base` is where short URLs begin, when they are missing: document views have them until 1.0-rc3.
     """

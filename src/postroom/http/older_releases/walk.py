@@ -1,4 +1,4 @@
-"""Walking over what a request or an answer holds, entity by entity, as the model says."""
+"""Walk over the entities of a request or response body, by the types of the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tree = dict[str, Any]
 
 
 class EntityTranslator(Protocol):
-    """How entities are said in other words. A type is None where the same request only brings it."""
+    """Translates entities of each type. A type is None where the same request defines it."""
 
     def registry(self, document: Tree) -> Tree:
         """The Registry, whose collections are done."""

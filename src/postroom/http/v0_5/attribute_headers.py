@@ -1,4 +1,4 @@
-"""Attributes as `Registry-` headers, and back. A header that is empty asks for the attribute to be taken away."""
+"""Attributes in `Registry-` headers, of requests and responses. An empty header removes the attribute."""
 
 from __future__ import annotations
 

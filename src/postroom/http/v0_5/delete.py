@@ -1,4 +1,4 @@
-"""Taking away Groups, Resources and versions, one or several, all or nothing; the answer is what they last were."""
+"""DELETE of Groups, Resources and versions, one or several, all or nothing; responds with what they last were."""
 
 from __future__ import annotations
 

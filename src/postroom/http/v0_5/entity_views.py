@@ -1,4 +1,4 @@
-"""Entities as they are now: what the registry stores, and the same in the words of 0.5."""
+"""Entities as the registry stores them and as 0.5 shows them, and the order of their versions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMON = (
     *("id", "name", "description", "tags", "version", "epoch", "self"),
     *("createdBy", "createdOn", "modifiedBy", "modifiedOn", "docs", "type", "format"),
 )
-"""What 0.5 says about Resources in headers: its own attributes, and the one that both domains add."""
+"""Attributes of Resources that 0.5 has in headers: its own, and the one that both domains add."""
 OF_THE_SERVER = ("id", "version", "epoch", "self")
 _NOT_IN_CONTENT = ("version", "epoch", "self", "createdOn", "modifiedOn")
 _LONGEST_CHAIN = 100
@@ -119,7 +119,7 @@ def version_number(version_id: str) -> int | str:
 
 
 def next_version(tx: Transaction, place: Place) -> str | None:
-    """The id of the next version; None where the registry's own count does."""
+    """The id that makes a new version the latest; None where the registry's own count does."""
     ids = [entity.id for entity in tx.entities(f"{place.xid}/versions")]
     number = require_entity(tx, place.xid).counter + 1
     while str(number) in ids:
@@ -131,7 +131,7 @@ def next_version(tx: Transaction, place: Place) -> str | None:
 
 
 def following_version(latest: str) -> str:
-    """An id that comes after one in the order of versions, and looks like it where that is made of numbers."""
+    """An id after the latest in the order of versions, in its form where that is made of numbers."""
     found = _DOTTED.match(latest)
     if found is None:
         return "1" + "0" * len(latest)
@@ -139,7 +139,7 @@ def following_version(latest: str) -> str:
 
 
 class EntityViews:
-    """Reads states out of one transaction; URLs begin with the base."""
+    """Reads views in one transaction; URLs begin with the base."""
 
     def __init__(self, tx: Transaction, base: str) -> None:
         self.tx = tx

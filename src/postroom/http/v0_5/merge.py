@@ -1,4 +1,4 @@
-"""From one entity of 0.5 to another: what of the stored entity changes, and what 0.5 cannot see stays."""
+"""Merge of an entity written in 0.5 into the stored one: what 0.5 cannot express stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service of 0.5 as a mount: which place a request is for, what can be done there, problems in the words of 0.5."""
+"""Mount of the 0.5 service: resolves paths, checks methods, dispatches, translates problems into names of 0.5."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def answer_v0_5(request: Request, store: Store, settings: Settings) -> Response:
     try:
         return _answer(request, store, settings)
     except RegistryProblem as problem:
-        raise _in_its_words(problem) from None
+        raise _translate_problem(problem) from None
 
 
 def _answer(request: Request, store: Store, settings: Settings) -> Response:
@@ -108,8 +108,8 @@ def _check_preconditions(tx: Transaction, request: Request, place: Place, settin
     check_preconditions(msgspec.structs.replace(request, base=root_of(request.base)), read, settings)
 
 
-def _in_its_words(problem: RegistryProblem) -> RegistryProblem:
-    """The same problem with the names that a client of 0.5 knows."""
+def _translate_problem(problem: RegistryProblem) -> RegistryProblem:
+    """Translate a problem into the names and paths that a client of 0.5 knows."""
     arguments = {
         key: ", ".join(_THEIRS.get(one, one) for one in value.split(", ")) if key in ("name", "list") else value
         for key, value in problem.args_map.items()

@@ -1,4 +1,4 @@
-"""What 0.5 calls the types of the model, and where it has them: paths of 0.5 on one side, xids on the other."""
+"""Names that 0.5 has for the types of the model, and paths of 0.5 for xids."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def uri_name(kind: ResourceType) -> str:
 
 
 def root_of(base: str) -> str:
-    """Where the registry is that a mount shows."""
+    """The base URL of the registry, from that of its 0.5 mount."""
     return base.removesuffix(f"/{NAME}").removesuffix("/-")
 
 

@@ -1,4 +1,4 @@
-"""Conditions of a write: the ids, versions and epochs that it names have to be the present ones."""
+"""Preconditions of a write: the ids, versions and epochs in it have to be the current ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What GET answers: the registry, its model, Groups, Resources and versions, inlined and in pages."""
+"""GET of the 0.5 service: the registry, its model, Groups, Resources and versions, inlined and in pages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def has_parameter(request: Request, name: str) -> bool:
 
 
 class EntityReader:
-    """The reading side of one request."""
+    """Answers one read of the 0.5 service."""
 
     def __init__(self, tx: Transaction, request: Request, settings: Settings) -> None:
         self.tx = tx

@@ -1,6 +1,6 @@
-"""Single entities in the words of 0.5 and back: the documents' dialect, applied to one group or resource at a time.
+"""Translation of single entities between 0.5 and 1.0, by the dialect of 0.5 documents.
 
-What 1.0 has no place for stays with the entity, in the extras that files have too.
+Members that 1.0 has no attribute for are kept with the entity, as extras, as they are in files.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from postroom.model.names import is_attribute_name, is_map_key
 from postroom.model.types import GroupType, ResourceType
 
 HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", EXTRAS))
-"""What the registry keeps with a Version and 0.5 does not know."""
+"""Attributes that the registry keeps with a Version and 0.5 does not have."""
 _NEW, _OLD = SERVICE_ATTRIBUTES, {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 
 
 class EntityTranslation:
-    """How entities of one type are said."""
+    """Translates entities of one type in both directions."""
 
     def __init__(
         self,
@@ -43,21 +43,21 @@ class EntityTranslation:
         self._dialect = Dialect(name=SERVICE.name, title=SERVICE.title, to_rc4=to_rc4, from_rc4=write)
 
     def read(self, document: Tree) -> Tree:
-        """An entity of 0.5 in the words of 1.0."""
+        """Translate an entity of 0.5 to 1.0."""
         return self._dialect.to_rc4(document)[0]
 
     def extras(self, document: Tree) -> list[Any]:
-        """What of an entity of 0.5 the words of 1.0 do not say."""
+        """The members of an entity of 0.5 that the translation to 1.0 loses."""
         found: list[Any] = collect_extras(self.read(document), document, self._dialect).get(EXTRAS, [])
         return found
 
     def write(self, tree: Tree) -> Tree:
-        """An entity of 1.0 in the words of 0.5, with the extras that it keeps."""
+        """Translate an entity of 1.0 to 0.5, with the extras that it keeps."""
         return restore_extras(self._dialect.from_rc4(strip_extras(tree)), tree, self._dialect)
 
 
 def group_translation(kind: GroupType) -> EntityTranslation:
-    """The words of Groups."""
+    """The translation of the Groups of a type."""
     if kind.plural not in GROUP_TYPES:
         return PLAIN_TRANSLATION
     theirs = plural(kind)
@@ -76,7 +76,7 @@ def group_translation(kind: GroupType) -> EntityTranslation:
 def resource_translation(
     group_kind: GroupType, kind: ResourceType, xid: str, group: Tree, around: Tree
 ) -> EntityTranslation:
-    """The words of the Resources in a Group; `around` holds the messages that others derive from."""
+    """The translation of the Resources in a Group; `around` holds the messages that others derive from."""
     if kind.plural != "messages" or group_kind.plural not in GROUP_TYPES or kind.hasdocument:
         return PLAIN_TRANSLATION
     theirs, (group_id, _, message_id) = plural(group_kind), xid.split("/")[2:5]
@@ -132,7 +132,7 @@ def _write_plainly(tree: Tree) -> Tree:
 
 
 PLAIN_TRANSLATION = EntityTranslation(_read_plainly, _write_plainly)
-"""The words of types that 0.5 has no names for, and of schemas, whose documents are apart."""
+"""For types that 0.5 has no names for, and for schemas, whose documents are separate."""
 
 
 def _with_legal_labels(tree: Tree) -> Tree:

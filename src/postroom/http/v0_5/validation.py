@@ -1,4 +1,4 @@
-"""What 0.5 demands of entities and 1.0 does not, or says in other words."""
+"""Rules of 0.5 on entities that 1.0 does not have, or has in another form."""
 
 from __future__ import annotations
 
