@@ -64,13 +64,13 @@ def test_values_fill_columns(column: ColumnType, value: Any, filled: Any) -> Non
         (MapOf(MONEY), {"a": "x"}, "/a"),
     ],
 )
-def test_what_does_not_fit_says_where(column: ColumnType, value: Any, at: str) -> None:
+def test_a_column_mismatch_says_where(column: ColumnType, value: Any, at: str) -> None:
     with pytest.raises(ColumnMismatch) as caught:
         filler(column)(value)
     assert caught.value.at == at
 
 
-def test_columns_for_people() -> None:
+def test_column_types_have_readable_names() -> None:
     rows = [(path, type_name(kind)) for path, kind, _ in flattened("data", ListOf(POINT))]
     assert rows == [
         ("data", "list of struct"),

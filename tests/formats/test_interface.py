@@ -31,7 +31,7 @@ def ride(request: pytest.FixtureRequest) -> Ride:
     return found
 
 
-def test_every_format_is_here() -> None:
+def test_every_format_has_a_ride() -> None:
     assert {format_named(ride.name).family for ride in RIDES} == set(FAMILIES)  # type: ignore[union-attr]  # all known
 
 
@@ -51,7 +51,7 @@ def test_the_content_type_that_the_format_implies_changes_nothing(ride: Ride) ->
     assert schema.validate(ride.valid, family.media_types[0]) == schema.validate(ride.valid)
 
 
-def test_an_invalid_payload_has_no_doubt_about_it(ride: Ride) -> None:
+def test_an_invalid_payload_has_violations_with_codes_and_pointers(ride: Ride) -> None:
     _, violations = parse_schema(ride.name, ride.document).validate(ride.invalid)
     assert violations
     assert all(found.code.startswith("payload_") and found.expected and found.found for found in violations)
@@ -71,7 +71,7 @@ def test_values_survive_writing_and_reading(ride: Ride) -> None:
     assert schema.validate(schema.encode(value)) == (value, [])
 
 
-def test_columns_say_the_same_in_every_format(ride: Ride) -> None:
+def test_columns_are_the_same_in_every_format(ride: Ride) -> None:
     column = parse_schema(ride.name, ride.document).columns()
     assert isinstance(column, StructOf)
     types: dict[str, Any] = {field.name: field.type for field in column.fields}
@@ -139,7 +139,7 @@ def test_what_is_no_schema_is_refused(ride: Ride, document: Any) -> None:
             refuse(ride.name, document)
 
 
-def test_nothing_is_nothing(ride: Ride) -> None:
+def test_an_empty_payload_is_invalid_except_in_protobuf(ride: Ride) -> None:
     value, violations = parse_schema(ride.name, ride.document).validate(b"")
     # Without a byte, a Protobuf message has all of its defaults.
     assert (violations == []) if ride is PROTOBUF else (value is None and violations)
@@ -151,7 +151,7 @@ def test_null_is_refused_where_a_ride_is_expected(ride: Ride) -> None:
 
 @given(payload=st.binary(max_size=200), contenttype=st.sampled_from(CONTENT_TYPES), cut=st.integers(0, 60))
 @QUICKLY
-def test_no_bytes_raise(ride: Ride, payload: bytes, contenttype: str, cut: int) -> None:
+def test_no_payload_makes_validating_raise(ride: Ride, payload: bytes, contenttype: str, cut: int) -> None:
     schema = parse_schema(ride.name, ride.document)
     for body in (payload, ride.valid[:cut] + payload, payload + ride.valid[cut:]):
         value, violations = schema.validate(body, contenttype)

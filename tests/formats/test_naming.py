@@ -15,7 +15,7 @@ from postroom.formats.naming import column_names, source_name
         (["Id", "ID", "id"], ["Id", "ID~~2", "id~~3"]),
     ],
 )
-def test_the_rule(sources: list[str], columns: list[str]) -> None:
+def test_column_names_follow_the_rule(sources: list[str], columns: list[str]) -> None:
     assert column_names(sources) == columns
 
 

@@ -46,7 +46,7 @@ def test_versions_are_parsed_when_a_payload_names_them_and_once() -> None:
     assert shelf.parsed == [7]
 
 
-def test_only_so_many_versions_are_kept() -> None:
+def test_the_number_of_parsed_versions_is_limited() -> None:
     shelf = Shelf(MOST_WRITERS + 5)
     for number in range(MOST_WRITERS + 5):
         judged = shelf.versions.validate(b"\0" + number.to_bytes(4) + b"\2\4")
@@ -72,19 +72,19 @@ def test_few_versions_are_tried_on_what_may_be_a_header() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"\0", b"\0\0\0\0", b"\xc3", b"\xc3\x01", b"\xc3\x01short"])
-def test_what_is_too_short_for_a_header_has_none(payload: bytes) -> None:
+def test_a_payload_shorter_than_a_header_has_none(payload: bytes) -> None:
     judged = Versions(parse_schema("Avro", PLAIN), "1").validate(payload)
     assert judged.writer is None
     assert bool(judged.violations) == (payload not in (b"\0", b"\xc3\x01"))
 
 
-def test_many_versions_are_not_all_named() -> None:
+def test_a_violation_names_only_the_first_of_many_versions() -> None:
     shown = Shelf(40).versions.validate(b"\0\0\0\xff\xff\2\4").violations[0].expected
     assert shown.startswith("version 0 (schemaids 0), version 1 (schemaids 1)")
     assert shown.endswith(", …")
 
 
-def test_a_schema_without_headers_reads_payloads_as_they_stand() -> None:
+def test_a_format_without_headers_validates_payloads_as_they_are() -> None:
     document = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a" type="xs:int"/></xs:schema>'
     versions = Versions(parse_schema("XSD/1.0", document), "1", [Version("1", (7,), lambda: None)])  # type: ignore[arg-type, return-value]
     assert versions.validate(b"<a>5</a>").violations == []

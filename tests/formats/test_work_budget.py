@@ -28,7 +28,7 @@ def test_without_a_limit_work_is_not_counted() -> None:
     spend(10**12)
 
 
-def test_the_steps_of_a_question_are_counted() -> None:
+def test_steps_are_counted_within_a_limit() -> None:
     with pytest.raises(BudgetExhausted, match="given up after 5,000 steps"), work_limit(5_000):
         spend_all()
 
@@ -38,7 +38,7 @@ def test_the_clock_stops_what_steps_do_not_measure() -> None:
         spend_all()
 
 
-def test_a_question_inside_another_shares_its_budget() -> None:
+def test_a_nested_limit_shares_the_outer_budget() -> None:
     with work_limit(1_000), pytest.raises(BudgetExhausted), work_limit(10**9):
         spend_all()
 
@@ -146,7 +146,7 @@ def test_comparing_ends_and_says_that_it_was_given_up(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", HARD)
-def test_inventing_a_value_ends(case: str) -> None:
+def test_generating_a_sample_ends(case: str) -> None:
     form, writer, _ = HARD[case]
     schema = parse_schema(form, writer)
     with contextlib.suppress(SchemaRefused), work_limit(FEW):

@@ -44,7 +44,7 @@ def test_every_payload_has_an_outcome(tmp_path: Path) -> None:
     assert found["failed"] == []
 
 
-def test_a_worker_takes_hardly_more_memory_than_on_other_days(written: Path) -> None:
+def test_a_worker_needs_hardly_more_memory_for_poison_than_for_harmless_payloads(written: Path) -> None:
     usual, poison = (
         tried("work", f"{written}/{name}.json", f"{written}/{name}.jsonl", f"{written}/{name}-lake")
         for name in ("harmless", "poison")
@@ -57,7 +57,7 @@ FAMILIES = ("JsonSchema", "Avro", "Protobuf", "JsonStructure", "XSD")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_payloads_are_invented_or_not(family: str) -> None:
+def test_a_sample_is_generated_or_refused_for_every_schema(family: str) -> None:
     found = tried("invent", family)
     assert sum(found["answers"].values()) == sum(case.format.startswith(family) for case in CORPUS)
 

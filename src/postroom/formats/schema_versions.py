@@ -97,8 +97,8 @@ class Versions:
         if plan.problem is not None:
             return Validated(None, [plan.problem], None, self.reader)
         if plan.writer is None:
-            judge = self.reader.validate if self._framed is None else self._framed.validate_unframed
-            return Validated(*judge(payload, contenttype), None, self.reader)
+            validate = self.reader.validate if self._framed is None else self._framed.validate_unframed
+            return Validated(*validate(payload, contenttype), None, self.reader)
         reading = self.framed_reader(plan.writer)
         if isinstance(reading, Violation):
             return Validated(None, [reading], None, self.reader)

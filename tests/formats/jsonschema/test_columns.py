@@ -85,7 +85,7 @@ def struct(column: ColumnType) -> dict[str, ColumnType]:
         ({}, JSON_TEXT),
     ],
 )
-def test_columns(document: Any, column: ColumnType) -> None:
+def test_schemas_have_these_columns(document: Any, column: ColumnType) -> None:
     assert columns(document) == column
 
 
@@ -111,7 +111,7 @@ def test_nested_objects_are_structs_and_recursion_ends_as_json_text() -> None:
         ({"type": "array", "items": {"type": "string"}}, ["a", None], ["a", None]),
     ],
 )
-def test_filling(document: Any, value: Any, filled: Any) -> None:
+def test_values_fill_these_columns(document: Any, value: Any, filled: Any) -> None:
     found = filler(columns(document))(value)
     assert found == filled
     assert type(found) is type(filled)
@@ -129,7 +129,7 @@ def test_filling(document: Any, value: Any, filled: Any) -> None:
         ({"type": "number"}, 10**400, ""),
     ],
 )
-def test_what_a_column_cannot_hold_is_said(document: Any, value: Any, at: str) -> None:
+def test_a_value_that_a_column_cannot_hold_is_reported(document: Any, value: Any, at: str) -> None:
     with pytest.raises(ColumnMismatch) as caught:
         filler(columns(document))(value)
     assert caught.value.at == at
@@ -153,7 +153,7 @@ def test_keywords_beside_a_reference_count_in_newer_drafts_only() -> None:
     assert list(struct(columns(document, "draft/2020-12"))) == ["b", "a"]
 
 
-def test_what_depends_on_the_way_there_is_json_text() -> None:
+def test_dynamic_references_are_json_text() -> None:
     assert columns({"$dynamicRef": "#node", "$dynamicAnchor": "node"}, "draft/2020-12") == JSON_TEXT
     assert columns({"type": "array", "prefixItems": [{}], "items": {"type": "string"}}, "draft/2020-12") == JSON_TEXT
 

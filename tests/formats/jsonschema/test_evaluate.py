@@ -35,7 +35,7 @@ def evaluated(document: Any, value: Any, version: str = "", library: Library | N
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_the_verdicts_are_those_of_the_public_test_suite(shared: Path, draft: str) -> None:
+def test_the_evaluator_agrees_with_the_public_test_suite(shared: Path, draft: str) -> None:
     suite = shared / "suites" / "json-schema-test-suite"
     judged, left, wrong = 0, 0, []
     for path in files(suite, draft):
@@ -213,7 +213,7 @@ def test_steps_are_the_same_however_often_a_value_is_reached() -> None:
     assert places(judged(doubled, value)) == [("payload_type", "/x" * 300)]
 
 
-def test_a_place_that_is_reached_in_many_ways_is_named_once() -> None:
+def test_a_value_that_is_reached_by_many_paths_is_reported_once() -> None:
     steps = {f"s{i}": {"properties": {"x": {"allOf": [{"$ref": f"#/$defs/s{i + 1}"}] * 2}}} for i in range(16)}
     value: Any = "oh"
     for _ in range(16):

@@ -47,7 +47,7 @@ def test_nothing_is_fetched() -> None:
         schema({"$ref": "http://127.0.0.1:9/schema.json"})
 
 
-def test_the_draft_decides() -> None:
+def test_the_draft_decides_what_keywords_mean() -> None:
     tuple_schema = {"prefixItems": [{"type": "string"}]}
     assert schema(tuple_schema, "draft-07").validate(b"[1]")[1] == []
     assert schema(tuple_schema, "draft/2020-12").validate(b"[1]")[1] != []
@@ -176,7 +176,7 @@ def test_drafts_too_old_are_refused() -> None:
     ],
 )
 @pytest.mark.feature("SCH-024")
-def test_refusals_name_the_place(document: Any, place: str) -> None:
+def test_refusals_have_a_json_pointer(document: Any, place: str) -> None:
     with pytest.raises(SchemaRefused) as caught:
         schema(document)
     assert caught.value.place == place
@@ -245,7 +245,7 @@ def test_patterns_mean_what_they_mean_in_javascript(pattern: str, fits: str, fai
 
 @settings(max_examples=100, deadline=None)
 @given(payload=st.binary(max_size=60))
-def test_no_bytes_make_it_raise(payload: bytes) -> None:
+def test_no_payload_makes_validating_raise(payload: bytes) -> None:
     schema({"type": "object"}).validate(payload)
 
 
@@ -257,6 +257,6 @@ _JSON = st.recursive(
 
 
 @given(value=_JSON)
-def test_judging_gives_back_what_was_encoded(value: Any) -> None:
+def test_validating_returns_what_was_encoded(value: Any) -> None:
     parsed = schema({})
     assert parsed.validate(parsed.encode(value)) == (value, [])

@@ -73,7 +73,7 @@ def test_exponential_graphs_through_members_are_refused() -> None:
         schema(json.dumps({"$ref": "#/$defs/s0", "$defs": {**steps, "s60": {"type": "integer"}}}))
 
 
-def test_members_that_several_patterns_judge_count_for_each() -> None:
+def test_members_that_match_several_patterns_count_for_each() -> None:
     steps: dict[str, Any] = {
         f"s{i}": {"patternProperties": {name: {"$ref": f"#/$defs/s{i + 1}"} for name in ("x", "^x")}} for i in range(60)
     }
@@ -163,11 +163,11 @@ def test_payloads_that_would_hold_the_validator_up_are_refused(document: Any, pa
         ({"items": {"oneOf": [{"const": n} for n in range(50)]}}, json.dumps([7] * 2_000).encode()),
     ],
 )
-def test_large_payloads_of_ordinary_schemas_are_judged(document: Any, payload: bytes) -> None:
+def test_large_payloads_of_ordinary_schemas_are_validated(document: Any, payload: bytes) -> None:
     assert schema(document).validate(payload)[1] == []
 
 
-def test_recursion_that_doubles_is_judged_once_per_place() -> None:
+def test_recursion_that_doubles_is_evaluated_once_per_value() -> None:
     twice = {"properties": {"x": {"$ref": "#"}}}
     parsed = schema(json.dumps({"type": ["object", "integer"], "allOf": [twice, twice]}))
     assert parsed.validate(json.dumps(nested(100)).encode())[1] == []
@@ -253,7 +253,7 @@ def test_payloads_that_are_not_json_have_a_reason(payload: bytes, code: str, fou
         assert parsed.fill(payload) == (None, False)
 
 
-def test_large_integers_are_judged_exactly() -> None:
+def test_large_integers_are_validated_exactly() -> None:
     parsed = schema({"type": "integer", "maximum": 10**40})
     assert parsed.validate(str(10**40).encode())[1] == []
     assert parsed.validate(str(10**40 + 1).encode())[1] != []
@@ -272,7 +272,7 @@ def test_texts_for_patterns_that_take_long_are_not_tried(pattern: str) -> None:
         schema({"type": "string", "minLength": 10_000, "pattern": pattern}).sample(random.Random(1))
 
 
-def test_inventing_gives_up_in_time() -> None:
+def test_generating_samples_gives_up_in_time() -> None:
     wide = {"allOf": [{"minItems": 5_000, "description": str(number)} for number in range(100)]}
     with pytest.raises(SchemaRefused, match="no fitting data"):
         schema({"type": "array", **wide, "items": {"type": "array", **wide}}).sample(random.Random(1))
@@ -333,7 +333,7 @@ def test_large_payloads_name_their_first_violation_only() -> None:
     assert [(found.code, found.expected) for found in parsed.validate(payload)[1]] == [("payload_required", "m0")]
 
 
-def test_alternatives_over_large_payloads_are_judged_by_their_first_mistakes() -> None:
+def test_alternatives_over_large_payloads_are_compared_by_their_first_failures() -> None:
     parsed = schema({"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "null"}}]})
     assert parsed.validate(b"[1]")[1][0].code == "payload_any_of"
     assert parsed.validate(json.dumps(list(range(100_000))).encode())[1][0].code == "payload_any_of"

@@ -81,12 +81,12 @@ def test_references_that_are_no_addresses_are_refused(reference: str) -> None:
         schema({"properties": {"price": {"$ref": reference}}})
 
 
-def test_a_fragment_of_another_document() -> None:
+def test_a_reference_to_a_fragment_of_another_document_is_followed() -> None:
     parsed = schema({"properties": {"cents": {"$ref": "money#/definitions/cents"}}})
     assert [violation.code for violation in parsed.validate(b'{"cents": -1}')[1]] == ["payload_minimum"]
 
 
-def test_references_of_a_found_document_start_from_its_place() -> None:
+def test_references_of_a_document_are_relative_to_its_location() -> None:
     parsed = schema({"$ref": "/schemagroups/bank/schemas/account"})
     assert _fields(parsed)[0].type == STRING
     assert parsed.validate(b'{"holder": 5}')[1] != []

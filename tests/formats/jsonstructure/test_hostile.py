@@ -48,7 +48,7 @@ def test_a_long_chain_of_references_is_no_deep_nesting() -> None:
 
 
 @pytest.mark.parametrize("depth", [500, 100_000])
-def test_deep_payloads_are_judged_or_refused(depth: int) -> None:
+def test_deep_payloads_are_validated_or_refused(depth: int) -> None:
     node = structure({"type": {"$ref": "#/definitions/Node"}}, DEFINITIONS)
     payload = b'{"value":"1","next":' * depth + b"null" + b"}" * depth
     _, violations = node.validate(payload)
@@ -120,7 +120,7 @@ BROKEN = [b"", b"{", b'{"a": "1"', b"\xff\xfe{\x00}\x00", b"NaN", b"[Infinity]",
 
 
 @pytest.mark.parametrize("payload", BROKEN)
-def test_payloads_that_are_not_json(payload: bytes) -> None:
+def test_payloads_that_are_not_json_have_a_violation(payload: bytes) -> None:
     value, [violation] = structure({"type": "any"}).validate(payload)
     assert (value, violation.code) == (None, "payload_not_json")
 

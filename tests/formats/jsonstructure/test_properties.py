@@ -31,7 +31,7 @@ JSON = st.recursive(
 @pytest.mark.feature("SCH-016")
 @given(schema=SCHEMAS, seed=st.integers(0, 10_000))
 @QUICKLY
-def test_what_is_invented_is_valid_survives_the_trip_and_fills_its_columns(schema: dict[str, Any], seed: int) -> None:
+def test_samples_are_valid_survive_a_round_trip_and_fill_their_columns(schema: dict[str, Any], seed: int) -> None:
     parsed = structure(schema, DEFINITIONS)
     try:
         value = parsed.sample(random.Random(seed))
@@ -53,7 +53,7 @@ def assert_filled(parsed: JsonStructure, payload: bytes, value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["Node", "Truck", "Car", "AnyVehicle"])
-def test_recursive_inherited_and_chosen_types_are_invented(name: str) -> None:
+def test_recursive_inherited_and_choice_types_have_samples(name: str) -> None:
     parsed = structure({"type": {"$ref": f"#/definitions/{name}"}}, DEFINITIONS)
     for seed in range(30):
         value = parsed.sample(random.Random(seed))
@@ -62,7 +62,7 @@ def test_recursive_inherited_and_chosen_types_are_invented(name: str) -> None:
 
 @given(schema=SCHEMAS, value=JSON)
 @QUICKLY
-def test_the_quick_way_and_the_exact_checks_agree(schema: dict[str, Any], value: Any) -> None:
+def test_the_typed_decoder_and_the_exact_checks_agree(schema: dict[str, Any], value: Any) -> None:
     parsed = structure(schema, DEFINITIONS)
     quick, exact = parsed.validate(msgspec.json.encode(value)), parsed.validate_value(value)
     assert quick == exact
@@ -89,11 +89,11 @@ def test_the_quick_way_and_the_exact_checks_agree(schema: dict[str, Any], value:
         ),
     ],
 )
-def test_values_take_the_shape_of_their_columns(schema: dict[str, Any], payload: bytes, filled: Any) -> None:
+def test_values_take_the_form_of_their_columns(schema: dict[str, Any], payload: bytes, filled: Any) -> None:
     assert structure(schema).fill(payload) == (filled, True)
 
 
-def test_dates_that_no_column_holds_are_left_to_the_exact_way() -> None:
+def test_dates_that_no_column_holds_are_left_to_the_exact_checks() -> None:
     assert structure({"type": "date"}).fill(b'"0000-01-31"') == (None, False)
 
 
@@ -113,8 +113,8 @@ def test_no_document_raises_anything_but_a_refusal(value: Any) -> None:
 
 
 def test_many_payloads_are_filled_like_each() -> None:
-    doubtful: set[int] = set()
+    fallback: set[int] = set()
     payloads = [b'"2026-01-31"', b"1", msgspec.Raw(b'"2026-02-01"')]
     days = [datetime.date(2026, 1, 31), None, datetime.date(2026, 2, 1)]
-    assert structure({"type": "date"}).fill_all(payloads, doubtful) == days
-    assert doubtful == {1}
+    assert structure({"type": "date"}).fill_all(payloads, fallback) == days
+    assert fallback == {1}

@@ -20,7 +20,7 @@ CAR = {**HEAD, "type": "object", "properties": {"vin": {"type": "string"}}}
     "name",
     ["JsonStructure/draft-02", "JSONStructure/Draft-03", "jsonstructure/draft-04", "JsonStructure", "json-structure"],
 )
-def test_names_of_the_format(name: str) -> None:
+def test_the_format_has_several_names(name: str) -> None:
     check_schema(name, CAR)
     assert parse_schema(name, CAR).validate(b'{"vin": "x"}') == ({"vin": "x"}, [])
 

@@ -151,7 +151,7 @@ def with_member(schema: dict[str, Any], name: str, member: Any) -> dict[str, Any
         ),
     ],
 )
-def test_pairs(writer: Any, reader: Any, there: str, back: str) -> None:
+def test_pairs_of_schemas_have_these_verdicts(writer: Any, reader: Any, there: str, back: str) -> None:
     assert (compare(writer, reader).answer, compare(reader, writer).answer) == (there, back)
 
 
@@ -236,7 +236,9 @@ def test_each_side_is_read_by_its_own_draft(
         ({"type": "string"}, {"contentEncoding": "base64"}, None, "", "/contentEncoding"),
     ],
 )
-def test_a_no_names_both_places(writer: Any, reader: Any, shown: str | None, writer_at: str, reader_at: str) -> None:
+def test_an_incompatible_verdict_names_both_pointers(
+    writer: Any, reader: Any, shown: str | None, writer_at: str, reader_at: str
+) -> None:
     verdict = compare(writer, reader)
     assert (verdict.writer_at, verdict.reader_at) == (writer_at, reader_at)
     assert shown in (None, verdict.shown)
@@ -256,7 +258,7 @@ def test_a_no_names_both_places(writer: Any, reader: Any, shown: str | None, wri
         ),
     ],
 )
-def test_a_no_says_why(writer: Any, reader: Any, sentence: str) -> None:
+def test_an_incompatible_verdict_has_a_reason(writer: Any, reader: Any, sentence: str) -> None:
     assert compare(writer, reader).reason == sentence
 
 
@@ -275,7 +277,7 @@ def test_a_change_deep_down_is_found() -> None:
     assert verdict.shown == '{"shipments":[{"lines":[{"quantity":1000003}]}]}'
 
 
-def test_many_alternatives() -> None:
+def test_many_alternatives_are_compared() -> None:
     def kinds(count: int) -> Any:
         return {
             "oneOf": [
@@ -293,7 +295,7 @@ def test_counterexamples_are_small() -> None:
     assert compare(wide, with_member(wide, "m7", {"type": "string"})).shown == '{"m7":0}'
 
 
-def test_a_doubt_says_where() -> None:
+def test_an_undecided_verdict_names_both_pointers() -> None:
     writer = {"properties": {"a": {"type": "string", "pattern": "^[ab]{2}$"}}}
     reader = {"properties": {"a": {"type": "string", "pattern": "^[a-c]{2}$"}}}
     verdict = compare(writer, reader)
@@ -371,7 +373,7 @@ def branching(levels: int) -> dict[str, Any]:
         {"$ref": "#/definitions/a", "definitions": {"a": {"anyOf": [{"$ref": "#/definitions/a"}, {"type": "null"}]}}},
     ],
 )
-def test_what_is_too_large_is_left_open(document: Any) -> None:
+def test_schemas_that_are_too_large_are_undecided(document: Any) -> None:
     assert compare(document, {"type": "string"}).answer == OPEN
     assert compare({"type": "string"}, document).answer == OPEN
 
@@ -400,12 +402,12 @@ def nested(levels: int) -> Any:
 
 
 @pytest.mark.parametrize("levels", [30, 60, 120])
-def test_deep_schemas_are_no_crash(levels: int) -> None:
+def test_deep_schemas_do_not_crash_comparing(levels: int) -> None:
     assert compare(nested(levels), nested(levels - 1)).answer in (YES, NO, OPEN)
     assert compare(nested(levels), nested(levels)).answer == YES
 
 
-def test_answers_do_not_change() -> None:
+def test_verdicts_are_deterministic() -> None:
     writer, reader = {"properties": {"a": {"minimum": 1}}}, {"properties": {"a": {"minimum": 2}}}
     assert len({compare(writer, reader).shown for _ in range(3)}) == 1
 

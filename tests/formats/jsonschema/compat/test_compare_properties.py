@@ -128,7 +128,7 @@ def _hold(verdict: Verdict, writer: PayloadSchema, reader: PayloadSchema, payloa
     drafts=st.tuples(_DRAFTS, _DRAFTS),
     turned=st.booleans(),
 )
-def test_no_payload_contradicts_an_answer(
+def test_no_payload_contradicts_a_verdict(
     writer: dict[str, Any],
     part: dict[str, Any],
     rng: random.Random,
@@ -168,7 +168,7 @@ def test_a_closed_object_may_get_another_member(members: dict[str, Any], added: 
 
 @settings(max_examples=25, **_QUIET)
 @given(document=_SCHEMAS, name=_NAMES, draft=_DRAFTS)
-def test_fewer_conditions_take_more(document: dict[str, Any], name: str, draft: str) -> None:
+def test_a_schema_with_fewer_keywords_reads_one_with_more(document: dict[str, Any], name: str, draft: str) -> None:
     stricter = {**document, "required": [name], "minProperties": 1, "maxLength": 2}
     sources = [SchemaDocument(document=d, version=draft) for d in (stricter, document)]
     assert readable(*sources).answer == "compatible"

@@ -71,7 +71,7 @@ def test_few_pairs_stay_undecided(verdicts: dict[tuple[int, str], Verdict]) -> N
 
 
 @pytest.mark.feature("SCH-025")
-def test_every_no_shows_a_payload_that_one_side_takes_and_the_other_refuses(
+def test_every_incompatible_verdict_has_a_counterexample(
     pairs: list[dict[str, Any]], verdicts: dict[tuple[int, str], Verdict]
 ) -> None:
     for (number, mode), verdict in verdicts.items():

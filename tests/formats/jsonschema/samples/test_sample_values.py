@@ -52,7 +52,7 @@ _SCHEMAS = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(document=_SCHEMAS, seed=st.integers(0, 1000))
-def test_invented_values_validate_and_fill_their_columns(document: dict[str, Any], seed: int) -> None:
+def test_sample_values_are_valid_and_fill_their_columns(document: dict[str, Any], seed: int) -> None:
     money = {"type": "object", "required": ["cents"], "properties": {"cents": {"type": "integer", "minimum": 0}}}
     parsed = schema(
         {**document, "definitions": {"money": money}}
@@ -73,7 +73,7 @@ def test_impossible_schemas_say_so() -> None:
 @pytest.mark.parametrize(
     "pattern", ["^[A-Z]{3}[0-9]+$", "(cat|dog)s?", r"\d{4}-\d{2}", "[^a-z]", r"\w+@\w+\.com", "x.z"]
 )
-def test_texts_for_patterns(pattern: str) -> None:
+def test_sample_strings_match_their_patterns(pattern: str) -> None:
     parsed = schema({"type": "string", "pattern": pattern})
     rng = random.Random(5)
     for _ in range(20):
@@ -130,13 +130,13 @@ def test_texts_for_patterns(pattern: str) -> None:
         True,
     ],
 )
-def test_values_for_every_keyword(document: Any) -> None:
+def test_samples_satisfy_every_keyword(document: Any) -> None:
     parsed = schema(document, "draft/2020-12")
     for seed in range(5):
         assert parsed.validate(parsed.encode(parsed.sample(random.Random(seed))))[1] == []
 
 
-def test_formats_are_invented_so_that_they_could_be_asserted() -> None:
+def test_sample_strings_satisfy_their_formats() -> None:
     for name in FORMATS:
         source = SchemaDocument(document={"type": "string", "format": name}, version="draft/2020-12")
         asserting = parse(msgspec.structs.replace(source, assert_formats=True))

@@ -188,7 +188,7 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 
 @pytest.mark.feature("SCH-025", "SCH-028")
 @pytest.mark.parametrize(("writer", "reader", "answer"), PAIRS)
-def test_the_table_of_rules(writer: dict[str, Any], reader: dict[str, Any], answer: str) -> None:
+def test_pairs_of_types_have_these_verdicts(writer: dict[str, Any], reader: dict[str, Any], answer: str) -> None:
     found = verdict(writer, reader)
     assert found.answer == answer, found
     # Inside a member the same rules hold.
@@ -196,7 +196,7 @@ def test_the_table_of_rules(writer: dict[str, Any], reader: dict[str, Any], answ
     assert inside.answer == answer, inside
 
 
-def test_a_no_names_both_places_and_shows_the_payload() -> None:
+def test_an_incompatible_verdict_names_both_pointers_and_the_payload() -> None:
     found = verdict(obj("age", age="int32"), obj("age", age="int8"))
     assert (found.writer_at, found.reader_at) == ("/properties/age", "/properties/age")
     assert found.counterexample == b'{"age":-2147483648}'
@@ -245,7 +245,7 @@ def test_inline_choices_are_compared_variant_by_variant() -> None:
 
 @given(writer=SCHEMAS, reader=SCHEMAS, seed=st.integers(0, 1000))
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_answer_is_ever_wrong(writer: dict[str, Any], reader: dict[str, Any], seed: int) -> None:
+def test_no_payload_contradicts_a_verdict(writer: dict[str, Any], reader: dict[str, Any], seed: int) -> None:
     found = verdict(writer, reader, DEFINITIONS)
     if found.answer == YES:
         written = parse(SchemaDocument(document=document(writer, DEFINITIONS)))

@@ -57,7 +57,7 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.feature("SCH-016")
 @pytest.mark.parametrize(("kind", "value", "meaning"), ACCEPTED)
-def test_values_of_primitive_types(kind: str, value: Any, meaning: Any) -> None:
+def test_values_of_primitive_types_are_decoded(kind: str, value: Any, meaning: Any) -> None:
     parsed = structure({"type": kind})
     found, violations = parsed.validate(msgspec.json.encode(value))
     assert violations == []
@@ -141,12 +141,12 @@ WRONG: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("value", "at", "code"), WRONG)
-def test_violations_point_to_their_place(value: Any, at: str, code: str) -> None:
+def test_violations_have_a_json_pointer(value: Any, at: str, code: str) -> None:
     _, [violation] = structure(CAR).validate(msgspec.json.encode(value))
     assert (violation.at, violation.code) == (at, code)
 
 
-def test_a_whole_object_with_its_meaning() -> None:
+def test_an_object_of_many_types_is_decoded() -> None:
     value = {
         "$schema": "https://example.com/car",
         "vin": "a",
@@ -162,7 +162,7 @@ def test_a_whole_object_with_its_meaning() -> None:
     assert meaning == {**value, "prices": {"EUR": D("1.20")}}
 
 
-def test_members_that_nobody_declared_are_tolerated_but_are_no_part_of_the_value() -> None:
+def test_undeclared_members_are_accepted_but_not_decoded() -> None:
     open_ = structure({"type": "object", "properties": {"vin": {"type": "string"}}})
     assert open_.validate(b'{"vin": "a", "colour": "red"}') == ({"vin": "a"}, [])
     stated = structure({"type": "object", "properties": {"vin": {"type": "string"}}, "additionalProperties": True})

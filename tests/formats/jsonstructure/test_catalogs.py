@@ -63,7 +63,7 @@ def schema_of(shared: Path, event: dict[str, Any]) -> PayloadSchema | None:
     return parse_schema(name, version["schema"]) if "structure" in name.lower() else None
 
 
-def test_every_real_message_is_judged_as_labelled(shared: Path) -> None:
+def test_every_real_message_is_validated_as_labelled(shared: Path) -> None:
     schemas: dict[tuple[str, str], PayloadSchema | None] = {}
     right, wrong = 0, Counter[str]()
     for path in sorted((shared / "events").rglob("*.jsonl")):

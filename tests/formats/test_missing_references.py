@@ -43,7 +43,7 @@ BROKEN: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "document"), DANGLING)
-def test_a_document_that_is_not_there_is_named(name: str, document: Any) -> None:
+def test_a_missing_document_is_named(name: str, document: Any) -> None:
     with pytest.raises(ReferenceMissing, match="places"):
         check_schema(name, document)
     with pytest.raises(ReferenceMissing, match="places"):
@@ -51,7 +51,7 @@ def test_a_document_that_is_not_there_is_named(name: str, document: Any) -> None
 
 
 @pytest.mark.parametrize(("name", "document"), BROKEN)
-def test_what_a_document_lacks_itself_is_a_mistake_of_the_document(name: str, document: Any) -> None:
+def test_a_missing_definition_in_the_same_document_makes_it_invalid(name: str, document: Any) -> None:
     with pytest.raises(SchemaRefused) as refused:
         check_schema(name, document)
     assert not isinstance(refused.value, ReferenceMissing)
