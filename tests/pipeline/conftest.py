@@ -20,7 +20,7 @@ from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.lake import DEAD_LETTERS, LEDGER, Lake, create_lake
 from postroom.pipeline.sources.file_ranges import WHOLE_FILE
 from postroom.pipeline.spark.jars import Libraries, find_jars
-from postroom.pipeline.worker.sort_task import Written, write_batch
+from postroom.pipeline.worker.sort_task import TaskResult, write_batch
 
 
 @pytest.fixture(scope="session")
@@ -214,7 +214,7 @@ class Fleet:
         return {str(path) for path in lake.root.rglob("*.parquet") if path.parent.name != "_delta_log"} - known
 
     @staticmethod
-    def task(job: Job, *files: Path) -> Written:
+    def task(job: Job, *files: Path) -> TaskResult:
         """What a Spark task would do with these files, without Spark."""
         rows = [{"path": str(file), "start": 0, "length": WHOLE_FILE} for file in files]
         return write_batch(job, [pa.RecordBatch.from_pylist(rows)])

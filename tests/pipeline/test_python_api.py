@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +263,14 @@ def test_a_foreign_table_in_the_way_is_one_sentence(
 def test_what_spark_says_becomes_a_sentence(said: str, kind: int, sentence: str) -> None:
     error = told_by_spark(f"An error occurred\n{said}\n\tat somewhere", "lake")
     assert (error.exit_code, sentence in str(error)) == (kind, True)
+
+
+def test_no_module_hides_a_function_of_the_same_name() -> None:
+    script = """
+        import pkgutil, postroom.pipeline as pipeline
+        for found in pkgutil.walk_packages(pipeline.__path__, "postroom.pipeline."):
+            __import__(found.name)
+        print([name for name in pipeline.__all__ if not callable(getattr(pipeline, name))])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from postroom.pipeline.lake.ledger import LedgerEntry
-from postroom.pipeline.lake.manifest import Change
+from postroom.pipeline.lake.manifest import SchemaChange
 from postroom.pipeline.summary import summarise
 
 NOW = datetime.now(UTC)
@@ -26,7 +26,7 @@ def entry(**changes: Any) -> LedgerEntry:
         ([entry(read=1, landed={"a": 1})], "Read 1 message: 1 landed as 1 kind of message, no dead letters."),
         (
             [
-                entry(read=1200, landed={"a": 1000, "b": 200}, changes=(Change("g/a", "created"),)),
+                entry(read=1200, landed={"a": 1000, "b": 200}, changes=(SchemaChange("g/a", "created"),)),
                 entry(read=3, landed={"a": 0}, dead={"invalid": 1, "unmatched": 2}),
             ],
             (
@@ -35,7 +35,7 @@ def entry(**changes: Any) -> LedgerEntry:
             ),
         ),
         (
-            [entry(read=1, dead={"malformed": 1}, changes=(Change("_dead_letters", "created"),))],
+            [entry(read=1, dead={"malformed": 1}, changes=(SchemaChange("_dead_letters", "created"),))],
             (
                 "Read 1 message: none landed, 1 dead letter (1 malformed). "
                 "`postroom dead --lake lake` explains the dead letters."

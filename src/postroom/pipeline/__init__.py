@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,26 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["LedgerEntry", "SortSink", "backfill", "replay", "sort", "sorter"]
 
 
+# Spark, Arrow and Delta are optional and slow to import: only who sorts pays for them.
+_MODULES = {
+    "LedgerEntry": "lake.ledger",
+    "SortSink": "spark.data_source",
+    "backfill": "lake.backfill_rescued",
+    "replay": "dead_letters.replay",
+    "sort": "python_api",
+    "sorter": "python_api",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # Spark, Arrow and Delta are optional and slow to import: only who sorts pays for them.
-    if name in ("sort", "sorter"):
-        from postroom.pipeline import python_api
-
-        return getattr(python_api, name)
-    if name == "SortSink":
-        from postroom.pipeline.spark.data_source import SortSink
-
-        return SortSink
-    if name == "replay":
-        from postroom.pipeline.dead_letters.replay import replay
-
-        return replay
-    if name == "backfill":
-        from postroom.pipeline.lake.backfill_rescued import backfill
-
-        return backfill
-    if name == "LedgerEntry":
-        from postroom.pipeline.lake.ledger import LedgerEntry
-
-        return LedgerEntry
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from postroom.catalog.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.batch_sorter import Report, Sorter, finish_commits
 from postroom.pipeline.catalog_reload import CatalogWatch, watch_catalog
 from postroom.pipeline.checkpoint import default_checkpoint, new_run, open_checkpoint
 from postroom.pipeline.lake.lake import create_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.local_paths import local_path
-from postroom.pipeline.sorter import Report, Sorter, finish_commits
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source, frame_of_records, open_source
 from postroom.pipeline.spark.batch_progress import ticking
@@ -115,7 +115,7 @@ def _sort_frame(made: Sorter, records: DataFrame, source: str, record_id: str, c
 
 def _sort_once(spark: SparkSession, made: Sorter, opened: Source, watcher: Watcher | None) -> LedgerEntry:
     def tell(watcher: Watcher) -> None:
-        watcher.behind(opened.lag(Reached(share=made.work.share)))
+        watcher.behind(opened.lag(Reached(share=made.progress.share)))
 
     with ticking(partial(tell, watcher) if watcher is not None else None):
         return made.sort_once(new_run(), lambda: opened.records(spark))

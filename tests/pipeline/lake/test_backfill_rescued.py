@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from postroom.catalog.catalog import Catalog
 from postroom.errors import MessageUnknown
 from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.inspect.tables import list_changes
 from postroom.pipeline.lake import backfill_rescued as lifting
 from postroom.pipeline.lake.backfill_rescued import backfill
@@ -25,7 +26,6 @@ from postroom.pipeline.lake.lake import Lake, create_lake, open_lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import unfinished
 from postroom.pipeline.lake.reconciliation import differences
-from postroom.pipeline.sorter import finish_commits
 
 XID = "/messagegroups/plant/messages/reading"
 TABLE = "plant/reading"

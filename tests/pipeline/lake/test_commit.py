@@ -13,12 +13,12 @@ from deltalake import DeltaTable, write_deltalake
 
 from postroom.catalog.catalog import Catalog
 from postroom.errors import LakeRefused
+from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest, unfinished
-from postroom.pipeline.sorter import finish_commits
 
 # Applies the one manifest of a lake and dies without a word after a number of tables (-1: before the ledger's
 # row is written, but after all tables).

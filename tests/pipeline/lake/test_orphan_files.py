@@ -14,31 +14,31 @@ from msgspec.structs import replace
 
 from postroom.catalog.catalog import Catalog
 from postroom.errors import LakeRefused
+from postroom.pipeline.batch_sorter import Sorter, finish_commits
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.catalog_reload import watch_catalog
-from postroom.pipeline.lake.batch_leases import LINGER_S, LONG_AGO_S, announce, claim, has_claims
+from postroom.pipeline.lake.batch_leases import LINGER_S, LONG_AGO_S, has_leases, hold_lease, leave_lease
 from postroom.pipeline.lake.commit import commit_batch
 from postroom.pipeline.lake.commit_plan import plan_manifest
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import Sweeper, batch_of, sweep
-from postroom.pipeline.sorter import Sorter, finish_commits
-from postroom.pipeline.worker.sort_task import Written
+from postroom.pipeline.worker.sort_task import TaskResult
 
-# Claims a batch and dies without a word while it holds it.
+# Holds the lease of a batch and dies without a word while it holds it.
 DIE_AT_WORK = """
 import os, sys
-from postroom.pipeline.lake.batch_leases import claim
+from postroom.pipeline.lake.batch_leases import hold_lease
 from postroom.pipeline.lake.lake import open_lake
 
-with claim(open_lake(sys.argv[1]), sys.argv[2], 0):
+with hold_lease(open_lake(sys.argv[1]), sys.argv[2], 0):
     os._exit(9)
 """
 
 START_ANOTHER = """
 import sys
-from postroom.pipeline.sorter import finish_commits
+from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.lake.lake import open_lake
 
 finish_commits(open_lake(sys.argv[1]))
@@ -49,11 +49,11 @@ def die_at_work(lake: Lake, job: Job) -> None:
     assert subprocess.run([sys.executable, "-c", DIE_AT_WORK, lake.root, job.run], check=False).returncode == 9
 
 
-def paths(lake: Lake, written: Written) -> list[Path]:
+def paths(lake: Lake, written: TaskResult) -> list[Path]:
     return [lake.path(file.folder) / file.path for file in written.files]
 
 
-def there(lake: Lake, written: Written) -> bool:
+def there(lake: Lake, written: TaskResult) -> bool:
     """All files of a task, or (False) none."""
     (found,) = {path.exists() for path in paths(lake, written)}
     return found
@@ -86,11 +86,11 @@ def test_what_lingering_workers_write_goes_the_next_time(fleet: Any, lake: Lake,
     assert sweep(lake) == len(written.files)
     make_older(lake, job, LINGER_S + 1)
     sweep(lake)
-    assert not has_claims(lake)
+    assert not has_leases(lake)
 
 
 def test_files_of_a_batch_at_work_are_never_touched(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
-    with claim(lake, job.run, job.batch):
+    with hold_lease(lake, job.run, job.batch):
         written = fleet.task(job, records)
         make_older(lake, job, LONG_AGO_S + 1)
         assert sweep(lake) == 0
@@ -99,26 +99,30 @@ def test_files_of_a_batch_at_work_are_never_touched(fleet: Any, lake: Lake, job:
         commit_batch(lake, job, "records", [written])
     assert sweep(lake) == 0
     assert there(lake, written)
-    assert not has_claims(lake)
+    assert not has_leases(lake)
 
 
 def test_a_batch_is_claimed_once(lake: Lake) -> None:
-    with claim(lake, "run1", 0), pytest.raises(LakeRefused, match="sorting batch run1-0"), claim(lake, "run1", 0):
+    with (
+        hold_lease(lake, "run1", 0),
+        pytest.raises(LakeRefused, match="sorting batch run1-0"),
+        hold_lease(lake, "run1", 0),
+    ):
         pass
-    with claim(lake, "run1", 0):
+    with hold_lease(lake, "run1", 0):
         pass
 
 
 def test_a_batch_that_failed_leaves_nothing(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
     written = fleet.task(job, records)
-    with pytest.raises(LakeRefused), claim(lake, job.run, job.batch):
+    with pytest.raises(LakeRefused), hold_lease(lake, job.run, job.batch):
         commit_batch(lake, job, "", [replace(written, read=25)])
     sweep(lake)
     assert not there(lake, written)
 
 
 def test_what_a_task_wrote_before_it_was_tried_again_goes(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
-    with claim(lake, job.run, job.batch):
+    with hold_lease(lake, job.run, job.batch):
         lost, written = fleet.task(job, records), fleet.task(job, records)
         commit_batch(lake, job, "records", [written])
     assert sweep(lake) == len(lost.files)
@@ -173,21 +177,21 @@ def test_a_late_commit_finds_that_it_was_given_up(fleet: Any, lake: Lake, job: J
 
 
 def test_a_claim_without_a_lock_counts_for_a_week(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
-    announce(lake, job.run, job.batch)
+    leave_lease(lake, job.run, job.batch)
     written = fleet.task(job, records)
     assert sweep(lake) == 0
     make_older(lake, job, LONG_AGO_S + 1)
     assert sweep(lake) == len(written.files)
-    assert not has_claims(lake)
+    assert not has_leases(lake)
 
 
 def test_a_claim_without_a_lock_ends_with_the_commit(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
-    announce(lake, job.run, job.batch)
+    leave_lease(lake, job.run, job.batch)
     lost, written = fleet.task(job, records), fleet.task(job, records)
     commit_batch(lake, job, "", [written])
     assert sweep(lake) == len(lost.files)
     assert there(lake, written)
-    assert not has_claims(lake)
+    assert not has_leases(lake)
 
 
 def test_what_a_table_has_stays_whatever_a_claim_says(fleet: Any, lake: Lake, job: Job, records: Path) -> None:
@@ -247,7 +251,7 @@ def test_sorts_and_sweeps_at_the_same_time_lose_nothing(
         try:
             for batch in range(4):
                 made = fleet.job(lake, catalog.compiled, run=run, batch=batch)
-                with claim(lake, run, batch):
+                with hold_lease(lake, run, batch):
                     fleet.task(made, records)  # an attempt that is lost
                     commit_batch(lake, made, run, [fleet.task(made, records)])
                 sweep(lake)

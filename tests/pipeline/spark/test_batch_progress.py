@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from postroom.pipeline.spark.batch_progress import Work, ticking
+from postroom.pipeline.spark.batch_progress import BatchProgress, ticking
 
 
 def test_without_a_batch_all_is_done() -> None:
-    work = Work()
+    work = BatchProgress()
     assert work.share == 1.0
     with work.at_batch():
         assert (work.busy, work.share) == (True, 0.0)
@@ -21,7 +21,7 @@ def test_without_a_batch_all_is_done() -> None:
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_tasks_that_are_done_are_a_share(spark: Any, tmp_path: Path) -> None:
-    work, gate = Work(), tmp_path / "gate"
+    work, gate = BatchProgress(), tmp_path / "gate"
 
     def wait(number: int) -> int:
         while number and not gate.exists():

@@ -14,17 +14,17 @@ import msgspec
 from postroom.catalog.catalog import Catalog
 from postroom.errors import LakeRefused
 from postroom.messages.definitions.definition import CompiledCatalog
+from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.checkpoint import new_run
-from postroom.pipeline.dead_letters.replay_commit import Overtaken, commit_replay
+from postroom.pipeline.dead_letters.replay_commit import LettersReplaced, commit_replay
 from postroom.pipeline.dead_letters.replay_task import Replayed, ReplayTask, replay_encoded, replay_files
 from postroom.pipeline.dead_letters.report import LetterFile, letter_files
-from postroom.pipeline.lake.batch_leases import claim
+from postroom.pipeline.lake.batch_leases import hold_lease
 from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, create_lake, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.lake.orphan_files import sweep
-from postroom.pipeline.sorter import finish_commits
 from postroom.pipeline.spark.errors import told_by_spark
 from postroom.settings import Settings
 
@@ -74,10 +74,10 @@ def replay(
         finish_commits(target)
         job = _job(target, compiled, settings)
         try:
-            with claim(target, job.run, job.batch):
+            with hold_lease(target, job.run, job.batch):
                 done = _run(spark, target, job, where)
                 return _told(done, commit_replay(target, job, done))
-        except Overtaken:
+        except LettersReplaced:
             continue
         finally:
             sweep(target)

@@ -20,7 +20,7 @@ from postroom.pipeline.lake.manifest import Manifest, TableCommit, check_balance
 SOURCE = "dead letters"
 
 
-class Overtaken(Exception):
+class LettersReplaced(Exception):
     """Another replay has taken some of the same letters in the meantime."""
 
 
@@ -75,7 +75,7 @@ def plan_replay(lake: Lake, job: Job, done: list[Replayed]) -> Manifest:
 def _check_present(lake: Lake, done: list[Replayed]) -> None:
     there = active_files(lake)
     if any(file.path not in there for part in done for file in part.files):
-        raise Overtaken
+        raise LettersReplaced
 
 
 def active_files(lake: Lake) -> set[str]:

@@ -22,7 +22,7 @@ from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.inspect.sql_filter import rows_where
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.sources.record_ids import record_of
-from postroom.pipeline.worker.sort_task import Written, WrittenFile, write_batch
+from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile, write_batch
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS
 
 # What a new try may change in a letter; the rest stays as it was when the record came.
@@ -48,7 +48,7 @@ class Replayed(msgspec.Struct, frozen=True):
 
     files: tuple[AddedFile, ...]
     letters: int
-    written: Written
+    written: TaskResult
     dead: dict[str, int]
     left: AddedFile | None
     schema: bytes
@@ -90,7 +90,7 @@ def replay_files(task: ReplayTask) -> Replayed:
     return Replayed(
         task.files,
         chosen.num_rows,
-        Written(sum(file.rows for file in landed), {}, landed, schemas),
+        TaskResult(sum(file.rows for file in landed), {}, landed, schemas),
         dict(Counter(dead.column("outcome").to_pylist())),
         _write_left(task.job, left_over) if changed and left_over.num_rows else None,
         left_over.schema.serialize().to_pybytes(),
@@ -148,7 +148,7 @@ def _owners(part: Round, ids: Iterable[str]) -> list[int | None]:
     return owners
 
 
-def _landed(job: Job, written: Written, part: Round) -> Iterator[WrittenFile]:
+def _landed(job: Job, written: TaskResult, part: Round) -> Iterator[WrittenFile]:
     """The files of landed rows without those messages of a batch that are no letters: they landed long ago."""
     for file in written.files:
         if file.folder == DEAD_LETTERS:
@@ -167,7 +167,7 @@ def _landed(job: Job, written: Written, part: Round) -> Iterator[WrittenFile]:
             yield msgspec.structs.replace(file, path=name, size=size, rows=table.num_rows)
 
 
-def _still_dead(job: Job, written: Written, part: Round, chosen: pa.Table) -> pa.Table:
+def _still_dead(job: Job, written: TaskResult, part: Round, chosen: pa.Table) -> pa.Table:
     """The letters that are dead again, with what the new try says of them."""
     found: list[pa.Table] = []
     numbers: list[int] = []

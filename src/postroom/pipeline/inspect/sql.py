@@ -26,14 +26,14 @@ _ABOUT_ALL = ("information_schema", "duckdb_", "pg_catalog", "show ", "pragma")
 _DATABASE, _MAIN = "memory", "main"
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """Names of columns and rows of values."""
+class QueryResult(msgspec.Struct, frozen=True):
+    """The result of a query: names of columns and rows of values."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
 
 
-def run_query(lake: Lake, sql: str) -> Answer:
+def run_query(lake: Lake, sql: str) -> QueryResult:
     """Run one SELECT over the tables `"group"."message"`, `dead_letters` and `ledger`."""
     connection = open_duckdb()
     import duckdb
@@ -62,7 +62,7 @@ def open_duckdb() -> DuckDBPyConnection:
     return connection
 
 
-def fetch(connection: DuckDBPyConnection, sql: str) -> Answer:
+def fetch(connection: DuckDBPyConnection, sql: str) -> QueryResult:
     """Run a query; through Arrow, because DuckDB's own Python values of timestamps need one more library.
 
     Values that Python has no type for, such as dates beyond the year 9999, are shown as DuckDB writes them.
@@ -78,7 +78,7 @@ def fetch(connection: DuckDBPyConnection, sql: str) -> Answer:
     if any(as_text):
         # All columns anew: another run may give other rows, or the same in another order.
         columns = [_values(column) for column in _in_texts(connection, sql, as_text).columns]
-    return Answer(names, list(zip(*(values or [] for values in columns), strict=True)))
+    return QueryResult(names, list(zip(*(values or [] for values in columns), strict=True)))
 
 
 def _values(column: pa.ChunkedArray) -> list[Any] | None:

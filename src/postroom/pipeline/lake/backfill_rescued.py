@@ -26,18 +26,18 @@ from postroom.formats.column_types import StructOf
 from postroom.formats.lift_members import Lifter
 from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.engine import Engine
+from postroom.pipeline.batch_sorter import finish_commits
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.checkpoint import new_run
-from postroom.pipeline.lake.batch_leases import claim
+from postroom.pipeline.lake.batch_leases import hold_lease
 from postroom.pipeline.lake.commit import apply_locked, finish_locked
 from postroom.pipeline.lake.lake import Lake, open_lake
 from postroom.pipeline.lake.ledger import LedgerEntry, read_ledger
-from postroom.pipeline.lake.manifest import AddedFile, Change, Manifest, TableCommit, check_balance, put_manifest
+from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, check_balance, put_manifest
 from postroom.pipeline.lake.orphan_files import sweep
 from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
 from postroom.pipeline.lake.table_cache import open_table
 from postroom.pipeline.lake.table_properties import CATALOG, properties_of
-from postroom.pipeline.sorter import finish_commits
 from postroom.pipeline.worker.arrow import arrow_schema
 from postroom.pipeline.worker.parquet_writer import write_parquet
 from postroom.pipeline.worker.table_layout import Layout, layout_of
@@ -68,7 +68,7 @@ class Backfill(msgspec.Struct, frozen=True):
     entry: LedgerEntry | None = None
 
 
-class Overtaken(Exception):
+class FilesReplaced(Exception):
     """Somebody exchanged the same files in the meantime."""
 
 
@@ -94,11 +94,11 @@ def backfill(
         finish_commits(target)
         run = f"backfill-{new_run()}"
         try:
-            with claim(target, run, 0):
+            with hold_lease(target, run, 0):
                 known = _tables(target, compiled, message)
                 tables = [_Table(target, *one, run=run) for one in known]
                 return _told(tables, _commit(target, run, [table for table in tables if table.commit is not None]))
-        except Overtaken:
+        except FilesReplaced:
             continue
         finally:
             sweep(target)
@@ -192,7 +192,7 @@ class _Table:
         """Raise when one of the old files is no longer part of the table."""
         there = {file.path for file in _files_of(DeltaTable(self._path))}
         if self.commit is not None and any(file.path not in there for file in self.commit.removed):
-            raise Overtaken
+            raise FilesReplaced
 
     def _concerned(self) -> Iterator[AddedFile]:
         """The files with rows that have something rescued which has a column now."""
@@ -288,7 +288,7 @@ def _commit(lake: Lake, run: str, tables: list[_Table]) -> LedgerEntry | None:
             dead={},
             tables=commits,
             changes=tuple(
-                Change(table.folder, "columns_added", ", ".join(table.paths)) for table in tables if table.paths
+                SchemaChange(table.folder, "columns_added", ", ".join(table.paths)) for table in tables if table.paths
             ),
             kind="backfill",
         )

@@ -1,8 +1,8 @@
-"""Claims: which batches are being sorted, so that files which nobody will ever commit are told from those that
+"""Leases: which batches are being sorted, so that files which nobody will ever commit are told from those that
 somebody still might.
 
-A claim is a small file, `_claims/<run>-<batch>`. Who sorts the batch holds a lock on it for as long as the process
-lives. When the batch is in the ledger, its manifest is laid beside the claim: it names the files that count.
+A lease is a small file, `_claims/<run>-<batch>`. Who sorts the batch holds a lock on it for as long as the process
+lives. When the batch is in the ledger, its manifest is laid beside the lease: it names the files that count.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from postroom.errors import LakeRefused
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.manifest import Manifest, manifest_path
 
-# What a claim says: its process works or died at it, has ended the batch, or was found dead (or failed). One that says
-# nothing was made for a process that cannot hold a lock.
+# The states of a lease: its process works or died at it, has ended the batch, or was found dead (or failed). One
+# without a state was made for a process that cannot hold a lock.
 HELD, ENDED, DEAD = b"held", b"ended", b"dead"
 
-# Workers of a driver that was killed may write for some seconds more: their claim stays so long.
+# Workers of a driver that was killed may write for some seconds more: their lease stays so long.
 LINGER_S = 60.0
-# A claim without a lock counts as given up when nothing has come of it for so long.
+# A lease without a lock counts as given up when nothing has come of it for so long.
 LONG_AGO_S = 7 * 24 * 3600.0
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Lease(msgspec.Struct, frozen=True):
     """A batch whose process is gone; `note` is its manifest if the batch is in the lake."""
 
     path: Path
-    said: bytes
+    state: bytes
     age_s: float
 
     @property
@@ -48,9 +48,9 @@ class Claim(msgspec.Struct, frozen=True):
         return self.path.with_suffix(".json")
 
     @property
-    def is_past(self) -> bool:
+    def is_expired(self) -> bool:
         """Whether surely nobody works on the batch any more; one that is done needs no proof."""
-        return self.said != b"" or self.age_s > LONG_AGO_S or self.note.exists()
+        return self.state != b"" or self.age_s > LONG_AGO_S or self.note.exists()
 
     def files(self) -> frozenset[str]:
         """The names of the files that the batch brought into the lake."""
@@ -60,40 +60,40 @@ class Claim(msgspec.Struct, frozen=True):
         return frozenset(file.path for table in manifest.tables for file in table.files)
 
     def settle(self) -> None:
-        """Forget a claim whose files are swept, or remember that its process was found dead."""
-        if self.said == HELD:
+        """Forget a lease whose files are swept, or remember that its process was found dead."""
+        if self.state == HELD:
             self.path.write_bytes(DEAD)
-        elif self.said != DEAD or self.age_s > LINGER_S:
+        elif self.state != DEAD or self.age_s > LINGER_S:
             self.note.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
 
 
 @contextmanager
-def claim(lake: Lake, run: str, batch: int) -> Iterator[None]:
-    """Claim the files of a batch for as long as this lasts, or until the process dies."""
+def hold_lease(lake: Lake, run: str, batch: int) -> Iterator[None]:
+    """Hold the lease of a batch and its files for as long as this lasts, or until the process dies."""
     with guarded(lake):
         file = _path(lake, run, batch).open("a+b")
         if not _locked(file.fileno()):
             file.close()
             raise LakeRefused(f"another process is sorting batch {run}-{batch}.", place=str(lake.root))
-        _say(file, HELD)
+        _set_state(file, HELD)
     with file:
         try:
             yield
         except BaseException:
-            _say(file, DEAD)
+            _set_state(file, DEAD)
             raise
-        _say(file, ENDED)
+        _set_state(file, ENDED)
 
 
-def announce(lake: Lake, run: str, batch: int) -> None:
-    """Claim a batch for a process that cannot hold a lock, such as a Spark program that writes by format."""
+def leave_lease(lake: Lake, run: str, batch: int) -> None:
+    """Lease a batch for a process that cannot hold a lock, such as a Spark program that writes by format."""
     with guarded(lake):
         _path(lake, run, batch).touch()
 
 
 def put_by(lake: Lake, manifest: Manifest) -> None:
-    """Lay the manifest of a batch that is in the ledger beside its claim; without a claim nobody needs it."""
+    """Lay the manifest of a batch that is in the ledger beside its lease; without a lease nobody needs it."""
     done, path = manifest_path(lake, manifest.run, manifest.batch), _path(lake, manifest.run, manifest.batch)
     if path.exists():
         done.replace(path.with_suffix(".json"))
@@ -101,20 +101,20 @@ def put_by(lake: Lake, manifest: Manifest) -> None:
         done.unlink(missing_ok=True)
 
 
-def past_claims(lake: Lake) -> list[Claim]:
-    """The claims of batches on which surely nobody works any more; for who has `guarded` the lake."""
+def expired_leases(lake: Lake) -> list[Lease]:
+    """The leases of batches on which surely nobody works any more; for who has `guarded` the lake."""
     found = [_read(path) for path in _paths(lake)]
-    return [each for each in found if each is not None and each.is_past]
+    return [each for each in found if each is not None and each.is_expired]
 
 
-def has_claims(lake: Lake) -> bool:
-    """Whether there is a claim at all, living or past."""
+def has_leases(lake: Lake) -> bool:
+    """Whether there is a lease at all, living or past."""
     return any(True for _ in _paths(lake))
 
 
 @contextmanager
 def guarded(lake: Lake) -> Iterator[None]:
-    """Keep others from making a claim or settling one."""
+    """Keep others from making a lease or settling one."""
     lake.claims.mkdir(exist_ok=True)
     with (lake.claims / ".lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -129,12 +129,12 @@ def _paths(lake: Lake) -> Iterator[Path]:
     return (path for path in lake.claims.glob("[!.]*") if path.suffix != ".json")
 
 
-def _read(path: Path) -> Claim | None:
-    """A claim that nobody holds."""
+def _read(path: Path) -> Lease | None:
+    """A lease that nobody holds."""
     with path.open("rb") as file:
         if not _locked(file.fileno()):
             return None
-        return Claim(path, file.read(), time.time() - path.stat().st_mtime)
+        return Lease(path, file.read(), time.time() - path.stat().st_mtime)
 
 
 def _locked(handle: int) -> bool:
@@ -145,7 +145,7 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _say(file: BinaryIO, what: bytes) -> None:
+def _set_state(file: BinaryIO, what: bytes) -> None:
     file.truncate(0)
     file.write(what)
     file.flush()

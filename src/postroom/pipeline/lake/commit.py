@@ -32,12 +32,12 @@ from postroom.pipeline.lake.orphan_files import sweep_ledger
 from postroom.pipeline.lake.schema_evolution import new_columns
 from postroom.pipeline.lake.table_cache import has_batch, open_table
 from postroom.pipeline.lake.table_properties import renew_properties
-from postroom.pipeline.worker.sort_task import Written
+from postroom.pipeline.worker.sort_task import TaskResult
 
 PARALLEL_COMMITS = 8
 
 
-def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[Written]) -> LedgerEntry:
+def commit_batch(lake: Lake, job: Job, source: str, written: Iterable[TaskResult]) -> LedgerEntry:
     """Bring what the tasks wrote into the tables, exactly once; an earlier commit of the same batch wins."""
     written = list(written)
     with lake.lock():
@@ -123,7 +123,7 @@ def _statistics(file: AddedFile) -> str:
     return msgspec.json.encode({"numRecords": file.rows}).decode()
 
 
-def check_files(lake: Lake, written: Iterable[Written]) -> None:
+def check_files(lake: Lake, written: Iterable[TaskResult]) -> None:
     """Raise when a file of the batch is gone: then it was swept away, because its driver seemed dead."""
     for task in written:
         for file in task.files:
@@ -131,7 +131,7 @@ def check_files(lake: Lake, written: Iterable[Written]) -> None:
                 raise LakeRefused("a file of this batch is gone: the batch was given up.", place=file.folder)
 
 
-def discard(lake: Lake, written: Iterable[Written]) -> None:
+def discard(lake: Lake, written: Iterable[TaskResult]) -> None:
     """Remove the files of tasks whose batch will not be committed."""
     for task in written:
         for file in task.files:

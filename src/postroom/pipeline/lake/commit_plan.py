@@ -12,15 +12,15 @@ from postroom.messages.definitions.definition import Definition
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.lake.create_table import LANDED_ON
 from postroom.pipeline.lake.lake import Lake
-from postroom.pipeline.lake.manifest import AddedFile, Change, Manifest, TableCommit, check_balance
+from postroom.pipeline.lake.manifest import AddedFile, Manifest, SchemaChange, TableCommit, check_balance
 from postroom.pipeline.lake.schema_evolution import Incompatible, new_columns
 from postroom.pipeline.lake.table_cache import open_table
 from postroom.pipeline.lake.table_properties import properties_of
-from postroom.pipeline.worker.sort_task import Written, WrittenFile
+from postroom.pipeline.worker.sort_task import TaskResult, WrittenFile
 from postroom.pipeline.worker.table_layout import DEAD_LETTERS
 
 
-def plan_manifest(lake: Lake, job: Job, source: str, written: list[Written]) -> Manifest:
+def plan_manifest(lake: Lake, job: Job, source: str, written: list[TaskResult]) -> Manifest:
     """All that a batch will add, checked for balance; files of tables whose columns changed move to a new table."""
     files = [file for task in written for file in task.files]
     landed: dict[str, int] = {}
@@ -65,7 +65,9 @@ class TablePlans:
         }
         self._successors: dict[str, dict[str, list[int]]] = {}
 
-    def plan(self, folder: str, arrow_schema: bytes, files: list[WrittenFile]) -> tuple[TableCommit, Change | None]:
+    def plan(
+        self, folder: str, arrow_schema: bytes, files: list[WrittenFile]
+    ) -> tuple[TableCommit, SchemaChange | None]:
         """What a batch adds to the table of a folder; files move when the table's columns no longer fit."""
         first = files[0]
         definition = self._definitions.get(first.xid)
@@ -98,7 +100,7 @@ class TablePlans:
             return self._job.partition_by_date
         return LANDED_ON in open_table(self._lake.path(present[0])).metadata().partition_columns
 
-    def _choose(self, folder: str, present: list[str], schema: str, definition: str) -> tuple[str, Change | None]:
+    def _choose(self, folder: str, present: list[str], schema: str, definition: str) -> tuple[str, SchemaChange | None]:
         """The newest table of a definition that can take the columns, or the name of a new one."""
         why = ""
         for candidate in present:
@@ -109,12 +111,12 @@ class TablePlans:
             except Incompatible as difference:
                 why = why or str(difference)
                 continue
-            return candidate, Change(candidate, "columns_added", ", ".join(paths)) if paths else None
+            return candidate, SchemaChange(candidate, "columns_added", ", ".join(paths)) if paths else None
         if not present:
-            return folder, Change(folder, "created")
+            return folder, SchemaChange(folder, "created")
         newest = present[0].rpartition("@")
         number = int(newest[2]) + 1 if newest[1] else 2
-        return f"{folder}@{number}", Change(f"{folder}@{number}", "replaced", why)
+        return f"{folder}@{number}", SchemaChange(f"{folder}@{number}", "replaced", why)
 
     def _generations(self, folder: str) -> list[str]:
         """The tables of a definition, newest first: `m@3`, `m@2`, `m`."""

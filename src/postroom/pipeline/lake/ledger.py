@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError
 
 from postroom.errors import LakeRefused
 from postroom.pipeline.lake.lake import Lake
-from postroom.pipeline.lake.manifest import Change, Manifest
+from postroom.pipeline.lake.manifest import Manifest, SchemaChange
 from postroom.pipeline.worker.table_layout import LEDGER
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     read: int
     landed: dict[str, int]
     dead: dict[str, int]
-    changes: tuple[Change, ...]
+    changes: tuple[SchemaChange, ...]
     started: datetime
     committed: datetime
     kind: str = "sort"

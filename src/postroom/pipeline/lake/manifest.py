@@ -23,7 +23,7 @@ class AddedFile(msgspec.Struct, frozen=True):
     partition: dict[str, str] = {}
 
 
-class Change(msgspec.Struct, frozen=True):
+class SchemaChange(msgspec.Struct, frozen=True):
     """What a batch changes in a table's columns: created, columns_added, or replaced by a new table."""
 
     table: str
@@ -57,7 +57,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     landed: dict[str, int]
     dead: dict[str, int]
     tables: tuple[TableCommit, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[SchemaChange, ...]
     kind: str = "sort"
     replayed: int = 0
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from postroom.pipeline.lake.batch_leases import Claim, guarded, has_claims, past_claims
+from postroom.pipeline.lake.batch_leases import Lease, expired_leases, guarded, has_leases
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import find_entry
 from postroom.pipeline.lake.table_cache import open_table
@@ -28,22 +28,22 @@ Strays = dict[str, list[Path]]
 
 def sweep(lake: Lake) -> int:
     """Remove what no commit refers to, of batches on which surely nobody works any more; says how many files."""
-    if not has_claims(lake):
+    if not has_leases(lake):
         return 0
     with guarded(lake):
-        past = past_claims(lake)
+        past = expired_leases(lake)
         if not past:
             return 0
         strays = _strays(lake, past)
         # A process whose driver was killed may still be about to commit; that takes the same lock, and then finds
         # either its files or that they are gone.
         with lake.lock():
-            settled = [claim for claim in past if not _is_promised(lake, claim)]
-            swept = sum(_remove(lake, claim, strays.get(claim.batch_name, [])) for claim in settled)
+            settled = [lease for lease in past if not _is_promised(lake, lease)]
+            swept = sum(_remove(lake, lease, strays.get(lease.batch_name, [])) for lease in settled)
             for part in lake.manifests.glob(".*.part"):
                 part.unlink()
-        for claim in settled:
-            claim.settle()
+        for lease in settled:
+            lease.settle()
     if swept:
         log.info("removed %d files that no table refers to", swept)
     return swept
@@ -80,9 +80,9 @@ class Sweeper:
             self._next = began + took + PAUSE * took
 
 
-def _strays(lake: Lake, past: Iterable[Claim]) -> Strays:
+def _strays(lake: Lake, past: Iterable[Lease]) -> Strays:
     """The files of some batches in the folders of all tables, without those that the batches brought in."""
-    wanted = {claim.batch_name: claim.files() for claim in past}
+    wanted = {lease.batch_name: lease.files() for lease in past}
     found: Strays = {}
     for folder in _folders(lake):
         for entry in os.scandir(folder):
@@ -105,14 +105,14 @@ def _folders(lake: Lake) -> Iterator[Path]:
         yield from (path for path in lake.root.glob(pattern) if path.is_dir())
 
 
-def _is_promised(lake: Lake, claim: Claim) -> bool:
-    return (lake.manifests / f"{claim.batch_name}.json").exists()
+def _is_promised(lake: Lake, lease: Lease) -> bool:
+    return (lake.manifests / f"{lease.batch_name}.json").exists()
 
 
-def _remove(lake: Lake, claim: Claim, files: list[Path]) -> int:
+def _remove(lake: Lake, lease: Lease, files: list[Path]) -> int:
     """Remove files of a batch, unless, against all expectation, a table has them."""
-    run, _, batch = claim.batch_name.rpartition("-")
-    if not files or (not claim.note.exists() and find_entry(lake, run, int(batch)) is not None):
+    run, _, batch = lease.batch_name.rpartition("-")
+    if not files or (not lease.note.exists() and find_entry(lake, run, int(batch)) is not None):
         return 0
     known = {folder: _files_of_table(lake, folder) for folder in {file.parent for file in files}}
     strays = [file for file in files if file.name not in known[file.parent]]

@@ -1,4 +1,4 @@
-"""Work: the batch that is being sorted now, and how much of it Spark has done."""
+"""The batch that is being sorted now, and how much of it Spark has done."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 TICK_S = 1.0
 
 
-class Work:
-    """What one process is at; may be asked from any thread."""
+class BatchProgress:
+    """How much of the present batch is done; may be asked from any thread."""
 
     def __init__(self) -> None:
         self.busy = False

@@ -16,7 +16,7 @@ from postroom.errors import BadFlag
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.sources.dataframe import KEY
 from postroom.pipeline.worker.assign_origins import RowSource, assign_origins
-from postroom.pipeline.worker.sort_task import Written, write_batch
+from postroom.pipeline.worker.sort_task import TaskResult, write_batch
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -100,6 +100,6 @@ def write_to_sink(frame: DataFrame, job: Job, source: str) -> None:
     frame.write.format(NAME).options(**options).mode("append").save()
 
 
-def _written(messages: Sequence[WriterCommitMessage | None]) -> list[Written]:
+def _written(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:
     done = [message for message in messages if isinstance(message, TaskDone)]
-    return [msgspec.msgpack.decode(message.written, type=Written) for message in done]
+    return [msgspec.msgpack.decode(message.written, type=TaskResult) for message in done]

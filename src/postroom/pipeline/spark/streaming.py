@@ -13,7 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from postroom.errors import ServiceUnreachable
-from postroom.pipeline.sorter import Sorter
+from postroom.pipeline.batch_sorter import Sorter
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source
 from postroom.pipeline.spark.batch_progress import ticking
@@ -104,7 +104,7 @@ class _Stream:
         while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second
             if self.stop.is_set():
                 left = GRACE_S
-                while self.sorter.work.busy and left > 0 and query.isActive:
+                while self.sorter.progress.busy and left > 0 and query.isActive:
                     Event().wait(LOOK_S)
                     left -= LOOK_S
                 query.stop()
@@ -116,7 +116,7 @@ class _Stream:
         if progress := query.lastProgress:
             (reached,) = progress["sources"]
             end, latest = reached["endOffset"] or "", reached["latestOffset"] or ""
-        watcher.behind(self.source.lag(Reached(end, latest, self.checkpoint, self.sorter.work.share)))
+        watcher.behind(self.source.lag(Reached(end, latest, self.checkpoint, self.sorter.progress.share)))
 
 
 @contextmanager

@@ -41,10 +41,10 @@ def lake_of(options: Mapping[str, str]) -> str:
 
 def job_of(options: Mapping[str, str], types: Mapping[str, str]) -> Job:
     """The batch that options ask for, for a DataFrame with columns of these types; every write is a new run."""
+    from postroom.pipeline.batch_sorter import Sorter, finish_commits
     from postroom.pipeline.catalog_reload import CatalogWatch
     from postroom.pipeline.checkpoint import new_run
     from postroom.pipeline.lake.lake import create_lake
-    from postroom.pipeline.sorter import Sorter, finish_commits
     from postroom.settings import load_settings
 
     check_options(options)

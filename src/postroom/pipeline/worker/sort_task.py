@@ -44,7 +44,7 @@ class WrittenFile(msgspec.Struct, frozen=True):
     rows: int
 
 
-class Written(msgspec.Struct, frozen=True):
+class TaskResult(msgspec.Struct, frozen=True):
     """What a task hands to the driver: its files, their schemas by folder, and the numbers for the balance."""
 
     read: int
@@ -53,7 +53,7 @@ class Written(msgspec.Struct, frozen=True):
     schemas: dict[str, bytes]
 
 
-def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
+def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> TaskResult:
     """Sort the records of a task and write what became of them; `batch_reader` says which columns they have."""
     engine, layouts = open_engine(job.lake, job.catalog, job.nulls, job.max_record_mb, job.keep_undeclared)
     tables = Tables(job, engine, layouts)
@@ -65,7 +65,7 @@ def write_batch(job: Job, batches: Iterable[pa.RecordBatch]) -> Written:
     except BaseException:
         tables.remove()
         raise
-    return Written(tables.read, tables.dead, tables.files, tables.schemas)
+    return TaskResult(tables.read, tables.dead, tables.files, tables.schemas)
 
 
 def _without_empty(table: pa.Table) -> pa.Table:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from postroom.errors import LakeRefused, PostroomError
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.catalog_reload import Catalogs
-from postroom.pipeline.lake.batch_leases import announce, claim
+from postroom.pipeline.lake.batch_leases import hold_lease, leave_lease
 from postroom.pipeline.lake.commit import apply_manifest, commit_batch, finish_locked
 from postroom.pipeline.lake.lake import Lake
 from postroom.pipeline.lake.ledger import LedgerEntry, find_entry
 from postroom.pipeline.lake.manifest import read_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import Sweeper, sweep
 from postroom.pipeline.sources.source import frame_of_records
-from postroom.pipeline.spark.batch_progress import Work
+from postroom.pipeline.spark.batch_progress import BatchProgress
 from postroom.pipeline.spark.errors import told_by_spark
 from postroom.pipeline.summary import added_up
 
@@ -52,7 +52,7 @@ class Sorter:
         self.batches = 0
         self.total: LedgerEntry | None = None
         self.error: PostroomError | None = None
-        self.work = Work()
+        self.progress = BatchProgress()
         self.read = read
         self.cluster = ""
         self._catalogs = catalogs
@@ -64,7 +64,7 @@ class Sorter:
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Sort one batch, unless it is in the lake already."""
         try:
-            with self.work.at_batch():
+            with self.progress.at_batch():
                 entry = self._sort(frame, batch)
         except PostroomError as error:
             # Spark turns what is raised here into text; the one who waits for the stream wants the error itself.
@@ -75,7 +75,7 @@ class Sorter:
 
     def sort_once(self, run: str, read: Callable[[], DataFrame | None]) -> LedgerEntry:
         """Sort all records of a run as its only batch."""
-        with self.work.at_batch():
+        with self.progress.at_batch():
             records = read()
             entry = self._run(self.job(run, 0), records)
         self._enter(entry)
@@ -104,7 +104,7 @@ class Sorter:
         if records is None:
             return commit_batch(self.lake, job, self.source, [])
         context = records.sparkSession.sparkContext
-        with claim(self.lake, job.run, job.batch), self.work.on_spark(context, job.batch_name):
+        with hold_lease(self.lake, job.run, job.batch), self.progress.on_spark(context, job.batch_name):
             _write(records, job, self.source)
         entry = find_entry(self.lake, job.run, job.batch)
         if entry is None:
@@ -112,8 +112,8 @@ class Sorter:
         return entry
 
     def job(self, run: str, batch: int) -> Job:
-        """A batch by the catalog of this moment, which the lake keeps, with a claim on the files that it will write."""
-        announce(self.lake, run, batch)
+        """A batch by the catalog of this moment, which the lake keeps, with a lease of the files that it will write."""
+        leave_lease(self.lake, run, batch)
         return self.plan(run, batch)
 
     def plan(self, run: str, batch: int) -> Job:
