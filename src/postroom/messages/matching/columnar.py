@@ -81,27 +81,29 @@ class EventGroup(msgspec.Struct, gc=False):
     read: Callable[..., Transport] = lambda *_: NO_TRANSPORT
 
 
-def join_groups(piles: Iterable[EventGroup]) -> list[EventGroup]:
-    """Piles with those put together that are of one definition and one kind; the first of each is changed."""
+def join_groups(groups: Iterable[EventGroup]) -> list[EventGroup]:
+    """Groups with those put together that are of one definition and one kind; the first of each is changed."""
     found: dict[tuple[int, bool, bool, bool], EventGroup] = {}
-    for pile in piles:
-        first = found.setdefault((id(pile.plan), pile.structured, pile.columns is None, pile.transport is None), pile)
-        if first is pile:
+    for group in groups:
+        first = found.setdefault(
+            (id(group.plan), group.structured, group.columns is None, group.transport is None), group
+        )
+        if first is group:
             continue
-        if first.columns is not None and pile.columns is not None:
+        if first.columns is not None and group.columns is not None:
             first.columns = {
                 name: [
                     *first.columns.get(name, [None] * len(first.rows)),
-                    *pile.columns.get(name, [None] * len(pile.rows)),
+                    *group.columns.get(name, [None] * len(group.rows)),
                 ]
-                for name in {**first.columns, **pile.columns}
+                for name in {**first.columns, **group.columns}
             }
-        first.rows = first.rows + pile.rows
-        first.events = first.events + pile.events
-        first.bodies = first.bodies + pile.bodies
-        first.metadata = first.metadata + pile.metadata
-        if first.transport is not None and pile.transport is not None:
-            first.transport = first.transport + pile.transport
+        first.rows = first.rows + group.rows
+        first.events = first.events + group.events
+        first.bodies = first.bodies + group.bodies
+        first.metadata = first.metadata + group.metadata
+        if first.transport is not None and group.transport is not None:
+            first.transport = first.transport + group.transport
     return list(found.values())
 
 
@@ -128,24 +130,24 @@ class LandedEvents(msgspec.Struct, gc=False):
     undeclared: dict[int, str]
 
 
-def judge_group(pile: EventGroup) -> tuple[LandedEvents, list[int]]:
-    """The events of a pile that surely fit, and the rows of the others."""
-    plan, rows = pile.plan, pile.rows
+def judge_group(group: EventGroup) -> tuple[LandedEvents, list[int]]:
+    """The events of a group that surely fit, and the rows of the others."""
+    plan, rows = group.plan, group.rows
     bad: set[int] = set()
-    columns = _columns(pile)
-    if pile.structured:
+    columns = _columns(group)
+    if group.structured:
         bodies, types = _structured_bodies(plan, columns, bad)
     else:
-        bodies, types = pile.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
+        bodies, types = group.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
     variables: dict[str, Column] = {}
     timestamps = _check_envelope(plan, columns, variables, bad)
-    _check_protocol(plan, pile.metadata, variables, bad)
+    _check_protocol(plan, group.metadata, variables, bad)
     writers: Writers = {}
     undeclared: dict[int, str] = {}
-    data = pile.decode(bodies, types, bad, writers, undeclared if pile.keeps_undeclared else None)
-    transport = pile.transport
-    metadata: dict[str, Column] = {name: list(map(get, pile.metadata)) for name, get in plan.declared}
-    extensions = _extensions(pile)
+    data = group.decode(bodies, types, bad, writers, undeclared if group.keeps_undeclared else None)
+    transport = group.transport
+    metadata: dict[str, Column] = {name: list(map(get, group.metadata)) for name, get in plan.declared}
+    extensions = _extensions(group)
     left: list[int] = []
     if bad:
         out = sorted(bad)
@@ -160,7 +162,7 @@ def judge_group(pile: EventGroup) -> tuple[LandedEvents, list[int]]:
             data.drop_rows(out) if isinstance(data, MemberColumns) else drop_rows(data, out),
         )
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
-    told = (writers, pile.protocol, transport, undeclared)
+    told = (writers, group.protocol, transport, undeclared)
     return LandedEvents(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
 
 
@@ -310,25 +312,25 @@ def _content_types(stated: Column, absent: str) -> list[str]:
     return [kind or absent for kind in stated]
 
 
-def _columns(pile: EventGroup) -> dict[str, Column]:
+def _columns(group: EventGroup) -> dict[str, Column]:
     """The attributes that the definition names, and those that every event has; of structured mode also the data."""
-    if pile.columns is None:
-        return _columns_of(pile)
-    nothing: Column = [None] * len(pile.rows)
-    wanted = pile.plan.members if pile.structured else pile.plan.attributes
-    return {name: pile.columns.get(name, nothing) for name, _ in wanted}
+    if group.columns is None:
+        return _columns_of(group)
+    nothing: Column = [None] * len(group.rows)
+    wanted = group.plan.members if group.structured else group.plan.attributes
+    return {name: group.columns.get(name, nothing) for name, _ in wanted}
 
 
-def _columns_of(pile: EventGroup) -> dict[str, Column]:
-    wanted = pile.plan.members if pile.structured else pile.plan.attributes
-    return {name: list(map(get, pile.events)) for name, get in wanted}
+def _columns_of(group: EventGroup) -> dict[str, Column]:
+    wanted = group.plan.members if group.structured else group.plan.attributes
+    return {name: list(map(get, group.events)) for name, get in wanted}
 
 
-def _extensions(pile: EventGroup) -> dict[int, dict[str, Any]]:
+def _extensions(group: EventGroup) -> dict[int, dict[str, Any]]:
     """The attributes that only other definitions declare, for the events that have any."""
     found: dict[int, dict[str, Any]] = {}
-    for name in pile.plan.undeclared:
-        column = list(map(attrgetter(name), pile.events)) if pile.columns is None else pile.columns.get(name, ())
+    for name in group.plan.undeclared:
+        column = list(map(attrgetter(name), group.events)) if group.columns is None else group.columns.get(name, ())
         if column.count(None) != len(column):
             for place, value in enumerate(column):
                 if value is not None:

@@ -1,6 +1,6 @@
-"""Matching: which definitions a message fits, which one wins, and how near the others came.
+"""The index of all definitions: which a message fits, which one wins, and how near the others came.
 
-The rules are those of DESIGN "Matching rules"; each has its table of cases in tests/messages/test_matching.py.
+The rules are those of DESIGN "Matching rules"; each has its cases in tests/messages/matching/test_definition_index.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Filtering: one definition tried on messages.
+"""The exact judge of one definition: whether a message fits it, and what keeps it from fitting.
 
-The rules are those of DESIGN "Matching rules"; each has its table of cases in tests/messages/test_matching.py.
+The rules are those of DESIGN "Matching rules"; each has its cases in tests/messages/matching/test_definition_index.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Piling: many records put together by the definition they mean, for bundles to look at by column.
+"""Groups of events: many records put together by the definition they mean, for the columnar judge.
 
 Records that are alike are read together, a step at a time for all of them; the others one by one.
 """
@@ -24,7 +24,7 @@ MetadataOf = Callable[[int], dict[str, Any]]
 Parts = tuple[list[EventGroup], list[int]]
 
 
-class Told(NamedTuple):
+class RowInfo(NamedTuple):
     """What is known of rows besides their events: their metadata, and what that carries, where it is known without
     asking for the metadata (and the definition declares nothing of it); `in_columns` says that it is in the columns
     that the rows came in."""
@@ -67,9 +67,9 @@ def group_lines(events: EventReader, lines: list[bytes], longest: int) -> Iterat
     """
     are_long = max(map(len, lines), default=0) > longest
     for rows in _alike(lines, _MOST_SEEMING * (len(events.index.filters) + 10)):
-        heap = _Heap(events)
-        heap.add_lines(heap.leave_long(rows, lines, longest) if are_long else rows, lines)
-        yield heap.parts()
+        grouping = _Grouping(events)
+        grouping.add_lines(grouping.leave_long(rows, lines, longest) if are_long else rows, lines)
+        yield grouping.parts()
 
 
 def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
@@ -96,8 +96,8 @@ def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
 
 
 def group_columns(events: EventReader, protocol: str, records: RecordColumns) -> Parts:
-    """The same for records whose headers were read already, by column."""
-    heap = _Heap(events)
+    """Group records whose headers were read already, by column."""
+    grouping = _Grouping(events)
     reader = events.reader(protocol)
     stated = records.contenttypes
     columns = dict(records.attributes)
@@ -108,29 +108,29 @@ def group_columns(events: EventReader, protocol: str, records: RecordColumns) ->
     modes = {kind: is_structured(kind) for kind in set(stated)}
     known = {mode: _told(records, binary=not mode) for mode in set(modes.values())}
     if not records.odd and set(modes.values()) == {True}:
-        heap.add_structured(protocol, list(range(len(stated))), records.bodies, known[True])
+        grouping.add_structured(protocol, list(range(len(stated))), records.bodies, known[True])
     elif (
         records.odd
         or set(modes.values()) != {False}
-        or not heap.add_columns(protocol, columns, records.bodies, known[False])
+        or not grouping.add_columns(protocol, columns, records.bodies, known[False])
     ):
         made = map(events.event, *(columns.get(name, itertools.repeat(None)) for name in events.names))
         for row, (event, body, kind) in enumerate(zip(made, records.bodies, stated, strict=False)):
             mode = modes[kind]
             if row in records.odd or mode is None:
-                heap.left.append(row)
+                grouping.left.append(row)
             elif mode:
-                heap.add_structured(protocol, [row], [body], known[True])
+                grouping.add_structured(protocol, [row], [body], known[True])
             else:
-                heap.add_binary(protocol, [row], [event], [body], known[False])
-    return heap.parts()
+                grouping.add_binary(protocol, [row], [event], [body], known[False])
+    return grouping.parts()
 
 
-def _told(records: RecordColumns, *, binary: bool) -> Told:
+def _told(records: RecordColumns, *, binary: bool) -> RowInfo:
     if records.in_columns(binary):
-        return Told(records.metadata, in_columns=True)
+        return RowInfo(records.metadata, in_columns=True)
     transport = records.transport(binary)
-    return Told(records.metadata, None if transport is None else transport.__getitem__)
+    return RowInfo(records.metadata, None if transport is None else transport.__getitem__)
 
 
 def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
@@ -142,18 +142,18 @@ def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
     return dict(zip(fields, zip(*map(astuple, events), strict=True), strict=False))
 
 
-class _Heap:
+class _Grouping:
     """Events as they come, put together by protocol, type and mode."""
 
     def __init__(self, events: EventReader) -> None:
         self.left: list[int] = []
         self._events = events
         self._made: list[EventGroup] = []
-        self._piles: dict[tuple[str, str | None, bool], EventGroup | None] = {}
+        self._groups: dict[tuple[str, str | None, bool], EventGroup | None] = {}
 
     def parts(self) -> Parts:
-        """All piles, and the rows that are on none."""
-        return [*self._made, *(pile for pile in self._piles.values() if pile is not None and pile.rows)], self.left
+        """All groups, and the rows that are in none."""
+        return [*self._made, *(group for group in self._groups.values() if group is not None and group.rows)], self.left
 
     def leave_long(self, rows: list[int], lines: list[bytes], longest: int) -> list[int]:
         """Leave lines that are too long; the rows of the others come back."""
@@ -161,7 +161,7 @@ class _Heap:
         return [row for row in rows if len(lines[row]) <= longest]
 
     def add_lines(self, rows: list[int], lines: list[bytes]) -> None:
-        """Put the events of these rows of lines on their piles."""
+        """Put the events of these rows of lines into their groups."""
         some = [lines[row] for row in rows]
         is_record = bool(some) and some[0].startswith(RECORD)
         doubts: set[int] = set()
@@ -178,7 +178,7 @@ class _Heap:
                 self._add_line(row, lines[row])
 
     def _add_plain(self, rows: list[int], records: list[Any], lines: list[bytes]) -> bool:
-        """Put records on their piles that are plain and have one protocol and one content type; False for others."""
+        """Put records into their groups that are plain and have one protocol and one content type; False for others."""
         kinds = set(map(type, records))
         protocol = self._events.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
         if not protocol:
@@ -192,7 +192,7 @@ class _Heap:
             return self._events.lines.read_any(lines[row]).metadata
 
         transport = self._events.lines.transport(records, binary=not mode) if self._events.keeps_transport else None
-        told = Told(metadata, None if transport is None else dict(zip(rows, transport, strict=True)).__getitem__)
+        told = RowInfo(metadata, None if transport is None else dict(zip(rows, transport, strict=True)).__getitem__)
         if mode:
             self.add_structured(protocol, rows, map(_payload_of, records), told)
         else:
@@ -201,7 +201,7 @@ class _Heap:
         return True
 
     def _add_line(self, row: int, line: bytes) -> None:
-        """Put the event of a line on its pile, whatever the line looks like."""
+        """Put the event of a line into its group, whatever the line looks like."""
         try:
             record = self._events.lines.read_any(line)
             opened = self._events.opened(record)
@@ -211,18 +211,18 @@ class _Heap:
             self.left.append(row)
             return
         event, structured, is_whole = opened
-        pile = self._pile(record.protocol, event.type, structured=structured)
-        if pile is None:
+        group = self._group(record.protocol, event.type, structured=structured)
+        if group is None:
             self.left.append(row)
             return
-        pile.rows.append(row)
-        pile.events.append(event)
+        group.rows.append(row)
+        group.events.append(event)
         if not structured:
-            pile.bodies.append(record.payload)
-        self._tell_one(pile, record.metadata, is_whole=is_whole)
+            group.bodies.append(record.payload)
+        self._tell_one(group, record.metadata, is_whole=is_whole)
 
-    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: Told) -> None:
-        """Put events on their piles that are the bodies of records."""
+    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: RowInfo) -> None:
+        """Put events into their groups that are the bodies of records."""
         doubts: set[int] = set()
         events = decode_all(self._events.read_event, bodies, doubts)
         if doubts:
@@ -231,8 +231,8 @@ class _Heap:
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
         self._add_all(protocol, rows, events, None, told)
 
-    def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], told: Told) -> None:
-        """Put events on their piles that are the headers of records."""
+    def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], told: RowInfo) -> None:
+        """Put events into their groups that are the headers of records."""
         marks = self._events.reader(protocol).marks_event
         if not all(map(marks, set(map(_version_of, events)))):
             keep = [marks(event.specversion) for event in events]
@@ -241,22 +241,22 @@ class _Heap:
             bodies = list(compress(bodies, keep))
         self._add_all(protocol, rows, events, bodies, told)
 
-    def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], told: Told) -> bool:
-        """Make a pile of columns, where all records are events of one type; False where they are not."""
+    def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], told: RowInfo) -> bool:
+        """Make a group of columns, where all records are events of one type; False where they are not."""
         marks = self._events.reader(protocol).marks_event
         if not all(map(marks, set(columns.get("specversion", (None,))))):
             return False
-        return self._make_pile(protocol, list(range(len(bodies))), columns, bodies, told)
+        return self._make_group(protocol, list(range(len(bodies))), columns, bodies, told)
 
-    def _make_pile(
+    def _make_group(
         self,
         protocol: str,
         rows: list[int],
         columns: Mapping[str, Sequence[Any]],
         bodies: list[Any] | None,
-        told: Told | None,
+        told: RowInfo | None,
     ) -> bool:
-        """Make a pile of events that are columns already; False where they are not of one type."""
+        """Make a group of events that are columns already; False where they are not of one type."""
         kinds = set(columns.get("type", ()))
         if len(kinds) != 1:
             return False
@@ -264,18 +264,18 @@ class _Heap:
         if found is None or (told is None and found[0].wants_metadata):
             self.left += rows
             return True
-        pile = self._new_pile(protocol, *found, structured=bodies is None)
-        pile.rows, pile.columns, pile.bodies = rows, columns, bodies or []
-        self._tell(pile, rows, told)
-        self._made.append(pile)
+        group = self._new_group(protocol, *found, structured=bodies is None)
+        group.rows, group.columns, group.bodies = rows, columns, bodies or []
+        self._tell(group, rows, told)
+        self._made.append(group)
         return True
 
     def _add_all(
-        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, told: Told | None
+        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, told: RowInfo | None
     ) -> None:
-        """Put events on their piles; those of structured mode have no bodies."""
+        """Put events into their groups; those of structured mode have no bodies."""
         columns = _columns_of(events)
-        if columns is not None and self._make_pile(protocol, rows, columns, bodies, told):
+        if columns is not None and self._make_group(protocol, rows, columns, bodies, told):
             return
         for place, event in enumerate(events):
             body = None if bodies is None else bodies[place : place + 1]
@@ -288,44 +288,44 @@ class _Heap:
         rows: list[int],
         events: list[Any],
         bodies: list[Any] | None,
-        told: Told | None,
+        told: RowInfo | None,
     ) -> None:
-        pile = self._pile(protocol, kind, structured=bodies is None)
-        if pile is None or (told is None and pile.plan.wants_metadata):
+        group = self._group(protocol, kind, structured=bodies is None)
+        if group is None or (told is None and group.plan.wants_metadata):
             self.left += rows
             return
-        pile.rows += rows
-        pile.events += events
-        pile.bodies += bodies or ()
-        self._tell(pile, rows, told)
+        group.rows += rows
+        group.events += events
+        group.bodies += bodies or ()
+        self._tell(group, rows, told)
 
-    def _tell(self, pile: EventGroup, rows: list[int], told: Told | None) -> None:
-        """Put on a pile what is known of some of its rows."""
+    def _tell(self, group: EventGroup, rows: list[int], told: RowInfo | None) -> None:
+        """Add to a group what is known of some of its rows."""
         if told is None:
             return
-        if told.in_columns and not pile.plan.wants_metadata:
-            pile.transport = None
-        elif told.transport is not None and pile.transport is not None and not pile.plan.wants_metadata:
-            pile.transport += map(told.transport, rows)
-        elif pile.transport is not None or pile.plan.wants_metadata:
+        if told.in_columns and not group.plan.wants_metadata:
+            group.transport = None
+        elif told.transport is not None and group.transport is not None and not group.plan.wants_metadata:
+            group.transport += map(told.transport, rows)
+        elif group.transport is not None or group.plan.wants_metadata:
             for metadata in map(told.metadata, rows):
-                self._tell_one(pile, metadata, is_whole=False)
+                self._tell_one(group, metadata, is_whole=False)
 
-    def _tell_one(self, pile: EventGroup, metadata: dict[str, Any], *, is_whole: bool) -> None:
-        """Put on a pile what metadata says; `is_whole` says that headers carry the event and nothing else."""
-        if pile.transport is not None:
-            pile.transport.append(pile.read(metadata, not pile.structured, pile.keeps_undeclared, is_whole))
-        if pile.plan.wants_metadata:
-            pile.metadata.append(metadata)
+    def _tell_one(self, group: EventGroup, metadata: dict[str, Any], *, is_whole: bool) -> None:
+        """Add to a group what metadata says; `is_whole` says that headers carry the event and nothing else."""
+        if group.transport is not None:
+            group.transport.append(group.read(metadata, not group.structured, group.keeps_undeclared, is_whole))
+        if group.plan.wants_metadata:
+            group.metadata.append(metadata)
 
-    def _pile(self, protocol: str, kind: str | None, *, structured: bool) -> EventGroup | None:
+    def _group(self, protocol: str, kind: str | None, *, structured: bool) -> EventGroup | None:
         key = (protocol, kind, structured)
-        if key not in self._piles:
+        if key not in self._groups:
             found = self._events.planned(protocol, kind)
-            self._piles[key] = None if found is None else self._new_pile(protocol, *found, structured=structured)
-        return self._piles[key]
+            self._groups[key] = None if found is None else self._new_group(protocol, *found, structured=structured)
+        return self._groups[key]
 
-    def _new_pile(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> EventGroup:
+    def _new_group(self, protocol: str, plan: Plan, decoder: Decoder, *, structured: bool) -> EventGroup:
         if not self._events.keeps_transport:
             return EventGroup(plan, decoder.all, structured, protocol=protocol, transport=None)
         keep = self._events.keeps_undeclared

@@ -1,4 +1,4 @@
-"""Intake: what programs hand in as a record: a line, a dict, a row of a DataFrame, what a client library received."""
+"""What programs hand in as a record: a line, a dict, a row of a DataFrame, what a client library received."""
 
 from __future__ import annotations
 
