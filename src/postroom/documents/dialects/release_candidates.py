@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
-from postroom.documents.dialects.entity_reader import EntityReader
+from postroom.documents.dialects.document_reader import DocumentReader
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance, with_whole_objects
 from postroom.documents.dialects.name_tables import (
     ADDRESS_MEMBERS,
@@ -39,7 +39,7 @@ class ReleaseDifferences(msgspec.Struct, frozen=True):
 
 
 def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
-    reader = EntityReader(v0_5=False)
+    reader = DocumentReader(v0_5=False)
     return reader.registry(document), reader.notes
 
 

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
+from postroom.documents.dialects.document_reader import DocumentReader
 from postroom.documents.dialects.endpoints import write_config
-from postroom.documents.dialects.entity_reader import EntityReader
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.name_tables import (
     CORE_CHECKS,
@@ -186,12 +186,12 @@ def _present(entity: Tree) -> Tree:
 
 
 def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
-    reader = EntityReader(v0_5=True)
+    reader = DocumentReader(v0_5=True)
     return reader.registry(document), reader.notes
 
 
 def _read_service(document: Tree) -> tuple[Tree, list[ReadNote]]:
-    reader = EntityReader(v0_5=True, service=True)
+    reader = DocumentReader(v0_5=True, service=True)
     return reader.registry(document), reader.notes
 
 

@@ -1,4 +1,4 @@
-"""Reader of entities of any release, member by member, into the 1.0-rc4 tree (C-31: a document may mix releases)."""
+"""Reader of documents of any release, member by member, into the 1.0-rc4 tree (C-31: a document may mix releases)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
 _IN_META = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
 
 
-class EntityReader:
+class DocumentReader:
     """Reads one document. One of 0.5 has ids, labels and resource-level data under other names.
 
     In a document of the 0.5 service `format` names an envelope or a protocol, elsewhere an envelope.
