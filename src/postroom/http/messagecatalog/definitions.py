@@ -96,7 +96,7 @@ def _repeated(visit: CatalogRequest, known: CatalogVersion, original: Original) 
     is_same = there is not None and (there.content, there.contenttype) == (original.content, original.contenttype)
     if known.xid != visit.place.xid or not is_same:
         visit.refuse(f"the version {known.uri} is there already, as {known.path}", status=409)
-    return _told(known, 200)
+    return _version_response(known, 200)
 
 
 def _newest(states: list[NumberedState]) -> Tree:
@@ -131,8 +131,8 @@ def _added(
     tx, place = visit.tx, visit.place
     provenance = _provenance(visit, states, given)
     is_shown = accepts_provenance(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
-    told = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
-    message |= {name: value for name, value in {**told, "description": given.description}.items() if value}
+    reported = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
+    message |= {name: value for name, value in {**reported, "description": given.description}.items() if value}
     interaction = Interaction(tx, actor=visit.request.actor)
     meta = tx.entity(place.xid)
     default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
@@ -143,7 +143,7 @@ def _added(
     store_original(tx, entity, original)
     interaction.finish()
     version = CatalogVersion(tx, visit.base, place.xid, NumberedState(len(states) + 1, entity))
-    return correlated(_told(version, 201), interaction, visit.settings)
+    return correlated(_version_response(version, 201), interaction, visit.settings)
 
 
 def _provenance(visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes) -> Provenance:
@@ -156,7 +156,7 @@ def _provenance(visit: CatalogRequest, states: list[NumberedState], given: Reque
     return Provenance(authority, version_uri(authority, name))
 
 
-def _told(version: CatalogVersion, status: int) -> Response:
-    told = version_attributes(version)
-    headers = {**attribute_headers(told), **({"Location": version.url} if status == 201 else {})}
-    return Response(status=status, headers=headers, json={name: value for name, value in told.items() if value})
+def _version_response(version: CatalogVersion, status: int) -> Response:
+    reported = version_attributes(version)
+    headers = {**attribute_headers(reported), **({"Location": version.url} if status == 201 else {})}
+    return Response(status=status, headers=headers, json={name: value for name, value in reported.items() if value})

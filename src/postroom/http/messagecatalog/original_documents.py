@@ -103,12 +103,12 @@ def _check(visit: CatalogRequest, document: Tree, form: str) -> None:
         visit.refuse(f"id is {document['id']!r} and must be the type, {name!r}", pointer="/id")
     if found:
         first, *others = found
-        told = "; ".join(f"{one.pointer}: {one.detail}" for one in others[: MOST_SHOWN - 1])
+        reported = "; ".join(f"{one.pointer}: {one.detail}" for one in others[: MOST_SHOWN - 1])
         raise RegistryProblem(
             "invalid_attribute",
             visit.place.xid,
             name=first.dotted,
             error_detail=first.detail,
             pointer=first.pointer,
-            detail=f"Also {told}." if told else "",
+            detail=f"Also {reported}." if reported else "",
         )

@@ -15,7 +15,7 @@ from postroom.http.v0_5.entity_views import GroupView, VersionView, version_orde
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, check_id, check_version
-from postroom.http.v0_5.read import EntityReader, parse_parameters
+from postroom.http.v0_5.read import ReadHandler, parse_parameters
 from postroom.registry import operations
 from postroom.registry.paths import Place
 from postroom.registry.problems import RegistryProblem
@@ -34,7 +34,7 @@ class EntityDeleter:
         self.tx = interaction.tx
         self.request = request
         self.settings = settings
-        self.reading = EntityReader(interaction.tx, request, settings)
+        self.reading = ReadHandler(interaction.tx, request, settings)
         self.states = self.reading.states
 
     def entity(self, place: Place) -> Response:

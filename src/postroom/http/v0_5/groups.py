@@ -15,7 +15,7 @@ from postroom.http.server.response import Response
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import plural, singular, v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
-from postroom.http.v0_5.read import EntityReader, parse_parameters
+from postroom.http.v0_5.read import ReadHandler, parse_parameters
 from postroom.http.v0_5.translate import extras_beside, extras_in, group_translation, is_below, other_extras
 from postroom.http.v0_5.validation import (
     check_definition,
@@ -44,7 +44,7 @@ class GroupWriter:
         self.tx = interaction.tx
         self.request = request
         self.settings = settings
-        self.reading = EntityReader(interaction.tx, request, settings)
+        self.reading = ReadHandler(interaction.tx, request, settings)
 
     def create(self, place: Place) -> Response:
         """POST: a new Group, with the Resources that it embeds."""

@@ -13,7 +13,7 @@ from postroom.http.server.response_encoding import correlated
 from postroom.http.v0_5.delete import EntityDeleter
 from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of, v0_5_path
-from postroom.http.v0_5.read import EntityReader
+from postroom.http.v0_5.read import ReadHandler
 from postroom.http.v0_5.resources import ResourceWriter
 from postroom.http.xregistry.preconditions import check_preconditions
 from postroom.registry.configuration.capabilities import read_capabilities
@@ -62,7 +62,7 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
                 "action_not_supported", request.path, action=request.method, headers={"allow": methods}
             )
         if request.method in READS:
-            return EntityReader(tx, request, settings).answer(place)
+            return ReadHandler(tx, request, settings).answer(place)
     return write_checked(store, lambda tx: _written(tx, request, settings))
 
 
@@ -103,7 +103,7 @@ def _check_preconditions(tx: Transaction, request: Request, place: Place, settin
     """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
 
     def read(reading: Request) -> Response:
-        return EntityReader(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(place)
+        return ReadHandler(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(place)
 
     check_preconditions(msgspec.structs.replace(request, base=root_of(request.base)), read, settings)
 

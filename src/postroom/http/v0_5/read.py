@@ -47,7 +47,7 @@ def has_parameter(request: Request, name: str) -> bool:
     return any(name == given for given, _ in request.query)
 
 
-class EntityReader:
+class ReadHandler:
     """Answers one read of the 0.5 service."""
 
     def __init__(self, tx: Transaction, request: Request, settings: Settings) -> None:

@@ -18,7 +18,7 @@ from postroom.http.v0_5.groups import GroupWriter, json_object, refuse_existing
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import root_of, singular, uri_name
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
-from postroom.http.v0_5.read import EntityReader, has_parameter, parse_parameters
+from postroom.http.v0_5.read import ReadHandler, has_parameter, parse_parameters
 from postroom.http.v0_5.translate import other_extras
 from postroom.http.v0_5.validation import (
     check_definition,
@@ -64,7 +64,7 @@ class ResourceWriter:
         self.tx = interaction.tx
         self.request = request
         self.settings = settings
-        self.reading = EntityReader(interaction.tx, request, settings)
+        self.reading = ReadHandler(interaction.tx, request, settings)
         self.groups = GroupWriter(interaction, request, settings)
 
     def create(self, place: Place) -> Response:
