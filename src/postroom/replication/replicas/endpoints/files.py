@@ -32,7 +32,7 @@ STATE_SUFFIX = ".postroom-links"
 DOCUMENT_SUFFIXES = (".json", ".yaml", ".yml", ".cereg")
 
 
-class FileSource(StoreEndpoint):
+class FilesSource(StoreEndpoint):
     """A catalog in files that is only read."""
 
     def __init__(self, path: Path, settings: Settings, authority: str = "") -> None:
@@ -69,7 +69,7 @@ class FileSource(StoreEndpoint):
                 tx.put_record(STATES, link, bytes(state))
 
 
-class FileTarget(FileSource):
+class FilesTarget(FilesSource):
     """A catalog in files that is written when something came."""
 
     def apply(self, batch: ReplicaBatch) -> BatchResult:

@@ -13,7 +13,7 @@ from postroom.errors import SourceUnknown
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.endpoints.client import ReplicaClient
 from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview, ReplicaSource, ReplicaTarget
-from postroom.replication.replicas.endpoints.files import FileSource, FileTarget
+from postroom.replication.replicas.endpoints.files import FilesSource, FilesTarget
 from postroom.replication.replicas.endpoints.messagecatalog import MessageCatalogEndpoint
 from postroom.replication.replicas.endpoints.postroom import PostroomEndpoint, is_postroom, overview_path
 from postroom.replication.replicas.endpoints.state_file import StateFile
@@ -40,7 +40,7 @@ def open_source(address: str, settings: Settings, *, plain: bool = False, author
         return StoreEndpoint(open_store(address, create=False), masked(address), authority)
     if scheme:
         raise SourceUnknown(f"a catalog cannot be read from {scheme}://.", place=masked(address), remedy=_REMEDY)
-    return FileSource(Path(address), settings, authority)
+    return FilesSource(Path(address), settings, authority)
 
 
 def open_target(address: str, settings: Settings, *, plain: bool = False, reads: bool = False) -> ReplicaTarget:
@@ -54,7 +54,7 @@ def open_target(address: str, settings: Settings, *, plain: bool = False, reads:
         return StoreEndpoint(open_store(address, create=not reads), masked(address))
     if scheme:
         raise SourceUnknown(f"nothing can be written to {scheme}://.", place=masked(address), remedy=_REMEDY)
-    return FileSource(Path(address), settings) if reads else FileTarget(Path(address), settings)
+    return FilesSource(Path(address), settings) if reads else FilesTarget(Path(address), settings)
 
 
 def is_catalog(address: str) -> bool:
