@@ -12,7 +12,7 @@ from postroom.messages.definitions.compile import compile_definition
 from postroom.messages.definitions.definition import Definition, SchemaSource
 from postroom.messages.definitions.inheritance import resolve
 from postroom.messages.definitions.schema_sources import schema_source
-from postroom.messages.matching.definition_matcher import Filter
+from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.model.json_pointers import pointer
 from postroom.protocols.cloudevents import ENVELOPE
 from postroom.protocols.protocol import Wire
@@ -166,10 +166,10 @@ class LintedDocument:
         self.endpoints = [LintedEndpoint(name, raw) for name, raw in members(tree, "endpoints").items()]
 
     @cached_property
-    def filters(self) -> dict[str, Filter]:
+    def filters(self) -> dict[str, DefinitionMatcher]:
         """All definitions that can be used, as filters, by their xids."""
         found = (message.definition for message in self.messages)
-        return {definition.xid: Filter(definition) for definition in found if definition is not None}
+        return {definition.xid: DefinitionMatcher(definition) for definition in found if definition is not None}
 
     @cached_property
     def bases(self) -> frozenset[str]:

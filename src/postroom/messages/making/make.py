@@ -18,7 +18,7 @@ from postroom.messages.making.protocol_templates import Route, RouteMap
 from postroom.messages.making.sample_values import inventor
 from postroom.messages.making.template_inputs import Given, Places, is_open
 from postroom.messages.making.uuids import Chance
-from postroom.messages.matching.definition_matcher import Filter
+from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.messages.matching.explain import explain_reason
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import ENVELOPE, Message, unwrap
@@ -45,7 +45,7 @@ class Maker:
         self.definition = definition
         self.engine = engine
         self.body = BodyMaker(definition, engine)
-        self.filter = Filter(definition)
+        self.filter = DefinitionMatcher(definition)
         self.is_event = definition.envelope == ENVELOPE
         self.envelope = self.filter.envelope
         self.placements = placements(definition)

@@ -18,7 +18,7 @@ from postroom.formats.batch_decode import MemberColumns, decode_all, drop_rows
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.definitions.templates import Template
-from postroom.messages.matching.definition_matcher import Filter
+from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.messages.matching.payload_decoders import Kept, Writers
 from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport
 from postroom.protocols.cloudevents import JSON_DATA, is_json, unpack
@@ -44,7 +44,7 @@ class Plan:
     `others` are the attributes that other definitions declare.
     """
 
-    def __init__(self, candidate: Filter, others: Iterable[str] = ()) -> None:
+    def __init__(self, candidate: DefinitionMatcher, others: Iterable[str] = ()) -> None:
         self.definition = candidate.definition
         # Plans are found by the type of an event, so that is known to be right.
         self.envelope = [(check.path[0], check) for check in candidate.envelope if check.path != ("type",)]

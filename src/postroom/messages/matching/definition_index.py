@@ -14,11 +14,11 @@ from typing import Any
 
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import Definition
-from postroom.messages.matching.definition_matcher import Filter, Fit
+from postroom.messages.matching.definition_matcher import DefinitionMatcher, Fit
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import Message
 
-__all__ = ["Filter", "Fit", "Index"]
+__all__ = ["DefinitionMatcher", "Fit", "Index"]
 
 _MOST_COMPARED = 500
 _MOST_SIMILAR = 1024
@@ -31,24 +31,26 @@ class Index:
 
     def __init__(self, definitions: Iterable[Definition], like: Index | None = None) -> None:
         known = {} if like is None else like.by_xid
-        self.filters: list[Filter] = []
-        self.by_xid: dict[str, Filter] = {}
-        fresh: list[Filter] = []
+        self.filters: list[DefinitionMatcher] = []
+        self.by_xid: dict[str, DefinitionMatcher] = {}
+        fresh: list[DefinitionMatcher] = []
         for definition in definitions:
             candidate = known.get(definition.xid)
             if candidate is None or candidate.definition is not definition:
-                candidate = Filter(definition)
+                candidate = DefinitionMatcher(definition)
                 fresh.append(candidate)
             self.filters.append(candidate)
             self.by_xid[definition.xid] = candidate
         gone = [known[xid] for xid in known.keys() - self.by_xid.keys()]
         gone += [known[c.definition.xid] for c in fresh if c.definition.xid in known]
-        self._by_type: dict[Any, list[Filter]] = {} if like is None else {None: like._others, **like._by_type}
+        self._by_type: dict[Any, list[DefinitionMatcher]] = (
+            {} if like is None else {None: like._others, **like._by_type}
+        )
         _bring_up_to_date(self._by_type, fresh, gone)
-        self._others: list[Filter] = self._by_type.pop(None, [])
+        self._others: list[DefinitionMatcher] = self._by_type.pop(None, [])
         self._similar: dict[str, tuple[str, ...]] = {}
 
-    def candidates(self, message: Message) -> list[Filter]:
+    def candidates(self, message: Message) -> list[DefinitionMatcher]:
         """The definitions worth trying: those of the message's type and those that fix no type."""
         kind = message.attributes.get("type") if message.attributes is not None else None
         if message.attributes is None:
@@ -61,7 +63,7 @@ class Index:
         """Whether a definition fixes this type."""
         return kind in self._by_type
 
-    def contenders(self, protocol: str, kind: str) -> list[Filter]:
+    def contenders(self, protocol: str, kind: str) -> list[DefinitionMatcher]:
         """The definitions that events of a type on a protocol may fit, before anything else is known of them."""
         candidates = (c for c in (*self._by_type.get(kind, ()), *self._others) if c.takes_events)
         found = [c for c in candidates if c.definition.protocol in ("", protocol)]
@@ -76,7 +78,7 @@ class Index:
 
         With `of_events`, definitions that have no envelope are not considered.
         """
-        found: list[tuple[Filter, dict[str, str]]] = []
+        found: list[tuple[DefinitionMatcher, dict[str, str]]] = []
         candidates = [c for c in self.candidates(message) if c.agrees_on_protocol(message)]
         if of_events:
             candidates = [c for c in candidates if c.envelope]
@@ -148,10 +150,12 @@ class Index:
         return tuple(tails[tail] for tail in difflib.get_close_matches(kind[shared:], tails, n=2, cutoff=0.75))
 
 
-def _bring_up_to_date(by_type: dict[Any, list[Filter]], fresh: list[Filter], gone: list[Filter]) -> None:
+def _bring_up_to_date(
+    by_type: dict[Any, list[DefinitionMatcher]], fresh: list[DefinitionMatcher], gone: list[DefinitionMatcher]
+) -> None:
     """Filters by the type they fix, each list in the order of xids; one that stays the same is not made anew."""
     leaving = set(map(id, gone))
-    coming: dict[str | None, list[Filter]] = {candidate.type: [] for candidate in gone}
+    coming: dict[str | None, list[DefinitionMatcher]] = {candidate.type: [] for candidate in gone}
     for candidate in fresh:
         coming.setdefault(candidate.type, []).append(candidate)
     for kind, found in coming.items():
@@ -160,7 +164,7 @@ def _bring_up_to_date(by_type: dict[Any, list[Filter]], fresh: list[Filter], gon
             by_type[kind] = sorted([*staying, *found], key=lambda c: c.definition.xid) if staying else found
 
 
-def _bases_of_meant(candidates: list[Filter]) -> frozenset[str]:
+def _bases_of_meant(candidates: list[DefinitionMatcher]) -> frozenset[str]:
     """The bases of definitions that the message's type means.
 
     A message that means a derived definition and violates it must not slip into a base that fixes no type: it would
@@ -180,19 +184,19 @@ def _alike(one: str, other: str) -> int:
     return next((position for position, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def _mapped(candidates: list[Filter], message: Message) -> list[Fit]:
+def _mapped(candidates: list[DefinitionMatcher], message: Message) -> list[Fit]:
     """The definitions that a message without an envelope can be mapped to, the closest of them."""
     fits = {id(candidate): candidate.mapped(message) for candidate in candidates}
     found = [(candidate, fit.variables) for candidate in candidates if (fit := fits[id(candidate)]) is not None]
     return [fit for candidate, _ in _closest(found) if (fit := fits[id(candidate)]) is not None]
 
 
-def _always_wins(one: Filter, other: Filter) -> bool:
+def _always_wins(one: DefinitionMatcher, other: DefinitionMatcher) -> bool:
     """Whether the first is the closer one of two definitions whenever a message fits both."""
     return one.rules > other.rules and one.definition.protocol == other.definition.protocol
 
 
-def _closest(found: list[tuple[Filter, dict[str, str]]]) -> list[tuple[Filter, dict[str, str]]]:
+def _closest(found: list[tuple[DefinitionMatcher, dict[str, str]]]) -> list[tuple[DefinitionMatcher, dict[str, str]]]:
     """Derived over base, protocol-bound over neutral, more constraints over fewer."""
     bases = {xid for candidate, _ in found for xid in candidate.definition.bases}
     found = [item for item in found if item[0].definition.xid not in bases]

@@ -31,7 +31,7 @@ class Fit(msgspec.Struct, frozen=True, gc=False):
     """The envelope of a message that came without one and was mapped to it."""
 
 
-class Filter:
+class DefinitionMatcher:
     """A definition used as a filter."""
 
     def __init__(self, definition: Definition) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.columnar import STRING_ATTRIBUTES, Plan, metadata_getter
-from postroom.messages.matching.definition_index import Filter, Index
+from postroom.messages.matching.definition_index import DefinitionMatcher, Index
 from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
 from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
@@ -42,7 +42,7 @@ _TEXTS_OR_UNSET = {str, msgspec.UnsetType}
 _TEXTS_OR_ABSENT = {*_TEXTS_OR_UNSET, type(None)}
 
 
-class Line(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+class RecordLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """A record as it stands on a line."""
 
     protocol: str
@@ -82,7 +82,7 @@ class LineReader:
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._others: dict[str, None] = {}
-        self.read_any = msgspec.json.Decoder(Line).decode
+        self.read_any = msgspec.json.Decoder(RecordLine).decode
         self._wires = {spelling: wire for wire in PROTOCOLS if can_be_plain(wire) for spelling in wire.spellings}
         others = [s for wire in PROTOCOLS for s in wire.spellings if s not in self._wires]
         self._general: dict[Any, str] = {_general_type(spelling): spelling for spelling in others}
@@ -99,7 +99,7 @@ class LineReader:
         self.protocols.update(plain)
         self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *self._general)]).decode
 
-    def learn(self, record: Line) -> None:
+    def learn(self, record: RecordLine) -> None:
         """Look at a record that could be plain, for headers that carry nothing."""
         wire = wire_named(record.protocol)
         container = record.metadata.get(wire.headers)
@@ -208,7 +208,7 @@ def _general_type(spelling: str) -> Any:
 
 
 def _line_type(spelling: str, metadata: tuple[Any, ...]) -> Any:
-    return _strict("Line", [metadata, ("payload", str, "")], tag_field="protocol", tag=spelling)
+    return _strict("RecordLine", [metadata, ("payload", str, "")], tag_field="protocol", tag=spelling)
 
 
 def _strict(name: str, fields: list[Any], **options: Any) -> Any:
@@ -346,7 +346,7 @@ class EventReader:
                 self._readers[protocol] = reader
         return reader
 
-    def opened(self, record: Line) -> tuple[Any, bool, bool] | None:
+    def opened(self, record: RecordLine) -> tuple[Any, bool, bool] | None:
         """The event that a record carries, whether it is a structured one, and whether it is all that headers carry."""
         reader = self.reader(record.protocol)
         try:
@@ -388,5 +388,5 @@ class EventReader:
             self._plans[protocol, kind] = found
         return found
 
-    def _can_plan(self, candidate: Filter) -> bool:
+    def _can_plan(self, candidate: DefinitionMatcher) -> bool:
         return bool(candidate.definition.envelope) and self.knows(check.path[0] for check in candidate.envelope)

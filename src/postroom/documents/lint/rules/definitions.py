@@ -11,7 +11,7 @@ from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Constraint, Definition
 from postroom.messages.definitions.templates import Template
-from postroom.messages.matching.definition_matcher import Filter
+from postroom.messages.matching.definition_matcher import DefinitionMatcher
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 
@@ -131,7 +131,7 @@ def decided_by_schema(document: LintedDocument) -> Iterator[Diagnostic]:
             yield Diagnostic(message.at(), f"only the payload schema tells it from {first.definition.xid}.")
 
 
-def _rivals(document: LintedDocument) -> Iterator[tuple[Filter, Filter]]:
+def _rivals(document: LintedDocument) -> Iterator[tuple[DefinitionMatcher, DefinitionMatcher]]:
     for first, second in _twins(document):
         if not (first.rules < second.rules or second.rules < first.rules):
             yield first, second
@@ -139,7 +139,7 @@ def _rivals(document: LintedDocument) -> Iterator[tuple[Filter, Filter]]:
 
 def type_shared(document: LintedDocument) -> Iterator[Diagnostic]:
     """Several messages of a group with one type, on one protocol."""
-    homes: dict[Hashable, Filter] = {}
+    homes: dict[Hashable, DefinitionMatcher] = {}
     for found in document.filters.values():
         definition = found.definition
         if found.type is None:
@@ -152,7 +152,7 @@ def type_shared(document: LintedDocument) -> Iterator[Diagnostic]:
             yield Diagnostic(message.at(), sentence, "Give each message its own type.")
 
 
-def _demands(found: Filter) -> frozenset[Hashable]:
+def _demands(found: DefinitionMatcher) -> frozenset[Hashable]:
     """What a message must have, piece by piece, so that asking for more is a larger set."""
     demands: set[Hashable] = {("", "envelope", bool(found.envelope))}
     for check in (*found.envelope, *found.protocol):
@@ -173,9 +173,9 @@ def _path(constraint: Constraint) -> str:
     return "\0".join((area, *constraint.path))
 
 
-def _twins(document: LintedDocument) -> Iterator[tuple[Filter, Filter]]:
+def _twins(document: LintedDocument) -> Iterator[tuple[DefinitionMatcher, DefinitionMatcher]]:
     """Each definition with the first one that asks for exactly the same, whatever the placeholders are called."""
-    homes: dict[Hashable, Filter] = {}
+    homes: dict[Hashable, DefinitionMatcher] = {}
     for found in document.filters.values():
         key = (found.definition.protocol, found.definition.envelope, _renamed(_demands(found)))
         first = homes.setdefault(key, found)
