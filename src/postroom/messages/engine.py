@@ -20,7 +20,7 @@ from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
 from postroom.messages.definitions.schema_documents import Documents
 from postroom.messages.matching.columnar import EventGroup
-from postroom.messages.matching.definition_index import Fit, Index
+from postroom.messages.matching.definition_index import DefinitionIndex, Fit
 from postroom.messages.matching.event_groups import RecordColumns, group_columns, group_lines
 from postroom.messages.matching.outcome import Match, Reason, Sorted
 from postroom.messages.matching.payload_decoders import (
@@ -73,7 +73,7 @@ class Engine:
         self._documents = Documents(catalog.schemas)
         self._assert_formats = catalog.assert_formats
         self._stored = catalog.schemas
-        self.index: Index = Index(catalog.definitions, None if like is None else like.index)
+        self.index: DefinitionIndex = DefinitionIndex(catalog.definitions, None if like is None else like.index)
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
         self._max_batch = max_batch

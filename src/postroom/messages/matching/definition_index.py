@@ -18,7 +18,7 @@ from postroom.messages.matching.definition_matcher import DefinitionMatcher, Fit
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import Message
 
-__all__ = ["DefinitionMatcher", "Fit", "Index"]
+__all__ = ["DefinitionIndex", "DefinitionMatcher", "Fit"]
 
 _MOST_COMPARED = 500
 _MOST_SIMILAR = 1024
@@ -26,10 +26,10 @@ _ALIKE = 3
 """How many characters two channels begin with alike, at least, for one to be meant for the other."""
 
 
-class Index:
+class DefinitionIndex:
     """All definitions of a catalog, found by what tells them apart; an index like it spares work where both agree."""
 
-    def __init__(self, definitions: Iterable[Definition], like: Index | None = None) -> None:
+    def __init__(self, definitions: Iterable[Definition], like: DefinitionIndex | None = None) -> None:
         known = {} if like is None else like.by_xid
         self.filters: list[DefinitionMatcher] = []
         self.by_xid: dict[str, DefinitionMatcher] = {}

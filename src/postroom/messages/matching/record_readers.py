@@ -15,7 +15,7 @@ from msgspec.structs import astuple
 
 from postroom.messages.definitions.definition import Definition
 from postroom.messages.matching.columnar import STRING_ATTRIBUTES, Plan, metadata_getter
-from postroom.messages.matching.definition_index import DefinitionMatcher, Index
+from postroom.messages.matching.definition_index import DefinitionIndex, DefinitionMatcher
 from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
 from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
@@ -50,7 +50,7 @@ class RecordLine(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     payload: str = ""
 
 
-def event_attributes(index: Index) -> tuple[str, ...]:
+def event_attributes(index: DefinitionIndex) -> tuple[str, ...]:
     """The attributes of events: those that CloudEvents has, and those that definitions name."""
     declared = frozenset[str]().union(*{candidate.names for candidate in index.filters})
     others = sorted(
@@ -303,7 +303,7 @@ class EventReader:
 
     def __init__(
         self,
-        index: Index,
+        index: DefinitionIndex,
         decoder_of: DecoderOf,
         like: EventReader | None = None,
         *,
