@@ -26,22 +26,22 @@ class Desk:
 
     def put(self, xid: str, body: Any, patch: bool = False, default: str | None = "") -> Any:
         with self.store.write() as tx:
-            interaction, place = Interaction(tx), resolve(tx.model(), xid)
-            match place.kind:
+            interaction, path = Interaction(tx), resolve(tx.model(), xid)
+            match path.kind:
                 case "registry":
                     operations.update_registry(interaction, body, patch)
                 case "group":
-                    operations.put_group(interaction, place, body, patch)
+                    operations.put_group(interaction, path, body, patch)
                 case "resource":
-                    operations.put_resource(interaction, place, body, patch, default)
+                    operations.put_resource(interaction, path, body, patch, default)
                 case "meta":
-                    operations.put_meta(interaction, place, body, patch)
+                    operations.put_meta(interaction, path, body, patch)
                 case "version":
-                    operations.put_version(interaction, place, place.ids[5], body, patch, default)
+                    operations.put_version(interaction, path, path.ids[5], body, patch, default)
                 case "versions":
-                    operations.put_versions(interaction, place, body, patch, default)
+                    operations.put_versions(interaction, path, body, patch, default)
                 case _:
-                    operations.put_members(interaction, place, body, patch)
+                    operations.put_members(interaction, path, body, patch)
             interaction.finish()
         return self.show(xid)
 
@@ -50,8 +50,8 @@ class Desk:
 
     def post_version(self, xid: str, body: Any) -> str:
         with self.store.write() as tx:
-            interaction, place = Interaction(tx), resolve(tx.model(), xid)
-            written = operations.put_version(interaction, place, None, body, False, "")
+            interaction, path = Interaction(tx), resolve(tx.model(), xid)
+            written = operations.put_version(interaction, path, None, body, False, "")
             interaction.finish()
         return written.versions[0]
 
@@ -63,12 +63,12 @@ class Desk:
 
     def show(self, xid: str, inline: str = "") -> Any:
         with self.store.read() as tx:
-            place = resolve(tx.model(), xid)
-            wanted = parse_inline(tx.model(), place, [inline] if inline else [])
-            view = View(base="http://desk", inline=wanted, root=place.xid)
-            if place.is_collection:
-                return render_collection(read_collection(tx, place, wanted), view)
-            return render(read_entity(tx, place, wanted), view)
+            path = resolve(tx.model(), xid)
+            wanted = parse_inline(tx.model(), path, [inline] if inline else [])
+            view = View(base="http://desk", inline=wanted, root=path.xid)
+            if path.is_collection:
+                return render_collection(read_collection(tx, path, wanted), view)
+            return render(read_entity(tx, path, wanted), view)
 
 
 @pytest.fixture

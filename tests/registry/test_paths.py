@@ -24,9 +24,9 @@ MODEL = load_model("messaging")
         ("/schemagroups/g/schemas/s/versions/1%2E0$details", "version", True),
     ],
 )
-def test_paths_lead_to_places(path: str, kind: str, details: bool) -> None:
-    place = resolve(MODEL, path)
-    assert (place.kind, place.details) == (kind, details)
+def test_paths_are_resolved_by_the_model(path: str, kind: str, details: bool) -> None:
+    entity_path = resolve(MODEL, path)
+    assert (entity_path.kind, entity_path.details) == (kind, details)
 
 
 @pytest.mark.feature("HTTP-002", "RES-009", "REG-034", "REG-036")

@@ -12,7 +12,7 @@ from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.shipped_models import expanded_source, model_source
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import checked_model, write_modelsource
-from postroom.registry.paths import Place, resolve
+from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.inline import NOTHING
 from postroom.registry.read.render import ALONE, EXPORT, render
@@ -86,74 +86,80 @@ def put_groups(interaction: Interaction, body: Any) -> dict[str, list[str]]:
 
 
 @operation
-def put_members(interaction: Interaction, place: Place, body: Any, patch: bool) -> list[str]:
+def put_members(interaction: Interaction, path: EntityPath, body: Any, patch: bool) -> list[str]:
     """POST or PATCH of a collection; the ids of its members that were written."""
-    if place.kind == "groups":
-        return write_groups(interaction, place.group, body, patch)
-    ensure_group(interaction, place)
-    return write_resources(interaction, place.group, place.ids[1], place.resource.plural, body, patch)
+    if path.kind == "groups":
+        return write_groups(interaction, path.group, body, patch)
+    ensure_group(interaction, path)
+    return write_resources(interaction, path.group, path.ids[1], path.resource.plural, body, patch)
 
 
 @operation
-def put_versions(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> WriteResult:
+def put_versions(
+    interaction: Interaction, path: EntityPath, body: Any, patch: bool, default: str | None
+) -> WriteResult:
     """POST or PATCH of Versions."""
-    ensure_group(interaction, place)
-    return ResourceWrite(interaction, place, patch).write_versions(as_map(body, place.xid, "versions"), default)
+    ensure_group(interaction, path)
+    return ResourceWrite(interaction, path, patch).write_versions(as_map(body, path.xid, "versions"), default)
 
 
 @operation
-def put_resource_collections(interaction: Interaction, place: Place, body: Any) -> dict[str, list[str]]:
+def put_resource_collections(interaction: Interaction, path: EntityPath, body: Any) -> dict[str, list[str]]:
     """POST of Resource collections to a Group."""
-    body = as_body(body, place.xid)
-    collections = take_collections(body, place.group.resources)
+    body = as_body(body, path.xid)
+    collections = take_collections(body, path.group.resources)
     if body:
-        raise RegistryProblem("resources_only", place.xid, name=next(iter(body)))
-    ensure_group(interaction, place)
+        raise RegistryProblem("resources_only", path.xid, name=next(iter(body)))
+    ensure_group(interaction, path)
     return {
-        plural: write_resources(interaction, place.group, place.ids[1], plural, members, patch=False)
+        plural: write_resources(interaction, path.group, path.ids[1], plural, members, patch=False)
         for plural, members in collections.items()
         if members is not None
     }
 
 
 @operation
-def put_group(interaction: Interaction, place: Place, body: Any, patch: bool) -> bool:
+def put_group(interaction: Interaction, path: EntityPath, body: Any, patch: bool) -> bool:
     """PUT or PATCH of a Group; whether it is new."""
-    return write_group(interaction, place.group, place.ids[1], body, patch)
+    return write_group(interaction, path.group, path.ids[1], body, patch)
 
 
 @operation
-def put_resource(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None) -> WriteResult:
+def put_resource(
+    interaction: Interaction, path: EntityPath, body: Any, patch: bool, default: str | None
+) -> WriteResult:
     """PUT or PATCH of a Resource."""
-    ensure_group(interaction, place)
-    return write_resource(interaction, place, body, patch, default)
+    ensure_group(interaction, path)
+    return write_resource(interaction, path, body, patch, default)
 
 
 @operation
-def put_meta(interaction: Interaction, place: Place, body: Any, patch: bool, default: str | None = "") -> WriteResult:
+def put_meta(
+    interaction: Interaction, path: EntityPath, body: Any, patch: bool, default: str | None = ""
+) -> WriteResult:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
-    ensure_group(interaction, place)
-    is_new = interaction.tx.entity(place.resource_xid) is None
-    meta = as_body(body, place.xid)
-    return ResourceWrite(interaction, place, patch).apply(own={} if is_new else None, meta=meta, default=default)
+    ensure_group(interaction, path)
+    is_new = interaction.tx.entity(path.resource_xid) is None
+    meta = as_body(body, path.xid)
+    return ResourceWrite(interaction, path, patch).apply(own={} if is_new else None, meta=meta, default=default)
 
 
 @operation
 def put_version(
-    interaction: Interaction, place: Place, version_id: str | None, body: Any, patch: bool, default: str | None
+    interaction: Interaction, path: EntityPath, version_id: str | None, body: Any, patch: bool, default: str | None
 ) -> WriteResult:
     """PUT or PATCH of a Version, or POST of one to its Resource (then it may lack an id)."""
-    ensure_group(interaction, place)
-    return ResourceWrite(interaction, place, patch).write_version(version_id, as_body(body, place.xid), default)
+    ensure_group(interaction, path)
+    return ResourceWrite(interaction, path, patch).write_version(version_id, as_body(body, path.xid), default)
 
 
 @operation
-def delete(interaction: Interaction, place: Place, epoch: int | None, members: Any, default: str | None) -> None:
+def delete(interaction: Interaction, path: EntityPath, epoch: int | None, members: Any, default: str | None) -> None:
     """DELETE of an entity, or of some or all members of a collection."""
-    if place.is_collection:
-        delete_members(interaction, place, members, default)
+    if path.is_collection:
+        delete_members(interaction, path, members, default)
     else:
-        delete_entity(interaction, place, epoch, default)
+        delete_entity(interaction, path, epoch, default)
 
 
 def import_document(tx: Transaction, tree: dict[str, Any], *, actor: str = "", correlation: str = "") -> Imported:
@@ -192,10 +198,10 @@ def export_entity(tx: Transaction, xid: str) -> dict[str, Any] | None:
     """A Group without its members, or a Resource, as `export_document` has it; None when it is not there."""
     if tx.entity(xid) is None:
         return None
-    place = resolve(tx.model(), xid)
-    if place.kind == "group":
-        return render(read_entity(tx, place, NOTHING), ALONE)
-    return _exported(render(read_entity(tx, place, EXPORT.inline), EXPORT), place.resource.singular)
+    path = resolve(tx.model(), xid)
+    if path.kind == "group":
+        return render(read_entity(tx, path, NOTHING), ALONE)
+    return _exported(render(read_entity(tx, path, EXPORT.inline), EXPORT), path.resource.singular)
 
 
 def _exported(resource: dict[str, Any], singular: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where things are: request paths resolved against the model."""
+"""Paths of entities and collections: request paths resolved against the model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ COLLECTIONS = frozenset({"groups", "resources", "versions"})
 DETAILS = "$details"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity or collection that the model allows, whether it exists or not."""
+class EntityPath(msgspec.Struct, frozen=True, kw_only=True):
+    """The path of an entity or collection that the model allows, whether it exists or not."""
 
     kind: Kind
     xid: str
@@ -38,26 +38,26 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def group(self) -> GroupType:
-        """The Group type; only for places below the Registry."""
+        """The Group type; only for paths below the Registry."""
         if self.group_type is None:
             raise LookupError(self.xid)
         return self.group_type
 
     @property
     def resource(self) -> ResourceType:
-        """The Resource type; only for places below a Group."""
+        """The Resource type; only for paths below a Group."""
         if self.resource_type is None:
             raise LookupError(self.xid)
         return self.resource_type
 
     @property
     def group_xid(self) -> str:
-        """The xid of the Group this place is, or is in."""
+        """The xid of the Group this path leads to, or into."""
         return "/" + "/".join(self.ids[:2])
 
     @property
     def resource_xid(self) -> str:
-        """The xid of the Resource this place is, or is in."""
+        """The xid of the Resource this path leads to, or into."""
         return "/" + "/".join(self.ids[:4])
 
     @property
@@ -66,17 +66,17 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind in ("resource", "version") and self.resource.hasdocument
 
 
-def resolve(model: Model, path: str) -> Place:
-    """The place of a request path; 404 problems where the model has none."""
+def resolve(model: Model, path: str) -> EntityPath:
+    """Resolve a request path; 404 problems where the model has nothing there."""
     parts = _parts(path)
     details = bool(parts) and parts[-1].endswith(DETAILS)
     if details:
         parts[-1] = parts[-1].removesuffix(DETAILS)
         parts = parts if parts != [""] else []
-    place = _place(model, parts, path)
-    if details and place.kind not in ("resource", "version"):
+    entity_path = _entity_path(model, parts, path)
+    if details and entity_path.kind not in ("resource", "version"):
         raise RegistryProblem("bad_details", path)
-    return msgspec.structs.replace(place, details=details)
+    return msgspec.structs.replace(entity_path, details=details)
 
 
 def _parts(path: str) -> list[str]:
@@ -92,10 +92,10 @@ def _parts(path: str) -> list[str]:
     return parts
 
 
-def _place(model: Model, parts: list[str], path: str) -> Place:
+def _entity_path(model: Model, parts: list[str], path: str) -> EntityPath:
     xid = "/" + "/".join(parts)
     if not parts:
-        return Place(kind="registry", xid="/")
+        return EntityPath(kind="registry", xid="/")
     group = model.groups.get(parts[0])
     if group is None:
         raise RegistryProblem("not_found", path, detail=f"There is no group type {parts[0]!r} in the model.")
@@ -109,7 +109,7 @@ def _place(model: Model, parts: list[str], path: str) -> Place:
     for entity_id in parts[1::2]:
         check_id(entity_id, path)
     kind: Kind = "meta" if parts[4:] == ["meta"] else KINDS[len(parts)]
-    return Place(kind=kind, xid=xid, group_type=group, resource_type=resource)
+    return EntityPath(kind=kind, xid=xid, group_type=group, resource_type=resource)
 
 
 def check_id(entity_id: object, subject: str) -> str:

@@ -50,17 +50,17 @@ def test_pieces_say_what_the_whole_says(
     loaded: Store, path: str, inline: set[str], doc: bool, binary: bool, shortself: bool
 ) -> None:
     with loaded.read() as tx:
-        place = resolve(tx.model(), path)
+        entity_path = resolve(tx.model(), path)
         try:
-            shown = parse_inline(tx.model(), place, sorted(inline))
+            shown = parse_inline(tx.model(), entity_path, sorted(inline))
         except RegistryProblem:
             return
         view = View(base="http://x.example", inline=shown, doc=doc, binary=binary, root=path, shortself=shortself)
-        pieces = list(written(tx, place, view))
-        if place.is_collection:
-            whole = render_collection(read_collection(tx, place, shown), view)
+        pieces = list(written(tx, entity_path, view))
+        if entity_path.is_collection:
+            whole = render_collection(read_collection(tx, entity_path, shown), view)
         else:
-            whole = render(read_entity(tx, place, shown), view)
+            whole = render(read_entity(tx, entity_path, shown), view)
         assert b"".join(pieces) == msgspec.json.encode(whole)
         assert max(map(len, pieces)) < 100_000
 
@@ -74,7 +74,7 @@ def test_documents_from_elsewhere_are_left_to_those_who_wait_for_them(tmp_path: 
     schema = {"format": "T/1", "schemaproxyurl": "http://127.0.0.1:9/x"}
     with open_store(f"sqlite:///{tmp_path}/registry.db") as store, store.write() as tx:
         import_document(tx, {"schemagroups": {"g": {"schemas": {"s": schema}}}})
-        place = resolve(tx.model(), "/schemagroups/g")
-        view = View(base="http://x.example", inline=parse_inline(tx.model(), place, ["*"]), root=place.xid)
+        path = resolve(tx.model(), "/schemagroups/g")
+        view = View(base="http://x.example", inline=parse_inline(tx.model(), path, ["*"]), root=path.xid)
         with pytest.raises(MustFetch):
-            list(written(tx, place, view))
+            list(written(tx, path, view))

@@ -42,10 +42,10 @@ def _value(visit: CatalogRequest, name: str) -> str:
     header = (PREFIX + name).lower()
     found = {value for key, value in visit.request.query if key == name}
     sent = {value.strip() for key, value in visit.request.headers if key == header}
-    found |= sent if name in URIS else {decode(value, header, visit.place.xid) for value in sent}
+    found |= sent if name in URIS else {decode(value, header, visit.path.xid) for value in sent}
     if len(found) > 1:
         shown = " and ".join(sorted(map(repr, found)))
-        raise RegistryProblem("bad_request", visit.place.xid, error_detail=f"{name} is given as {shown[:200]}")
+        raise RegistryProblem("bad_request", visit.path.xid, error_detail=f"{name} is given as {shown[:200]}")
     return next(iter(found), "")
 
 

@@ -38,13 +38,13 @@ from postroom.registry.write.unit_of_work import Interaction
 
 def list_definitions(visit: CatalogRequest) -> Response:
     """The ids of the definitions of a group."""
-    require_entity(visit.tx, visit.place.group_xid)
-    return Response(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
+    require_entity(visit.tx, visit.path.group_xid)
+    return Response(json=visit.tx.ids(visit.path.xid, "", EVERYTHING))
 
 
 def get_definition(visit: CatalogRequest) -> Response:
     """The document of the newest version; its times are those of the definition."""
-    meta = require_entity(visit.tx, visit.place.xid)
+    meta = require_entity(visit.tx, visit.path.xid)
     version = requested_version(visit)
     made = version_answer(version, visit.root)
     times = {"createdtimeutc": meta.createdat, "updatedtimeutc": version.state.version.modifiedat}
@@ -53,8 +53,8 @@ def get_definition(visit: CatalogRequest) -> Response:
 
 def post_version(visit: CatalogRequest) -> Response:
     """Add a version to a definition, which is made when it is not there."""
-    around = message_context(visit.tx, visit.place.xid, visit.root)
-    states = read_states(visit.tx, visit.place.xid)
+    around = message_context(visit.tx, visit.path.xid, visit.root)
+    states = read_states(visit.tx, visit.path.xid)
     tx, group = visit.tx, around.group
     form = message_format(tx, _newest(states), group) if states else group_format(tx, group)
     given = read_attributes(visit)
@@ -84,7 +84,7 @@ def _known(visit: CatalogRequest, given: RequestAttributes, number: int) -> Cata
     if not given.id:
         return None
     uri = version_uri(given.authority or visit.base, given.id)
-    own = version_uri(visit.base, f"{path_of(visit.place.xid)}/versions/{number}")
+    own = version_uri(visit.base, f"{path_of(visit.path.xid)}/versions/{number}")
     if is_version_url(visit.base, uri) and uri != own:
         visit.refuse(f"the id {given.id} is the path of another version", status=409)
     return find_by_uri(visit.tx, visit.base, uri)
@@ -94,7 +94,7 @@ def _repeated(visit: CatalogRequest, known: CatalogVersion, original: Original) 
     """The answer to a version that is there already: fine when it is the same, as it is when a copy is sent twice."""
     there = known.original
     is_same = there is not None and (there.content, there.contenttype) == (original.content, original.contenttype)
-    if known.xid != visit.place.xid or not is_same:
+    if known.xid != visit.path.xid or not is_same:
         visit.refuse(f"the version {known.uri} is there already, as {known.path}", status=409)
     return _version_response(known, 200)
 
@@ -107,7 +107,7 @@ def _check_authority(visit: CatalogRequest, states: list[NumberedState], given: 
     """Definitions of different origins are different definitions: one cannot take the place of another."""
     if not states or not given:
         return
-    authority = CatalogVersion(visit.tx, visit.base, visit.place.xid, states[-1]).authority
+    authority = CatalogVersion(visit.tx, visit.base, visit.path.xid, states[-1]).authority
     if given.rstrip("/") != authority.rstrip("/"):
         visit.refuse(f"the authority of this definition is {authority}, not {given}", status=409)
 
@@ -128,31 +128,31 @@ def _check_identity(
 def _added(
     visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes, original: Original, message: Tree
 ) -> Response:
-    tx, place = visit.tx, visit.place
+    tx, path = visit.tx, visit.path
     provenance = _provenance(visit, states, given)
-    is_shown = accepts_provenance(place.resource) and (not provenance.uri or is_absolute(provenance.uri))
+    is_shown = accepts_provenance(path.resource) and (not provenance.uri or is_absolute(provenance.uri))
     reported = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
     message |= {name: value for name, value in {**reported, "description": given.description}.items() if value}
     interaction = Interaction(tx, actor=visit.request.actor)
-    meta = tx.entity(place.xid)
+    meta = tx.entity(path.xid)
     default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
-    made = operations.put_version(interaction, place, None, message, False, default)
-    entity = require_entity(tx, f"{place.xid}/versions/{made.versions[0]}")
+    made = operations.put_version(interaction, path, None, message, False, default)
+    entity = require_entity(tx, f"{path.xid}/versions/{made.versions[0]}")
     if not is_shown:
         attach_provenance(tx, entity, provenance)
     store_original(tx, entity, original)
     interaction.finish()
-    version = CatalogVersion(tx, visit.base, place.xid, NumberedState(len(states) + 1, entity))
+    version = CatalogVersion(tx, visit.base, path.xid, NumberedState(len(states) + 1, entity))
     return correlated(_version_response(version, 201), interaction, visit.settings)
 
 
 def _provenance(visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes) -> Provenance:
     """Under a foreign authority each version has its URI written down; ours has one only where it was given an id."""
-    before = CatalogVersion(visit.tx, visit.base, visit.place.xid, states[-1]).authority if states else visit.base
+    before = CatalogVersion(visit.tx, visit.base, visit.path.xid, states[-1]).authority if states else visit.base
     authority = given.authority or (before if before != visit.base else "")
     if not authority:
         return Provenance(uri=given.id)
-    name = given.id or f"{path_of(visit.place.xid)}/versions/{len(states) + 1}"
+    name = given.id or f"{path_of(visit.path.xid)}/versions/{len(states) + 1}"
     return Provenance(authority, version_uri(authority, name))
 
 

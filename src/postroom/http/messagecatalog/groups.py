@@ -22,18 +22,18 @@ MEMBERS = ("id", "format", "description", "createdtimeutc", "updatedtimeutc")
 
 def list_groups(visit: CatalogRequest) -> Response:
     """The ids of all groups."""
-    return Response(json=visit.tx.ids(visit.place.xid, "", EVERYTHING))
+    return Response(json=visit.tx.ids(visit.path.xid, "", EVERYTHING))
 
 
 def get_group(visit: CatalogRequest) -> Response:
     """The attributes of a group."""
-    return Response(json=_shown(visit, require_entity(visit.tx, visit.place.xid)))
+    return Response(json=_shown(visit, require_entity(visit.tx, visit.path.xid)))
 
 
 def put_group(visit: CatalogRequest) -> Response:
     """Create a group, or update it; the attributes that it has then."""
     body = _body(visit)
-    existing = visit.tx.entity(visit.place.xid)
+    existing = visit.tx.entity(visit.path.xid)
     form = canonical_format(body["format"])
     before = group_format(visit.tx, existing) if existing else ""
     if existing and form != before and visit.tx.count(f"{existing.xid}/messages"):
@@ -41,11 +41,11 @@ def put_group(visit: CatalogRequest) -> Response:
     # What else the registry knows about a group is none of the catalog's business, and stays.
     changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
     interaction = Interaction(visit.tx, actor=visit.request.actor)
-    is_new = operations.put_group(interaction, visit.place, changes, patch=True)
-    store_format(visit.tx, visit.place.xid, form)
+    is_new = operations.put_group(interaction, visit.path, changes, patch=True)
+    store_format(visit.tx, visit.path.xid, form)
     interaction.finish()
-    headers = {"Location": visit.base + path_of(visit.place.xid).removeprefix(CATALOG)} if is_new else {}
-    shown = _shown(visit, require_entity(visit.tx, visit.place.xid))
+    headers = {"Location": visit.base + path_of(visit.path.xid).removeprefix(CATALOG)} if is_new else {}
+    shown = _shown(visit, require_entity(visit.tx, visit.path.xid))
     made = Response(status=201 if is_new else 200, headers=headers, json=shown)
     return correlated(made, interaction, visit.settings)
 
@@ -53,7 +53,7 @@ def put_group(visit: CatalogRequest) -> Response:
 def delete(visit: CatalogRequest) -> Response:
     """Delete a group or a definition with all that is in it, or all definitions of a group."""
     interaction = Interaction(visit.tx, actor=visit.request.actor)
-    operations.delete(interaction, visit.place, None, None, "")
+    operations.delete(interaction, visit.path, None, None, "")
     interaction.finish()
     return correlated(Response(status=204), interaction, visit.settings)
 
@@ -71,14 +71,14 @@ def _shown(visit: CatalogRequest, group: Entity) -> dict[str, Any]:
 
 def _body(visit: CatalogRequest) -> dict[str, Any]:
     if not visit.request.body.strip():
-        raise RegistryProblem("missing_body", visit.place.xid)
-    body = parse_json(visit.request.body, visit.settings.max_depth, visit.place.xid)
+        raise RegistryProblem("missing_body", visit.path.xid)
+    body = parse_json(visit.request.body, visit.settings.max_depth, visit.path.xid)
     if not isinstance(body, dict):
         visit.refuse("a group must be a JSON object")
     unknown = next((name for name in body if name not in MEMBERS), None)
     if unknown is not None:
         visit.refuse(f"a group has no {unknown}; it has {', '.join(MEMBERS)}", pointer=f"/{unknown}")
-    if body.get("id") not in (None, "", visit.place.ids[1]):
+    if body.get("id") not in (None, "", visit.path.ids[1]):
         visit.refuse(f"id is {body['id']!r} and must be the one in the path", pointer="/id")
     form, description = body.get("format"), body.get("description")
     if not isinstance(form, str) or not form.strip():

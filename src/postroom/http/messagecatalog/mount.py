@@ -54,10 +54,10 @@ def answer_catalog(request: Request, store: Store, settings: Settings) -> Respon
         raise RegistryProblem("action_not_supported", subject, action=request.method, headers=headers)
 
     def visit(tx: Transaction, asked: Request, answer: Handler) -> Response:
-        place = resolve(tx.model(), native)
-        if place.details:
+        path = resolve(tx.model(), native)
+        if path.details:
             raise RegistryProblem("not_found", CATALOG + request.path)
-        return answer(CatalogRequest(tx, asked, settings, place, version))
+        return answer(CatalogRequest(tx, asked, settings, path, version))
 
     def write(tx: Transaction) -> Response:
         outside = msgspec.structs.replace(request, base=root_of(request.base))
@@ -116,7 +116,7 @@ def _at_own_url(tx: Transaction, request: Request, url: str, settings: Settings)
 
 
 def _allowed(handlers: dict[str, Handler], store: Store) -> dict[str, Handler]:
-    """The methods that a place takes; where entities cannot be changed only those that read."""
+    """The methods that a path takes; where entities cannot be changed only those that read."""
     with store.read() as tx:
         capabilities = read_capabilities(tx)
     capabilities.require("entities")

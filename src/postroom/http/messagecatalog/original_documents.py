@@ -62,13 +62,13 @@ def read_request_document(visit: CatalogRequest, form: str) -> tuple[Original, T
     """The document of a request as it is, and what it says; refused when it does not follow its format."""
     request = visit.request
     if not request.body.strip():
-        raise RegistryProblem("missing_body", visit.place.xid, detail="The document of the new version is missing.")
+        raise RegistryProblem("missing_body", visit.path.xid, detail="The document of the new version is missing.")
     contenttype = _content_type(visit, form)
     if form not in SECTIONS:
         return Original(content=request.body, contenttype=contenttype), _foreign(visit, contenttype)
     if not _is_json(contenttype):
         visit.refuse(f"a document in the format {form} is JSON, and {contenttype} is not", status=415)
-    document = parse_json(request.body, visit.settings.max_depth, visit.place.xid)
+    document = parse_json(request.body, visit.settings.max_depth, visit.path.xid)
     if not isinstance(document, dict):
         visit.refuse("the document must be a JSON object")
     _check(visit, document, form)
@@ -91,7 +91,7 @@ def _foreign(visit: CatalogRequest, contenttype: str) -> Tree:
     """What a document in a format that is defined elsewhere says to us; most say nothing."""
     if not _is_json(contenttype):
         return {}
-    document = parse_json(visit.request.body, visit.settings.max_depth, visit.place.xid)
+    document = parse_json(visit.request.body, visit.settings.max_depth, visit.path.xid)
     return document if isinstance(document, dict) else {}
 
 
@@ -106,7 +106,7 @@ def _check(visit: CatalogRequest, document: Tree, form: str) -> None:
         reported = "; ".join(f"{one.pointer}: {one.detail}" for one in others[: MOST_SHOWN - 1])
         raise RegistryProblem(
             "invalid_attribute",
-            visit.place.xid,
+            visit.path.xid,
             name=first.dotted,
             error_detail=first.detail,
             pointer=first.pointer,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from postroom.http.server.request import Request
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
@@ -21,12 +21,12 @@ _NATIVE_PATH = re.compile(r"/messagegroups(?=/|\Z)(/[^/]+)?(?:/messages(?=/|\Z))
 
 
 class CatalogRequest(msgspec.Struct, frozen=True):
-    """A request to one place of the catalog; `version` is the last part of a path to a version, as it is written."""
+    """A request to one path of the catalog; `version` is the last part of a path to a version, as it is written."""
 
     tx: Transaction
     request: Request
     settings: Settings
-    place: Place
+    path: EntityPath
     version: str = ""
 
     @property
@@ -41,7 +41,7 @@ class CatalogRequest(msgspec.Struct, frozen=True):
 
     def refuse(self, detail: str, status: int = 400, pointer: str = "") -> NoReturn:
         """Refuse the request in one sentence."""
-        raise RegistryProblem("bad_request", self.place.xid, error_detail=detail, status=status, pointer=pointer)
+        raise RegistryProblem("bad_request", self.path.xid, error_detail=detail, status=status, pointer=pointer)
 
 
 def root_of(base: str) -> str:

@@ -66,12 +66,12 @@ class CatalogVersion(msgspec.Struct, frozen=True):
 
 def requested_version(visit: CatalogRequest) -> CatalogVersion:
     """The version that a path names; without a number the newest."""
-    found = read_states(visit.tx, visit.place.xid)
+    found = read_states(visit.tx, visit.path.xid)
     wanted = visit.version or str(len(found))
     if not (wanted.isascii() and wanted.isdecimal()) or len(wanted) > 18 or not 0 < int(wanted) <= len(found):
         words = f"There are versions 1 to {len(found)}." if found else ""
-        raise RegistryProblem("not_found", f"{visit.place.xid}/versions/{wanted}", detail=words)
-    return CatalogVersion(visit.tx, visit.base, visit.place.xid, load_state(visit.tx, found[int(wanted) - 1]))
+        raise RegistryProblem("not_found", f"{visit.path.xid}/versions/{wanted}", detail=words)
+    return CatalogVersion(visit.tx, visit.base, visit.path.xid, load_state(visit.tx, found[int(wanted) - 1]))
 
 
 def find_by_uri(tx: Transaction, base: str, uri: str) -> CatalogVersion | None:
@@ -99,8 +99,8 @@ def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> Cat
 
 def list_versions(visit: CatalogRequest) -> Response:
     """The numbers of all versions."""
-    require_entity(visit.tx, visit.place.xid)
-    return Response(json=[state.number for state in read_states(visit.tx, visit.place.xid)])
+    require_entity(visit.tx, visit.path.xid)
+    return Response(json=[state.number for state in read_states(visit.tx, visit.path.xid)])
 
 
 def get_version(visit: CatalogRequest) -> Response:

@@ -23,7 +23,7 @@ from postroom.http.server.response import Response
 from postroom.http.xregistry.attribute_headers import PREFIX
 from postroom.model.types import ResourceType
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
-from postroom.registry.paths import Place, resolve
+from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.settings import Settings
@@ -32,7 +32,7 @@ WRITES = frozenset({"PUT", "PATCH", "POST"})
 CONFIGURATION = ("model", "modelsource", "capabilities", "capabilitiesoffered")
 NAMED_IN_VALUES = ("filter", "sort")
 SHOWN_PREFIX = "xRegistry-"
-ROOT = Place(kind="registry", xid="/")
+ROOT = EntityPath(kind="registry", xid="/")
 
 
 def may_need_translation(request: Request) -> bool:
@@ -88,14 +88,14 @@ def _written(release: OlderRelease, document: Any, request: Request, tx: Transac
         )
         name = "capabilitiesoffered" if is_offer else name
         return _write_configuration(release, {name: document})[name]
-    place = ROOT if name == "export" else _place(request, tx)
-    if place is None:
+    path = ROOT if name == "export" else _path(request, tx)
+    if path is None:
         return document
     capabilities = read_capabilities(tx)
     is_document = name == "export" or _has_flag(request, "doc", capabilities)
     base = request.base if is_document and capabilities.shortself else ""
     translator = ResponseTranslator(release, partial(_write_configuration, release), base)
-    return translate_entities(translator, entity_types(tx.model()), place, document)
+    return translate_entities(translator, entity_types(tx.model()), path, document)
 
 
 def _write_configuration(release: OlderRelease, document: Tree) -> Tree:
@@ -130,18 +130,18 @@ def _read_entities(
     capabilities: Capabilities,
     settings: Settings,
 ) -> Request:
-    place = _place(request, tx)
-    if place is None:
+    path = _path(request, tx)
+    if path is None:
         return request
-    if place.has_document and not place.details and not _has_flag(request, "doc", capabilities):
-        return msgspec.structs.replace(request, headers=_read_headers(release, place.resource, request))
-    if release.is_rc2 and request.method == "PUT" and place.kind in ("resource", "version") and not place.has_document:
+    if path.has_document and not path.details and not _has_flag(request, "doc", capabilities):
+        return msgspec.structs.replace(request, headers=_read_headers(release, path.resource, request))
+    if release.is_rc2 and request.method == "PUT" and path.kind in ("resource", "version") and not path.has_document:
         # rc2, Creating or Updating Resources: an empty body means that no attribute shall be there.
         request = msgspec.structs.replace(request, body=request.body.strip() or b"{}")
 
     def change(body: Any) -> Any:
-        source = body.get("modelsource") if place.kind == "registry" and isinstance(body, dict) else None
-        return translate_entities(translator, entity_types(tx.model(), source), place, body)
+        source = body.get("modelsource") if path.kind == "registry" and isinstance(body, dict) else None
+        return translate_entities(translator, entity_types(tx.model(), source), path, body)
 
     return _with_body(request, settings, change)
 
@@ -188,7 +188,7 @@ def _has_flag(request: Request, flag: str, capabilities: Capabilities) -> bool:
     return flag in capabilities.flags and any(name == flag for name, _ in request.query)
 
 
-def _place(request: Request, tx: Transaction) -> Place | None:
+def _path(request: Request, tx: Transaction) -> EntityPath | None:
     with suppress(RegistryProblem):
         return resolve(tx.model(), request.path)
     return None

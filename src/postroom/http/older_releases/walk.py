@@ -9,7 +9,7 @@ import msgspec
 
 from postroom.documents.dialects.name_tables import RESOURCES
 from postroom.model.types import GroupType, Model, ResourceType
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 
 Tree = dict[str, Any]
 
@@ -61,23 +61,23 @@ def entity_types(model: Model, source: Any = None) -> EntityTypes:
     return EntityTypes(model, brought)
 
 
-def translate_entities(translator: EntityTranslator, types: EntityTypes, place: Place, document: Any) -> Any:
-    """What stands at a place, in other words; anything that is no object is left to the rules."""
+def translate_entities(translator: EntityTranslator, types: EntityTypes, path: EntityPath, document: Any) -> Any:
+    """What stands at a path, in other words; anything that is no object is left to the rules."""
     if not isinstance(document, dict):
         return document
-    if place.kind == "registry":
+    if path.kind == "registry":
         return _registry(translator, types, document)
-    group = place.group.plural
-    if place.kind in ("group", "groups"):
-        return _all(document, lambda one: _group(translator, types, group, one), place.is_collection)
-    plural, kind = place.resource.plural, place.resource
-    match place.kind:
+    group = path.group.plural
+    if path.kind in ("group", "groups"):
+        return _all(document, lambda one: _group(translator, types, group, one), path.is_collection)
+    plural, kind = path.resource.plural, path.resource
+    match path.kind:
         case "resource" | "resources":
-            return _all(document, lambda one: _resource(translator, plural, kind, one), place.is_collection)
+            return _all(document, lambda one: _resource(translator, plural, kind, one), path.is_collection)
         case "meta":
             return translator.meta(plural, kind, document)
         case _:
-            return _all(document, lambda one: translator.version(plural, kind, one), place.is_collection)
+            return _all(document, lambda one: translator.version(plural, kind, one), path.is_collection)
 
 
 def _all(document: Tree, change: Callable[[Tree], Tree], is_collection: bool) -> Tree:

@@ -17,7 +17,7 @@ from postroom.http.v0_5.names import v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, check_id, check_version
 from postroom.http.v0_5.read import ReadHandler, parse_parameters
 from postroom.registry import operations
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
@@ -37,102 +37,102 @@ class EntityDeleter:
         self.reading = ReadHandler(interaction.tx, request, settings)
         self.states = self.reading.states
 
-    def entity(self, place: Place) -> Response:
+    def entity(self, path: EntityPath) -> Response:
         """DELETE of one Group, Resource or version."""
-        state = self._state(place)
+        state = self._state(path)
         check_epoch(parse_parameters(self.request).epoch, _epoch(state), self.request.path)
         if isinstance(state, GroupView):
             answer = Response(json=self.reading.group(state))
         else:
             answer = self.reading.resource(state)
-        if place.kind == "version" and self.tx.count(f"{place.resource_xid}/versions") == 1:
+        if path.kind == "version" and self.tx.count(f"{path.resource_xid}/versions") == 1:
             self._refuse_last()
-        self._delete(place)
+        self._delete(path)
         return answer
 
-    def members(self, place: Place) -> Response:
+    def members(self, path: EntityPath) -> Response:
         """DELETE of the members that a list names; without a list, of all (of versions: all but the latest)."""
-        if place.kind != "groups":
-            require_entity(self.tx, place.group_xid)
-        if place.kind == "versions":
-            return self._versions(place)
-        chosen = self._named(place) if self.request.body.strip() else self._all(place)
+        if path.kind != "groups":
+            require_entity(self.tx, path.group_xid)
+        if path.kind == "versions":
+            return self._versions(path)
+        chosen = self._named(path) if self.request.body.strip() else self._all(path)
         for entity_id in chosen:
-            self._delete(_member(place, entity_id))
+            self._delete(_member(path, entity_id))
         return Response(json=chosen)
 
-    def _versions(self, place: Place) -> Response:
-        found = self.states.versions(place)
-        chosen = list(self._named(place)) if self.request.body.strip() else sorted(found, key=version_order)[:-1]
+    def _versions(self, path: EntityPath) -> Response:
+        found = self.states.versions(path)
+        chosen = list(self._named(path)) if self.request.body.strip() else sorted(found, key=version_order)[:-1]
         if len(chosen) == len(found):
             self._refuse_last()
         for one in chosen:
-            self._groups().forget(place, one)
-        operations.delete(self.interaction, place, None, {one: {} for one in chosen}, "")
+            self._groups().forget(path, one)
+        operations.delete(self.interaction, path, None, {one: {} for one in chosen}, "")
         return Response(json={one: found[one].metadata for one in chosen})
 
     def _refuse_last(self) -> None:
         raise RegistryProblem("missing_versions", self.request.path, detail="Delete the Resource instead.")
 
-    def _delete(self, place: Place) -> None:
-        if place.kind != "group":
-            self._groups().forget(place, place.ids[5] if place.kind == "version" else "")
-        operations.delete(self.interaction, place, None, None, "")
+    def _delete(self, path: EntityPath) -> None:
+        if path.kind != "group":
+            self._groups().forget(path, path.ids[5] if path.kind == "version" else "")
+        operations.delete(self.interaction, path, None, None, "")
 
     def _groups(self) -> GroupWriter:
         return GroupWriter(self.interaction, self.request, self.settings)
 
-    def _all(self, place: Place) -> dict[str, Tree]:
-        if place.kind == "groups":
-            groups = [self.states.group(place.group, entity) for entity in self.tx.entities(place.xid)]
+    def _all(self, path: EntityPath) -> dict[str, Tree]:
+        if path.kind == "groups":
+            groups = [self.states.group(path.group, entity) for entity in self.tx.entities(path.xid)]
             return {one.entity.id: self.reading.group(one) for one in groups}
-        return {one: state.metadata for one, state in self.states.resources(place).items()}
+        return {one: state.metadata for one, state in self.states.resources(path).items()}
 
-    def _named(self, place: Place) -> dict[str, Tree]:
+    def _named(self, path: EntityPath) -> dict[str, Tree]:
         listed = parse_json(self.request.body, self.settings.max_depth, self.request.path)
         if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
             raise RegistryProblem("bad_request", self.request.path, error_detail="the body must be an array of objects")
         chosen: dict[str, Tree] = {}
         for one in listed:
-            entity_id = self._member_id(place, one)
+            entity_id = self._member_id(path, one)
             if entity_id in chosen:
                 raise RegistryProblem("bad_request", self.request.path, error_detail=f"{entity_id} is named twice")
-            chosen[entity_id] = self._last(_member(place, entity_id), one.get("epoch"))
+            chosen[entity_id] = self._last(_member(path, entity_id), one.get("epoch"))
         return chosen
 
-    def _member_id(self, place: Place, named: Mapping[str, Any]) -> str:
-        if place.kind != "versions":
+    def _member_id(self, path: EntityPath, named: Mapping[str, Any]) -> str:
+        if path.kind != "versions":
             entity_id = named.get("id")
         else:
-            check_id(named.get("id"), place.ids[3], place.resource.singular, self.request.path)
+            check_id(named.get("id"), path.ids[3], path.resource.singular, self.request.path)
             entity_id = named.get("version")
             check_version(entity_id, str(entity_id), self.request.path)
             entity_id = None if entity_id is None else str(entity_id)
         if not isinstance(entity_id, str):
-            what = "version" if place.kind == "versions" else "id"
+            what = "version" if path.kind == "versions" else "id"
             raise RegistryProblem("bad_request", self.request.path, error_detail=f"each object needs its {what}")
         return entity_id
 
-    def _last(self, place: Place, epoch: Any) -> Tree:
-        if self.tx.entity(place.xid) is None and place.kind != "version":
-            raise RegistryProblem("not_found", place.xid)
-        state = self._state(place)
-        check_epoch(epoch, _epoch(state), v0_5_path(place.xid))
+    def _last(self, path: EntityPath, epoch: Any) -> Tree:
+        if self.tx.entity(path.xid) is None and path.kind != "version":
+            raise RegistryProblem("not_found", path.xid)
+        state = self._state(path)
+        check_epoch(epoch, _epoch(state), v0_5_path(path.xid))
         return self.reading.group(state) if isinstance(state, GroupView) else state.metadata
 
-    def _state(self, place: Place) -> State:
-        match place.kind:
+    def _state(self, path: EntityPath) -> State:
+        match path.kind:
             case "group":
-                return self.states.group(place.group, require_entity(self.tx, place.xid))
+                return self.states.group(path.group, require_entity(self.tx, path.xid))
             case "resource":
-                return self.states.latest(place)
+                return self.states.latest(path)
             case _:
-                return self.states.version(place)
+                return self.states.version(path)
 
 
-def _member(place: Place, entity_id: str) -> Place:
+def _member(path: EntityPath, entity_id: str) -> EntityPath:
     kinds: dict[str, Any] = {"groups": "group", "resources": "resource", "versions": "version"}
-    return msgspec.structs.replace(place, kind=kinds[place.kind], xid=f"{place.xid}/{entity_id}")
+    return msgspec.structs.replace(path, kind=kinds[path.kind], xid=f"{path.xid}/{entity_id}")
 
 
 def _epoch(state: State) -> int:

@@ -23,7 +23,7 @@ from postroom.http.v0_5.translate import (
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.model.types import GroupType, ResourceType
 from postroom.registry.entities import Document, Entity
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.query.inline import NOTHING, Inline
 from postroom.registry.read.document_content import inline_document
 from postroom.registry.read.tree import ResourceTree, VersionTree, read_collection, read_entity, require_entity
@@ -54,7 +54,7 @@ class GroupView(msgspec.Struct, frozen=True, kw_only=True):
 class VersionView(msgspec.Struct, frozen=True, kw_only=True):
     """A Version of a Resource; `document` says all of it but the bytes of its document."""
 
-    place: Place
+    path: EntityPath
     tree: VersionTree
     translation: EntityTranslation
     stored: Tree
@@ -64,7 +64,7 @@ class VersionView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kind(self) -> ResourceType:
         """The type of the Resource."""
-        return self.place.resource
+        return self.path.resource
 
     @property
     def uri(self) -> str:
@@ -118,14 +118,14 @@ def version_number(version_id: str) -> int | str:
     return int(version_id) if is_number else version_id
 
 
-def next_version(tx: Transaction, place: Place) -> str | None:
+def next_version(tx: Transaction, path: EntityPath) -> str | None:
     """The id that makes a new version the latest; None where the registry's own count does."""
-    ids = [entity.id for entity in tx.entities(f"{place.xid}/versions")]
-    number = require_entity(tx, place.xid).counter + 1
+    ids = [entity.id for entity in tx.entities(f"{path.xid}/versions")]
+    number = require_entity(tx, path.xid).counter + 1
     while str(number) in ids:
         number += 1
     latest = max(ids, key=version_order, default="0")
-    if not place.resource.setversionid or version_order(str(number)) > version_order(latest):
+    if not path.resource.setversionid or version_order(str(number)) > version_order(latest):
         return None
     return following_version(latest)
 
@@ -160,65 +160,63 @@ class EntityViews:
             kind=kind, entity=entity, translation=translation, stored=_plain(entity.attributes), document=document
         )
 
-    def latest(self, place: Place) -> VersionView:
-        """The Resource at a place: its latest version, whichever Version is the default in 1.0."""
-        tree = read_entity(self.tx, place, _WITH_VERSIONS)
+    def latest(self, path: EntityPath) -> VersionView:
+        """The Resource at a path: its latest version, whichever Version is the default in 1.0."""
+        tree = read_entity(self.tx, path, _WITH_VERSIONS)
         if not isinstance(tree, ResourceTree):
-            raise TypeError(place.xid)
-        return self._latest(place, tree)
+            raise TypeError(path.xid)
+        return self._latest(path, tree)
 
-    def version(self, place: Place) -> VersionView:
-        """The version at a place."""
-        tree = read_entity(self.tx, place, NOTHING)
+    def version(self, path: EntityPath) -> VersionView:
+        """The version at a path."""
+        tree = read_entity(self.tx, path, NOTHING)
         if not isinstance(tree, VersionTree):
-            raise TypeError(place.xid)
-        return self._state(_resource_of(place), tree, self._xref(place))
+            raise TypeError(path.xid)
+        return self._state(_resource_of(path), tree, self._xref(path))
 
-    def versions(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionView]:
+    def versions(self, path: EntityPath, only: Iterable[str] | None = None) -> dict[str, VersionView]:
         """The versions in a collection, oldest first."""
-        found: dict[str, Any] = dict(read_collection(self.tx, place, NOTHING, only))
-        resource, xref = _resource_of(place), self._xref(place)
+        found: dict[str, Any] = dict(read_collection(self.tx, path, NOTHING, only))
+        resource, xref = _resource_of(path), self._xref(path)
         return {one: self._state(resource, found[one], xref) for one in sorted(found, key=version_order)}
 
-    def resources(self, place: Place, only: Iterable[str] | None = None) -> dict[str, VersionView]:
+    def resources(self, path: EntityPath, only: Iterable[str] | None = None) -> dict[str, VersionView]:
         """The latest versions of the Resources in a collection."""
-        inline = NOTHING if place.resource.maxversions == 1 else _WITH_VERSIONS
-        found: dict[str, Any] = dict(read_collection(self.tx, place, inline, only))
-        places = {one: msgspec.structs.replace(place, kind="resource", xid=f"{place.xid}/{one}") for one in found}
-        return {one: self._latest(places[one], tree) for one, tree in found.items()}
+        inline = NOTHING if path.resource.maxversions == 1 else _WITH_VERSIONS
+        found: dict[str, Any] = dict(read_collection(self.tx, path, inline, only))
+        paths = {one: msgspec.structs.replace(path, kind="resource", xid=f"{path.xid}/{one}") for one in found}
+        return {one: self._latest(paths[one], tree) for one, tree in found.items()}
 
-    def unsaid(self, place: Place) -> VersionView:
+    def unsaid(self, path: EntityPath) -> VersionView:
         """A Resource that is not there yet: nothing is said about it."""
-        nothing = Entity(xid=f"{place.xid}/versions/0", epoch=0, createdat="", modifiedat="")
-        translation = self._words(place, nothing, require_entity(self.tx, place.group_xid))
-        tree = VersionTree(
-            xid=nothing.xid, resource_id=place.ids[3], type=place.resource, entity=nothing, isdefault=True
-        )
-        return VersionView(place=place, tree=tree, translation=translation, stored={}, document={})
+        nothing = Entity(xid=f"{path.xid}/versions/0", epoch=0, createdat="", modifiedat="")
+        translation = self._words(path, nothing, require_entity(self.tx, path.group_xid))
+        tree = VersionTree(xid=nothing.xid, resource_id=path.ids[3], type=path.resource, entity=nothing, isdefault=True)
+        return VersionView(path=path, tree=tree, translation=translation, stored={}, document={})
 
-    def _xref(self, place: Place) -> str:
-        xref: str = require_entity(self.tx, place.resource_xid).attributes.get("xref", "")
+    def _xref(self, path: EntityPath) -> str:
+        xref: str = require_entity(self.tx, path.resource_xid).attributes.get("xref", "")
         return xref
 
-    def _latest(self, place: Place, tree: ResourceTree) -> VersionView:
+    def _latest(self, path: EntityPath, tree: ResourceTree) -> VersionView:
         versions = tree.versions or {}
         newest = versions[max(versions, key=version_order)] if versions else tree.default
-        return self._state(place, newest or _nowhere(tree), tree.xref)
+        return self._state(path, newest or _nowhere(tree), tree.xref)
 
-    def _words(self, place: Place, entity: Entity, group: Entity) -> EntityTranslation:
+    def _words(self, path: EntityPath, entity: Entity, group: Entity) -> EntityTranslation:
         around = _bases(self.tx, entity.attributes)
-        return resource_translation(place.group, place.resource, place.xid, _plain(group.attributes), around)
+        return resource_translation(path.group, path.resource, path.xid, _plain(group.attributes), around)
 
-    def _state(self, place: Place, tree: VersionTree, xref: str) -> VersionView:
-        group, entity = require_entity(self.tx, place.group_xid), tree.entity
-        translation = self._words(place, entity, group)
-        below = extras_below(group.attributes, place.resource, place.ids[3], entity.id)
+    def _state(self, path: EntityPath, tree: VersionTree, xref: str) -> VersionView:
+        group, entity = require_entity(self.tx, path.group_xid), tree.entity
+        translation = self._words(path, entity, group)
+        below = extras_below(group.attributes, path.resource, path.ids[3], entity.id)
         extras = [*extras_in(entity.attributes), *below]
         written = translation.write({**_timed(entity), EXTRAS: extras})
-        elsewhere = _elsewhere(place.resource, entity, written)
+        elsewhere = _elsewhere(path.resource, entity, written)
         document = {
-            "id": place.ids[3],
-            "name": written.get("name") or place.ids[3],
+            "id": path.ids[3],
+            "name": written.get("name") or path.ids[3],
             "version": version_number(entity.id),
             "epoch": entity.epoch,
             "self": self.base + v0_5_path(tree.xid),
@@ -226,16 +224,16 @@ class EntityViews:
             **({"uri": as_pointer(xref, service=True)} if xref else {}),
             **elsewhere,
         }
-        if place.resource.plural == "messages" and not elsewhere:
+        if path.resource.plural == "messages" and not elsewhere:
             # D5R-039: a definition always has metadata, and those of CloudEvents are nested.
             is_event = str(document.get("format", "")).lower().startswith("cloudevents")
             document.setdefault("metadata", {"attributes": {}} if is_event else {})
         stored = _plain(entity.attributes)
-        return VersionView(place=place, tree=tree, translation=translation, stored=stored, document=document, xref=xref)
+        return VersionView(path=path, tree=tree, translation=translation, stored=stored, document=document, xref=xref)
 
 
-def _resource_of(place: Place) -> Place:
-    return msgspec.structs.replace(place, kind="resource", xid=place.resource_xid)
+def _resource_of(path: EntityPath) -> EntityPath:
+    return msgspec.structs.replace(path, kind="resource", xid=path.resource_xid)
 
 
 def _nowhere(tree: ResourceTree) -> VersionTree:

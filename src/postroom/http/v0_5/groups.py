@@ -27,7 +27,7 @@ from postroom.http.v0_5.validation import (
 )
 from postroom.model.types import GroupType
 from postroom.registry import operations
-from postroom.registry.paths import Place, check_id, resolve
+from postroom.registry.paths import EntityPath, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import Interaction
@@ -46,50 +46,50 @@ class GroupWriter:
         self.settings = settings
         self.reading = ReadHandler(interaction.tx, request, settings)
 
-    def create(self, place: Place) -> Response:
+    def create(self, path: EntityPath) -> Response:
         """POST: a new Group, with the Resources that it embeds."""
-        body = _without_locations(json_object(self.request, self.settings), place.group)
+        body = _without_locations(json_object(self.request, self.settings), path.group)
         group_id = body.pop("id", None)
         group_id = str(uuid.uuid4()) if group_id is None else group_id
-        made = resolve(self.tx.model(), f"{place.xid}/{check_id(group_id, self.request.path)}")
+        made = resolve(self.tx.model(), f"{path.xid}/{check_id(group_id, self.request.path)}")
         refuse_existing(self.tx.entity(made.xid), self.request)
         body = {name: value for name, value in without_empty(body).items() if name not in ("epoch", "self")}
-        body = with_common_format(place.group, body)
-        check_group(place.group, body, self.request.path)
-        operations.put_group(self.interaction, made, self._tree(place.group, body), False)
-        if "definitions" in body and "messages" in place.group.resources:
+        body = with_common_format(path.group, body)
+        check_group(path.group, body, self.request.path)
+        operations.put_group(self.interaction, made, self._tree(path.group, body), False)
+        if "definitions" in body and "messages" in path.group.resources:
             self._embed(made, body["definitions"])
         return self._answer(made, 201)
 
-    def update(self, place: Place) -> Response:
+    def update(self, path: EntityPath) -> Response:
         """PUT: the attributes of a Group anew; what it holds is not touched."""
-        entity = require_entity(self.tx, place.xid)
-        state = self.reading.states.group(place.group, entity)
-        body = without_empty(_without_collections(json_object(self.request, self.settings), place.group))
+        entity = require_entity(self.tx, path.xid)
+        state = self.reading.states.group(path.group, entity)
+        body = without_empty(_without_collections(json_object(self.request, self.settings), path.group))
         check_epoch(parse_parameters(self.request).epoch, entity.epoch, self.request.path)
-        names = {"entity_id": entity.id, "singular": singular(place.group)}
+        names = {"entity_id": entity.id, "singular": singular(path.group)}
         after = take_conditions(body, self.request.path, epoch=entity.epoch, **names)
-        check_group(place.group, after, self.request.path, had_format="format" in state.document)
+        check_group(path.group, after, self.request.path, had_format="format" in state.document)
         before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
         result = merge_entity(state.translation, state.stored, before, after)
         patch = attribute_patch(state.stored, result)
-        extras = storable_extras(state.translation.extras(after), place.group.attributes, self.request.path)
-        self._put(place, {**patch, EXTRAS: [*self._kept_extras(place.group, entity.attributes), *extras] or None})
-        return self._answer(place, 200)
+        extras = storable_extras(state.translation.extras(after), path.group.attributes, self.request.path)
+        self._put(path, {**patch, EXTRAS: [*self._kept_extras(path.group, entity.attributes), *extras] or None})
+        return self._answer(path, 200)
 
-    def forget(self, place: Place, version_id: str = "") -> None:
+    def forget(self, path: EntityPath, version_id: str = "") -> None:
         """Take away what a file left with the Group about a Resource, or a version, that is written or deleted."""
-        extras = require_entity(self.tx, place.group_xid).attributes
-        others = [one.id for one in self.tx.entities(f"{place.resource_xid}/versions") if one.id != version_id]
-        left = extras_beside(extras, place.resource, place.ids[3], version_id, others)
+        extras = require_entity(self.tx, path.group_xid).attributes
+        others = [one.id for one in self.tx.entities(f"{path.resource_xid}/versions") if one.id != version_id]
+        left = extras_beside(extras, path.resource, path.ids[3], version_id, others)
         if left != extras_in(extras):
-            group = resolve(self.tx.model(), place.group_xid)
+            group = resolve(self.tx.model(), path.group_xid)
             self._put(group, {EXTRAS: [*other_extras(extras), *left] or None})
 
-    def _put(self, place: Place, patch: Tree) -> None:
-        if patch.get(EXTRAS, 0) is None and EXTRAS not in require_entity(self.tx, place.xid).attributes:
+    def _put(self, path: EntityPath, patch: Tree) -> None:
+        if patch.get(EXTRAS, 0) is None and EXTRAS not in require_entity(self.tx, path.xid).attributes:
             del patch[EXTRAS]  # a model may not know it
-        operations.put_group(self.interaction, place, patch, True)
+        operations.put_group(self.interaction, path, patch, True)
 
     def _kept_extras(self, kind: GroupType, attributes: Tree) -> list[Any]:
         nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in kind.resources.values())]
@@ -117,31 +117,31 @@ class GroupWriter:
             if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):
                 raise RegistryProblem("bad_request", self.request.path, error_detail=f"{name} must be a map of objects")
 
-    def _embed(self, place: Place, definitions: Tree) -> None:
-        group = self.reading.states.group(place.group, require_entity(self.tx, place.xid)).document
+    def _embed(self, path: EntityPath, definitions: Tree) -> None:
+        group = self.reading.states.group(path.group, require_entity(self.tx, path.xid)).document
         for name, given in definitions.items():
-            subject = f"{self.request.path}/{place.ids[1]}/definitions/{name}"
-            definition = resolve(self.tx.model(), f"{place.xid}/messages/{check_id(name, subject)}")
+            subject = f"{self.request.path}/{path.ids[1]}/definitions/{name}"
+            definition = resolve(self.tx.model(), f"{path.xid}/messages/{check_id(name, subject)}")
             flat = {member: one for member, one in _flat(given).items() if member != "epoch"}
             after = take_conditions(without_empty(flat), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
             tree = self._definition(definition, with_format(after, group), subject)
             operations.put_resource(self.interaction, definition, tree, False, "")
 
-    def _definition(self, place: Place, after: Tree, subject: str) -> Tree:
-        translation = self.reading.states.unsaid(place).translation
+    def _definition(self, path: EntityPath, after: Tree, subject: str) -> Tree:
+        translation = self.reading.states.unsaid(path).translation
         tree = translation.read(after)
         if "meta" in tree:  # C-06: borrowed
             own = next((name for name in after if name not in ("uri", "format", "type")), None)
             if own is not None:
                 refuse_own_attribute(own, subject)
             return {"meta": tree["meta"]}
-        extras = storable_extras(translation.extras(after), place.resource.attributes, subject)
+        extras = storable_extras(translation.extras(after), path.resource.attributes, subject)
         return {**tree, **({EXTRAS: extras} if extras else {})}
 
-    def _answer(self, place: Place, status: int) -> Response:
-        state = self.reading.states.group(place.group, require_entity(self.tx, place.xid))
-        headers = {"Location": self.request.base + v0_5_path(place.xid)} if status == 201 else {}
+    def _answer(self, path: EntityPath, status: int) -> Response:
+        state = self.reading.states.group(path.group, require_entity(self.tx, path.xid))
+        headers = {"Location": self.request.base + v0_5_path(path.xid)} if status == 201 else {}
         return Response(status=status, headers=headers, json=self.reading.group(state))
 
 

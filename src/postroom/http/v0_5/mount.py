@@ -17,7 +17,7 @@ from postroom.http.v0_5.read import ReadHandler
 from postroom.http.v0_5.resources import ResourceWriter
 from postroom.http.xregistry.preconditions import check_preconditions
 from postroom.registry.configuration.capabilities import read_capabilities
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.registry.write.unit_of_work import Interaction
@@ -52,8 +52,8 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
         query = f"?{urlencode(request.query, quote_via=quote)}" if request.query else ""
         return Response(status=308, headers={"Location": request.base + right + query})
     with store.read() as tx:
-        place = resolve_path(tx.model(), request.path)
-        allowed = _allowed(tx, place)
+        path = resolve_path(tx.model(), request.path)
+        allowed = _allowed(tx, path)
         methods = ", ".join(sorted((*allowed, "OPTIONS")))
         if request.method == "OPTIONS":
             return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
@@ -62,48 +62,48 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
                 "action_not_supported", request.path, action=request.method, headers={"allow": methods}
             )
         if request.method in READS:
-            return ReadHandler(tx, request, settings).answer(place)
+            return ReadHandler(tx, request, settings).answer(path)
     return write_checked(store, lambda tx: _written(tx, request, settings))
 
 
 def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
-    place = resolve_path(tx.model(), request.path)
-    _check_preconditions(tx, request, place, settings)
+    path = resolve_path(tx.model(), request.path)
+    _check_preconditions(tx, request, path, settings)
     interaction = Interaction(tx, actor=request.actor)
-    answer = _write(interaction, request, place, settings)
+    answer = _write(interaction, request, path, settings)
     interaction.finish()
     return correlated(answer, interaction, settings)
 
 
-def _allowed(tx: Transaction, place: Place) -> tuple[str, ...]:
+def _allowed(tx: Transaction, path: EntityPath) -> tuple[str, ...]:
     capabilities = read_capabilities(tx)
     capabilities.require("entities")
-    return METHODS[place.kind] if capabilities.mutable("entities") else READS
+    return METHODS[path.kind] if capabilities.mutable("entities") else READS
 
 
-def _write(interaction: Interaction, request: Request, place: Place, settings: Settings) -> Response:
-    match request.method, place.kind:
+def _write(interaction: Interaction, request: Request, path: EntityPath, settings: Settings) -> Response:
+    match request.method, path.kind:
         case "DELETE", "groups" | "resources" | "versions":
-            return EntityDeleter(interaction, request, settings).members(place)
+            return EntityDeleter(interaction, request, settings).members(path)
         case "DELETE", _:
-            return EntityDeleter(interaction, request, settings).entity(place)
+            return EntityDeleter(interaction, request, settings).entity(path)
         case "POST", "groups":
-            return GroupWriter(interaction, request, settings).create(place)
+            return GroupWriter(interaction, request, settings).create(path)
         case "PUT", "group":
-            return GroupWriter(interaction, request, settings).update(place)
+            return GroupWriter(interaction, request, settings).update(path)
         case "POST", "resources":
-            return ResourceWriter(interaction, request, settings).create(place)
+            return ResourceWriter(interaction, request, settings).create(path)
         case "POST", _:
-            return ResourceWriter(interaction, request, settings).add_version(place)
+            return ResourceWriter(interaction, request, settings).add_version(path)
         case _:
-            return ResourceWriter(interaction, request, settings).update(place)
+            return ResourceWriter(interaction, request, settings).update(path)
 
 
-def _check_preconditions(tx: Transaction, request: Request, place: Place, settings: Settings) -> None:
+def _check_preconditions(tx: Transaction, request: Request, path: EntityPath, settings: Settings) -> None:
     """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
 
     def read(reading: Request) -> Response:
-        return ReadHandler(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(place)
+        return ReadHandler(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(path)
 
     check_preconditions(msgspec.structs.replace(request, base=root_of(request.base)), read, settings)
 

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from postroom.documents.dialects.name_tables import SERVICE_COLLECTIONS
 from postroom.model.types import GroupType, Model, ResourceType
-from postroom.registry.paths import Place, resolve
+from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 
 _THEIRS = {ours: theirs for theirs, ours in SERVICE_COLLECTIONS.items()}
@@ -37,12 +37,12 @@ def root_of(base: str) -> str:
     return base.removesuffix(f"/{NAME}").removesuffix("/-")
 
 
-def resolve_path(model: Model, path: str) -> Place:
-    """The place of a path of 0.5; names of 1.0 that 0.5 does not have lead nowhere."""
-    place = resolve(model, _native(path))
-    if place.details or place.kind == "meta":
+def resolve_path(model: Model, path: str) -> EntityPath:
+    """Resolve a path of 0.5; names of 1.0 that 0.5 does not have lead nowhere."""
+    entity_path = resolve(model, _native(path))
+    if entity_path.details or entity_path.kind == "meta":
         raise RegistryProblem("not_found", path)
-    return place
+    return entity_path
 
 
 def v0_5_path(xid: str) -> str:

@@ -20,7 +20,7 @@ from postroom.http.xregistry.proxied_documents import relay
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Capabilities
 from postroom.registry.entities import Document
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import PAGING, Flags, parse_flags
 from postroom.registry.query.page import Page, by_id, read_cursor, read_page
@@ -56,22 +56,22 @@ class ReadHandler:
         self.settings = settings
         self.states = EntityViews(tx, request.base)
 
-    def answer(self, place: Place) -> Response:
-        """What is at a place."""
-        match place.kind:
+    def answer(self, path: EntityPath) -> Response:
+        """What is at a path."""
+        match path.kind:
             case "registry":
                 return Response(
                     json=model_document(self.tx.model()) if has_parameter(self.request, "model") else self._registry()
                 )
             case "group":
-                self._check_size(place.xid)
-                group = self.states.group(place.group, require_entity(self.tx, place.xid))
+                self._check_size(path.xid)
+                group = self.states.group(path.group, require_entity(self.tx, path.xid))
                 return Response(json=self.group(group, has_parameter(self.request, "inline")))
             case "resource" | "version":
-                is_latest = place.kind == "resource"
-                return self._entity(self.states.latest(place) if is_latest else self.states.version(place))
+                is_latest = path.kind == "resource"
+                return self._entity(self.states.latest(path) if is_latest else self.states.version(path))
             case _:
-                return self._collection(place)
+                return self._collection(path)
 
     def group(self, state: GroupView, inline: bool = False, versions: bool = False) -> Tree:
         """A Group with its collections."""
@@ -81,8 +81,8 @@ class ReadHandler:
             document[plural(kind) + "URL"] = self.request.base + v0_5_path(xid)
             document[plural(kind) + "Count"] = self.tx.count(xid)
             if inline:
-                place = Place(kind="resources", xid=xid, group_type=state.kind, resource_type=kind)
-                found = self.states.resources(place)
+                path = EntityPath(kind="resources", xid=xid, group_type=state.kind, resource_type=kind)
+                found = self.states.resources(path)
                 document[plural(kind)] = {one: self._inlined(state, versions) for one, state in found.items()}
         return document
 
@@ -119,8 +119,8 @@ class ReadHandler:
     def _inlined(self, state: VersionView, versions: bool = False) -> Tree:
         document = {**state.metadata, **state.inlined}
         if versions and state.kind.maxversions != 1 and not state.xref:
-            place = msgspec.structs.replace(state.place, kind="versions", xid=f"{state.place.xid}/versions")
-            document["versions"] = {one: self._inlined(found) for one, found in self.states.versions(place).items()}
+            path = msgspec.structs.replace(state.path, kind="versions", xid=f"{state.path.xid}/versions")
+            document["versions"] = {one: self._inlined(found) for one, found in self.states.versions(path).items()}
         return document
 
     def _registry(self) -> Tree:
@@ -143,24 +143,24 @@ class ReadHandler:
                 document[plural(kind)] = {one.entity.id: self.group(one, inline=True, versions=True) for one in groups}
         return document
 
-    def _collection(self, place: Place) -> Response:
-        page = self._page(place)
+    def _collection(self, path: EntityPath) -> Response:
+        page = self._page(path)
         headers = {"Link": f"<{self._next(page)}>;rel=next;count={page.count}"} if page.next else {}
-        return Response(json=self._members(place, page.ids), headers=headers)
+        return Response(json=self._members(path, page.ids), headers=headers)
 
-    def _members(self, place: Place, ids: list[str]) -> Tree:
+    def _members(self, path: EntityPath, ids: list[str]) -> Tree:
         inline = has_parameter(self.request, "inline")
-        if place.kind == "groups":
-            self._check_size(*(f"{place.xid}/{one}" for one in ids))
-            groups = [self.states.group(place.group, require_entity(self.tx, f"{place.xid}/{one}")) for one in ids]
+        if path.kind == "groups":
+            self._check_size(*(f"{path.xid}/{one}" for one in ids))
+            groups = [self.states.group(path.group, require_entity(self.tx, f"{path.xid}/{one}")) for one in ids]
             return {one.entity.id: self.group(one, inline) for one in groups}
-        found = self.states.resources(place, ids) if place.kind == "resources" else self.states.versions(place, ids)
+        found = self.states.resources(path, ids) if path.kind == "resources" else self.states.versions(path, ids)
         return {one: self._inlined(state) if inline else state.metadata for one, state in found.items()}
 
-    def _page(self, place: Place) -> Page:
+    def _page(self, path: EntityPath) -> Page:
         flags = parse_parameters(self.request)
-        cursor = read_cursor(flags.cursor, place) if flags.cursor else None
-        collection = stored_collection(self.tx, place)
+        cursor = read_cursor(flags.cursor, path) if flags.cursor else None
+        collection = stored_collection(self.tx, path)
         limit = min(cursor.limit if cursor else flags.limit or PAGE, LARGEST_PAGE)
         return read_page(by_id(self.tx, collection, False), limit, cursor, lambda: self.tx.count(collection))
 

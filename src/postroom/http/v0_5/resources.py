@@ -30,7 +30,7 @@ from postroom.http.v0_5.validation import (
     without_empty,
 )
 from postroom.registry import operations
-from postroom.registry.paths import Place, check_id, resolve
+from postroom.registry.paths import EntityPath, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import document_names, encode_document
 from postroom.registry.read.referenced_documents import surroundings
@@ -67,15 +67,15 @@ class ResourceWriter:
         self.reading = ReadHandler(interaction.tx, request, settings)
         self.groups = GroupWriter(interaction, request, settings)
 
-    def create(self, place: Place) -> Response:
+    def create(self, path: EntityPath) -> Response:
         """POST to a collection: a new Resource."""
-        require_entity(self.tx, place.group_xid)
-        headers, body = given_attributes(self.request, place.resource, {}), self._body(place)
+        require_entity(self.tx, path.group_xid)
+        headers, body = given_attributes(self.request, path.resource, {}), self._body(path)
         self._check_agreement(headers, body)
         self._refuse_version(headers)
         given_id = headers.get("id") or body.get("id")
         resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.request.path)
-        made = resolve(self.tx.model(), f"{place.xid}/{resource_id}")
+        made = resolve(self.tx.model(), f"{path.xid}/{resource_id}")
         refuse_existing(self.tx.entity(made.xid), self.request)
         state = self.reading.states.unsaid(made)
         given = self._given(state, headers, body)
@@ -84,10 +84,10 @@ class ResourceWriter:
         operations.put_resource(self.interaction, made, self._tree(state, given), False, "")
         return self._answer(made, 201, made.xid)
 
-    def add_version(self, place: Place) -> Response:
+    def add_version(self, path: EntityPath) -> Response:
         """POST to a Resource: a new version, with what it does not say taken from the latest."""
-        state = self.reading.states.latest(place)
-        headers, body = given_attributes(self.request, place.resource, state.metadata), self._body(place)
+        state = self.reading.states.latest(path)
+        headers, body = given_attributes(self.request, path.resource, state.metadata), self._body(path)
         self._refuse_version(headers)
         body.pop("version", None)
         given = self._given(state, headers, body)
@@ -95,40 +95,40 @@ class ResourceWriter:
             given = msgspec.structs.replace(given, document={stored_uri(state.kind): state.uri})
         self._need_document(state, given.document)
         _check_compatible(self.tx, state, given.document, given.after.get("format"), "")
-        version_id = next_version(self.tx, place)
-        written = operations.put_version(self.interaction, place, version_id, self._tree(state, given), False, "")
-        self.groups.forget(place, written.versions[0])
-        return self._answer(place, 201, place.xid)
+        version_id = next_version(self.tx, path)
+        written = operations.put_version(self.interaction, path, version_id, self._tree(state, given), False, "")
+        self.groups.forget(path, written.versions[0])
+        return self._answer(path, 201, path.xid)
 
-    def update(self, place: Place) -> Response:
+    def update(self, path: EntityPath) -> Response:
         """PUT of a Resource's latest version or of a certain one: all of it, or with `?meta` its metadata."""
-        is_latest = place.kind == "resource"
-        state = self.reading.states.latest(place) if is_latest else self.reading.states.version(place)
+        is_latest = path.kind == "resource"
+        state = self.reading.states.latest(path) if is_latest else self.reading.states.version(path)
         if has_parameter(self.request, "meta"):
             given = self._given_metadata(state)
         else:
-            headers, body = given_attributes(self.request, place.resource, state.metadata), self._body(place)
+            headers, body = given_attributes(self.request, path.resource, state.metadata), self._body(path)
             given = self._given(state, headers, body)
         self._write(state, given)
-        self.groups.forget(state.place, state.tree.entity.id)
+        self.groups.forget(state.path, state.tree.entity.id)
         if has_parameter(self.request, "meta"):
-            return Response(json=self._after(place).metadata)
-        return self._answer(place, 200)
+            return Response(json=self._after(path).metadata)
+        return self._answer(path, 200)
 
     def _write(self, state: VersionView, given: WrittenEntity) -> None:
-        place, version_id = state.place, state.tree.entity.id
+        path, version_id = state.path, state.tree.entity.id
         reference = state.translation.read(given.after).get("meta")
         if reference is not None:  # C-06: borrowed
             self._refuse_own(state, given, reference["xref"])
-            operations.put_resource(self.interaction, place, {"meta": reference}, False, "")
+            operations.put_resource(self.interaction, path, {"meta": reference}, False, "")
         elif state.xref:
-            tree = {**self._tree(self.reading.states.unsaid(place), given), "meta": {"xref": None}}
-            operations.put_resource(self.interaction, place, tree, True, "")
+            tree = {**self._tree(self.reading.states.unsaid(path), given), "meta": {"xref": None}}
+            operations.put_resource(self.interaction, path, tree, True, "")
         else:
             _check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
             stored = {**state.stored, **_extras_of(state)}
             patch = {**attribute_patch(stored, self._result(state, given)), **given.document}
-            operations.put_version(self.interaction, place, version_id, patch, True, "")
+            operations.put_version(self.interaction, path, version_id, patch, True, "")
 
     def _refuse_own(self, state: VersionView, given: WrittenEntity, xref: str) -> None:
         """A definition that is borrowed has no attributes of its own; those that it shows may be said again."""
@@ -223,7 +223,7 @@ class ResourceWriter:
         if state.kind.plural != "messages" or state.kind.hasdocument:
             check_entity(after, self.request.path)
             return after
-        group = self.reading.states.group(state.place.group, require_entity(self.tx, state.place.group_xid)).document
+        group = self.reading.states.group(state.path.group, require_entity(self.tx, state.path.group_xid)).document
         if has_content:
             check_definition(after, group, self.request.path)
         else:
@@ -236,7 +236,7 @@ class ResourceWriter:
             check_epoch(parse_parameters(self.request).epoch, state.tree.entity.epoch, self.request.path)
 
     def _without_conditions(self, given: Tree, state: VersionView, version: str) -> Tree:
-        names = {"entity_id": state.place.ids[3], "singular": singular(state.kind), "version": version}
+        names = {"entity_id": state.path.ids[3], "singular": singular(state.kind), "version": version}
         given = given if state.document else {name: one for name, one in given.items() if name != "epoch"}
         return take_conditions(given, self.request.path, epoch=state.tree.entity.epoch, **names)
 
@@ -252,22 +252,22 @@ class ResourceWriter:
             detail = "new versions get their number from the server"
             raise RegistryProblem("header_error", self.request.path, name="Registry-version", error_detail=detail)
 
-    def _body(self, place: Place) -> Tree:
+    def _body(self, path: EntityPath) -> Tree:
         """The entity in the body of a Resource that is its attributes; no body, no content."""
-        if place.resource.hasdocument or not self.request.body.strip():
+        if path.resource.hasdocument or not self.request.body.strip():
             return {}
         return json_object(self.request, self.settings)
 
-    def _after(self, place: Place) -> VersionView:
+    def _after(self, path: EntityPath) -> VersionView:
         states = self.reading.states
-        return states.version(place) if place.kind == "version" else states.latest(place)
+        return states.version(path) if path.kind == "version" else states.latest(path)
 
-    def _answer(self, place: Place, status: int, location: str = "") -> Response:
-        return self.reading.resource(self._after(place), status, location)
+    def _answer(self, path: EntityPath, status: int, location: str = "") -> Response:
+        return self.reading.resource(self._after(path), status, location)
 
 
 def _local(document: Tree, state: VersionView) -> Tree:
-    """An entity without the words about where it is, which the registry has in a place of its own."""
+    """An entity without the words about where it is, which the registry keeps elsewhere."""
     left_out = (uri_name(state.kind), *((stored_uri(state.kind),) if state.kind.hasdocument else ()))
     return {name: value for name, value in document.items() if name not in left_out}
 
@@ -282,7 +282,7 @@ def _check_compatible(tx: Transaction, state: VersionView, document: Tree, form:
     content = _document_content(state, document)
     if not content or not form or not state.kind.validatecompatibility or state.xref:
         return
-    versions = {one.id: one for one in tx.entities(f"{state.place.xid}/versions")}
+    versions = {one.id: one for one in tx.entities(f"{state.path.xid}/versions")}
     order = sorted(versions, key=version_order, reverse=True)
     earlier = [one for one in order if not version_id or version_order(one) < version_order(version_id)]
     older = [found.content for one in earlier if (found := versions[one].document) is not None and found.content]
@@ -290,9 +290,7 @@ def _check_compatible(tx: Transaction, state: VersionView, document: Tree, form:
         return
     judgement = tx.rules.documents.compare(form, older, content, _COMPATIBILITY, surroundings(tx, state.tree.xid))
     if judgement.answer == "no":
-        raise RegistryProblem(
-            "compatibility_violation", state.place.xid, detail=judgement.reason, compat=_COMPATIBILITY
-        )
+        raise RegistryProblem("compatibility_violation", state.path.xid, detail=judgement.reason, compat=_COMPATIBILITY)
 
 
 def _document_content(state: VersionView, document: Tree) -> bytes:

@@ -17,7 +17,7 @@ from postroom.registry.configuration.capabilities import Capabilities
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.configuration.offered_capabilities import offered
-from postroom.registry.paths import DETAILS, Place
+from postroom.registry.paths import DETAILS, EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.render import render
@@ -27,7 +27,7 @@ from postroom.registry.write.unit_of_work import Interaction
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
-ROOT = Place(kind="registry", xid="/")
+ROOT = EntityPath(kind="registry", xid="/")
 NAMES = (".well-known/xregistry", ".xregistry")
 """Where registries are found: below the host's well-known names and below the registry's own root."""
 

@@ -22,7 +22,7 @@ from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.model_includes import fetch_includes, may_have_includes
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
-from postroom.registry.paths import Place, resolve
+from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.short_urls import PREFIX as SHORT
@@ -155,11 +155,11 @@ def _registry(
     if may_need_translation(request):
         native, release = translate_request(request, tx, capabilities, settings)
         native = msgspec.structs.replace(native, keeps_json=True)
-    place, allowed = _target(tx, native, name, capabilities)
+    path, allowed = _target(tx, native, name, capabilities)
     if options := _checked_method(native, allowed):
         made = options
-    elif place is not None:
-        made = entities.answer_entities(tx, native, place, capabilities, settings, fetch)
+    elif path is not None:
+        made = entities.answer_entities(tx, native, path, capabilities, settings, fetch)
     else:
         parse_flags(native.query, capabilities, native.path)
         made = configuration.answer_configuration(tx, name or "", native, capabilities, settings, fetch)
@@ -168,12 +168,12 @@ def _registry(
 
 def _target(
     tx: Transaction, request: Request, name: str | None, capabilities: Capabilities
-) -> tuple[Place | None, tuple[str, ...]]:
+) -> tuple[EntityPath | None, tuple[str, ...]]:
     """The entity or collection that a request is for, None for configuration; and the methods that it has."""
-    place = resolve(tx.model(), request.path) if name is None else None
-    allowed = entities.METHODS[place.kind] if place else configuration.METHODS[name or ""]
+    path = resolve(tx.model(), request.path) if name is None else None
+    allowed = entities.METHODS[path.kind] if path else configuration.METHODS[name or ""]
     capabilities.require(name or "entities")
-    return place, allowed if capabilities.mutable(name or "entities") else ("GET",)
+    return path, allowed if capabilities.mutable(name or "entities") else ("GET",)
 
 
 def _checked_method(request: Request, allowed: tuple[str, ...]) -> Response | None:

@@ -20,7 +20,7 @@ from postroom.http.xregistry.read import EntityQuery
 from postroom.model.includes import Fetch
 from postroom.registry import operations
 from postroom.registry.configuration.capabilities import Capabilities
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import check_flags, parse_flags
 from postroom.registry.query.ignore import IgnoredParts
@@ -43,27 +43,27 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 
 class EntityRequest:
-    """One request to one place, inside one transaction."""
+    """One request to one path, inside one transaction."""
 
     def __init__(
-        self, tx: Transaction, request: Request, place: Place, capabilities: Capabilities, settings: Settings
+        self, tx: Transaction, request: Request, path: EntityPath, capabilities: Capabilities, settings: Settings
     ) -> None:
         self.tx = tx
         self.request = request
-        self.place = place
+        self.path = path
         self.settings = settings
         self.capabilities = capabilities
         self.flags = parse_flags(request.query, capabilities, request.path)
-        check_flags(self.flags, place.kind, request.method, request.path)
-        self.ignoring = IgnoredParts(tx, place, self.flags.ignores)
-        self.query = EntityQuery(tx, request, place, self.flags, self.capabilities)
+        check_flags(self.flags, path.kind, request.method, request.path)
+        self.ignoring = IgnoredParts(tx, path, self.flags.ignores)
+        self.query = EntityQuery(tx, request, path, self.flags, self.capabilities)
 
     def read(self) -> Response:
         """GET."""
-        if self.place.is_collection:
+        if self.path.is_collection:
             return self.query.collection()
         made = None if self.flags.collections else self.query.text()
-        return made or self._entity(self.place)
+        return made or self._entity(self.path)
 
     def write(self, fetch: Fetch) -> Response:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
@@ -77,88 +77,88 @@ class EntityRequest:
 
     def _delete(self, interaction: Interaction) -> Response:
         members = None
-        if self.place.is_collection and self.request.body.strip():
+        if self.path.is_collection and self.request.body.strip():
             members = parse_json(self.request.body, self.settings.max_depth, self.request.path)
         members = self.ignoring.deletions(members)
-        operations.delete(interaction, self.place, self.flags.epoch, members, self.flags.default)
+        operations.delete(interaction, self.path, self.flags.epoch, members, self.flags.default)
         return Response(status=204)
 
     def _put(self, interaction: Interaction, patch: bool = False) -> Response:
-        place = self.place
+        path = self.path
         if self._is_document_request():
             return self._put_document(interaction)
         body = self._metadata()
-        match place.kind:
+        match path.kind:
             case "registry":
                 operations.update_registry(interaction, body, patch)
-                return self._entity(place)
+                return self._entity(path)
             case "group":
-                return self._entity(place, operations.put_group(interaction, place, body, patch))
+                return self._entity(path, operations.put_group(interaction, path, body, patch))
             case "resource":
-                written = operations.put_resource(interaction, place, body, patch, self.flags.default)
-                return self._entity(place, written.created)
+                written = operations.put_resource(interaction, path, body, patch, self.flags.default)
+                return self._entity(path, written.created)
             case "meta":
                 return self._put_meta(interaction, body, patch)
             case _:
-                written = operations.put_version(interaction, place, place.ids[5], body, patch, self.flags.default)
-                return self._entity(place, bool(written.new_versions))
+                written = operations.put_version(interaction, path, path.ids[5], body, patch, self.flags.default)
+                return self._entity(path, bool(written.new_versions))
 
     def _put_meta(self, interaction: Interaction, body: Any, patch: bool) -> Response:
-        is_new = self.tx.entity(self.place.resource_xid) is None
+        is_new = self.tx.entity(self.path.resource_xid) is None
         try:
-            operations.put_meta(interaction, self.place, body, patch, self.flags.default)
+            operations.put_meta(interaction, self.path, body, patch, self.flags.default)
         except RegistryProblem as problem:
             # Other servers say where the meta would have been, unless it would be a reference to nowhere.
             if is_new and problem.name != "malformed_xref":
-                problem.extra_headers["location"] = self.request.base + self.place.xid
+                problem.extra_headers["location"] = self.request.base + self.path.xid
             raise
-        return self._entity(self.place, is_new)
+        return self._entity(self.path, is_new)
 
     def _patch(self, interaction: Interaction) -> Response:
-        if self.place.is_collection:
+        if self.path.is_collection:
             return self._write_members(interaction, patch=True)
         if self._is_document_request():
             raise RegistryProblem("details_required", self.request.path)
         return self._put(interaction, patch=True)
 
     def _post(self, interaction: Interaction) -> Response:
-        place = self.place
-        if place.is_collection:
+        path = self.path
+        if path.is_collection:
             return self._write_members(interaction, patch=False)
-        if place.kind == "resource":
+        if path.kind == "resource":
             return self._post_version(interaction)
         body = self._metadata()
-        if place.kind == "registry":
+        if path.kind == "registry":
             written = operations.put_groups(interaction, body)
             return Response(json={p: self.query.members(f"/{p}", ids) for p, ids in written.items()})
-        written = operations.put_resource_collections(interaction, place, body)
-        return Response(json={p: self.query.members(f"{place.xid}/{p}", ids) for p, ids in written.items()})
+        written = operations.put_resource_collections(interaction, path, body)
+        return Response(json={p: self.query.members(f"{path.xid}/{p}", ids) for p, ids in written.items()})
 
     def _post_version(self, interaction: Interaction) -> Response:
         document = self._is_document_request()
         body = self._document_body() if document else self._metadata()
         default = self.flags.default
-        written = operations.put_version(interaction, self.place, None, body, document, default)
-        place = self._version_place(written.versions[0])
-        return self._entity(place, bool(written.new_versions))
+        written = operations.put_version(interaction, self.path, None, body, document, default)
+        path = self._version_place(written.versions[0])
+        return self._entity(path, bool(written.new_versions))
 
     def _put_document(self, interaction: Interaction) -> Response:
         body, default = self._document_body(), self.flags.default
-        if self.place.kind == "resource":
-            written = operations.put_resource(interaction, self.place, body, True, default)
-            return self._entity(self.place, written.created)
-        written = operations.put_version(interaction, self.place, self.place.ids[5], body, True, default)
-        return self._entity(self.place, bool(written.new_versions))
+        if self.path.kind == "resource":
+            written = operations.put_resource(interaction, self.path, body, True, default)
+            return self._entity(self.path, written.created)
+        written = operations.put_version(interaction, self.path, self.path.ids[5], body, True, default)
+        return self._entity(self.path, bool(written.new_versions))
 
     def _write_members(self, interaction: Interaction, patch: bool) -> Response:
-        place, body = self.place, self._metadata()
-        if place.kind == "versions":
-            written = operations.put_versions(interaction, place, body, patch, self.flags.default)
-            return Response(json=self.query.members(place.xid, list(written.versions)))
-        return Response(json=self.query.members(place.xid, operations.put_members(interaction, place, body, patch)))
+        path, body = self.path, self._metadata()
+        if path.kind == "versions":
+            written = operations.put_versions(interaction, path, body, patch, self.flags.default)
+            return Response(json=self.query.members(path.xid, list(written.versions)))
+        return Response(json=self.query.members(path.xid, operations.put_members(interaction, path, body, patch)))
 
     def _is_document_request(self) -> bool:
-        return self.place.has_document and not self.place.details and not self.flags.doc
+        return self.path.has_document and not self.path.details and not self.flags.doc
 
     def _metadata(self) -> Any:
         refuse_attributes(self.request.headers, self.request.path)
@@ -167,36 +167,36 @@ class EntityRequest:
         )
 
     def _document_body(self) -> dict[str, Any]:
-        body = document_body(self.place.resource, self.request)
+        body = document_body(self.path.resource, self.request)
         remaining: dict[str, Any] = self.ignoring.remove_from(body, is_post=self.request.method == "POST")
         return remaining
 
-    def _version_place(self, version_id: str) -> Place:
-        xid = f"{self.place.resource_xid}/versions/{version_id}"
-        return msgspec.structs.replace(self.place, kind="version", xid=xid)
+    def _version_place(self, version_id: str) -> EntityPath:
+        xid = f"{self.path.resource_xid}/versions/{version_id}"
+        return msgspec.structs.replace(self.path, kind="version", xid=xid)
 
-    def _entity(self, place: Place, created: bool = False) -> Response:
+    def _entity(self, path: EntityPath, created: bool = False) -> Response:
         if self.flags.collections:
             return Response(status=201 if created else 200, json=self.query.collections())
-        tree, view = self.query.entity(place)
+        tree, view = self.query.entity(path)
         if self._is_document_request() and isinstance(tree, ResourceTree | VersionTree):
             return document_answer(tree, view, self.request, created, self.settings)
-        details = "$details" if place.details else ""
-        headers = {"Location": self.request.base + place.xid + details} if created else {}
+        details = "$details" if path.details else ""
+        headers = {"Location": self.request.base + path.xid + details} if created else {}
         return Response(status=201 if created else 200, headers=headers, json=render(tree, view))
 
 
 def answer_entities(
-    tx: Transaction, request: Request, place: Place, capabilities: Capabilities, settings: Settings, fetch: Fetch
+    tx: Transaction, request: Request, path: EntityPath, capabilities: Capabilities, settings: Settings, fetch: Fetch
 ) -> Response:
     """Answer a request to a path of the model; its method is known to be allowed."""
     if request.method == "GET":
-        return EntityRequest(tx, request, place, capabilities, settings).read()
+        return EntityRequest(tx, request, path, capabilities, settings).read()
 
     def read(reading: Request) -> Response:
-        made = EntityRequest(tx, reading, place, capabilities, settings).read()
+        made = EntityRequest(tx, reading, path, capabilities, settings).read()
         release = requested_release(reading.query, capabilities)
         return made if release is None else translate_response(release, made, reading, tx)
 
     check_preconditions(request, read, settings)
-    return EntityRequest(tx, request, place, capabilities, settings).write(fetch)
+    return EntityRequest(tx, request, path, capabilities, settings).write(fetch)

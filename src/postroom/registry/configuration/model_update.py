@@ -14,7 +14,7 @@ from postroom.model.source import parse_model
 from postroom.model.types import Attributes, GroupType, Model
 from postroom.registry.configuration.capabilities_update import check_version_modes
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.merge_attributes import SERVER_NAMES, raise_violations
@@ -85,9 +85,9 @@ def _refuse_removals(interaction: Interaction, before: Model, model: Model) -> N
                 _refuse_removal(f"/groups/{plural}/resources/{name}", found.xid)
 
 
-def _refuse_removal(place: str, xid: str) -> None:
-    detail = f"{place} cannot go away or change its singular name while there is {xid}"
-    raise RegistryProblem("model_error", "/model", pointer=place, error_detail=detail)
+def _refuse_removal(pointer: str, xid: str) -> None:
+    detail = f"{pointer} cannot go away or change its singular name while there is {xid}"
+    raise RegistryProblem("model_error", "/model", pointer=pointer, error_detail=detail)
 
 
 def _refit(interaction: Interaction) -> None:
@@ -105,8 +105,8 @@ def _refit_group(interaction: Interaction, kind: GroupType, group: Entity) -> No
     constraints.check_own_constraints(kind, fitted, group.xid)
     for plural, resource in kind.resources.items():
         for entity in interaction.tx.entities(f"{group.xid}/{plural}"):
-            place = Place(kind="resource", xid=entity.xid, group_type=kind, resource_type=resource)
-            ResourceWrite(interaction, place, patch=True).refit()
+            path = EntityPath(kind="resource", xid=entity.xid, group_type=kind, resource_type=resource)
+            ResourceWrite(interaction, path, patch=True).refit()
     constraints.watch_group(interaction, group.xid)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from postroom.model.types import Model
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.compare_values import RELATIVE, compares, equals, has_wildcard
 from postroom.registry.query.dot_notation import BadPath, Path, parse_path, values_at, write_path
@@ -149,7 +149,7 @@ def filter_scope(wanted: Filter | None, render: Render) -> FilterScope:
     return UNFILTERED if wanted is None else FilterScope(wanted, render, is_on=True)
 
 
-def parse_filter(model: Model, place: Place, values: tuple[str, ...], subject: str) -> Filter | None:
+def parse_filter(model: Model, path: EntityPath, values: tuple[str, ...], subject: str) -> Filter | None:
     """Parse the filter of a request to an entity or collection; None when it has none."""
     if not values:
         return None
@@ -163,7 +163,7 @@ def parse_filter(model: Model, place: Place, values: tuple[str, ...], subject: s
         if count > 1:
             _refuse(EXCLUDE_ALL, "it cannot be used with other expressions", subject)
         return EXCLUDES_ALL
-    known = _collection_names(model, place)
+    known = _collection_names(model, path)
     return Filter(tuple(tuple(_expression(text, known, subject) for text in texts) for texts in alternatives))
 
 
@@ -216,9 +216,9 @@ class CollectionNames(dict[str, "CollectionNames"]):
     """Names of collections, each with those below it."""
 
 
-def _collection_names(model: Model, place: Place) -> CollectionNames:
+def _collection_names(model: Model, path: EntityPath) -> CollectionNames:
     versions = CollectionNames(versions=CollectionNames())
-    match place.kind:
+    match path.kind:
         case "registry":
             return CollectionNames(
                 {
@@ -227,7 +227,7 @@ def _collection_names(model: Model, place: Place) -> CollectionNames:
                 }
             )
         case "groups" | "group":
-            return CollectionNames(dict.fromkeys(place.group.resources, versions))
+            return CollectionNames(dict.fromkeys(path.group.resources, versions))
         case "resources" | "resource":
             return versions
         case _:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from postroom.model.types import GroupType, Model
-from postroom.registry.paths import Kind, Place
+from postroom.registry.paths import EntityPath, Kind
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 
@@ -19,15 +19,15 @@ INSIDE_RESOURCE: tuple[Kind, ...] = ("resource", "meta", "versions", "version")
 class IgnoredParts:
     """The parts that one request asks to ignore."""
 
-    def __init__(self, tx: Transaction, place: Place, ignores: frozenset[str]) -> None:
+    def __init__(self, tx: Transaction, path: EntityPath, ignores: frozenset[str]) -> None:
         self._tx = tx
-        self._place = place
+        self._path = path
         self._ignores = ignores
 
     def check(self, subject: str) -> None:
         """Refuse to ignore a read-only Resource that is the target of the request (FLAG-046)."""
-        is_single = self._place.kind in INSIDE_RESOURCE
-        if "readonly" in self._ignores and is_single and self._is_readonly(self._place.resource_xid):
+        is_single = self._path.kind in INSIDE_RESOURCE
+        if "readonly" in self._ignores and is_single and self._is_readonly(self._path.resource_xid):
             raise RegistryProblem("bad_flag", subject, flag="ignore", detail="The Resource itself is read-only.")
 
     def remove_from(self, written: Any, is_post: bool = False) -> Any:
@@ -35,26 +35,26 @@ class IgnoredParts:
         if not self._ignores or not isinstance(written, dict):
             return written
         body = {name: value for name, value in written.items() if name not in self._root_names(is_post)}
-        if self._place.kind == "meta":
+        if self._path.kind == "meta":
             return self._without_defaults(body)
-        return _each_resource(self._tx.model(), self._place, body, self._resources)
+        return _each_resource(self._tx.model(), self._path, body, self._resources)
 
     def deletions(self, members: Any) -> Any:
         """The members of a DELETE, without read-only Resources."""
-        if "readonly" not in self._ignores or self._place.kind != "resources":
+        if "readonly" not in self._ignores or self._path.kind != "resources":
             return members
-        given = {entity.id: {} for entity in self._tx.entities(self._place.xid)} if members is None else members
-        return self._writable(self._place.xid, given) if isinstance(given, dict) else given
+        given = {entity.id: {} for entity in self._tx.entities(self._path.xid)} if members is None else members
+        return self._writable(self._path.xid, given) if isinstance(given, dict) else given
 
     def _root_names(self, is_post: bool) -> set[str]:
-        place, names = self._place, set(self._ignores & {*CONFIGURATION} if self._place.kind == "registry" else ())
-        if "id" not in self._ignores or place.is_collection or (is_post and place.kind != "resource"):
+        path, names = self._path, set(self._ignores & {*CONFIGURATION} if self._path.kind == "registry" else ())
+        if "id" not in self._ignores or path.is_collection or (is_post and path.kind != "resource"):
             return names
-        if place.kind == "registry":
+        if path.kind == "registry":
             return names | {"registryid"}
-        if place.kind == "group":
-            return names | {place.group.singular + "id"}
-        return names | {place.resource.singular + "id", *(["versionid"] if place.kind == "version" else [])}
+        if path.kind == "group":
+            return names | {path.group.singular + "id"}
+        return names | {path.resource.singular + "id", *(["versionid"] if path.kind == "version" else [])}
 
     def _resources(self, collection: str, members: Body) -> Body:
         kept = self._writable(collection, members) if "readonly" in self._ignores else members
@@ -80,19 +80,19 @@ ChangeResources = Callable[[str, Body], Body]
 """Gets the xid of a collection and its members, returns other members."""
 
 
-def _each_resource(model: Model, place: Place, body: Body, change: ChangeResources) -> Body:
+def _each_resource(model: Model, path: EntityPath, body: Body, change: ChangeResources) -> Body:
     """Apply a change to each map of Resources in a body."""
-    match place.kind:
+    match path.kind:
         case "registry":
             return _in_members(body, model.groups, lambda plural, groups: _in_groups(model, plural, groups, change))
         case "groups":
-            return _in_groups(model, place.group.plural, body, change)
+            return _in_groups(model, path.group.plural, body, change)
         case "group":
-            return _in_group(place.group, place.xid, body, change)
+            return _in_group(path.group, path.xid, body, change)
         case "resources":
-            return change(place.xid, body)
+            return change(path.xid, body)
         case "resource":
-            changed: Body = change(place.xid.rpartition("/")[0], {place.ids[3]: body}).get(place.ids[3], body)
+            changed: Body = change(path.xid.rpartition("/")[0], {path.ids[3]: body}).get(path.ids[3], body)
             return changed
         case _:
             return body

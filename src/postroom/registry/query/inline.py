@@ -9,7 +9,7 @@ from typing import NoReturn
 import msgspec
 
 from postroom.model.types import GroupType, Model, ResourceType
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 
 CONFIGURATION = ("capabilities", "model", "modelsource")
@@ -37,12 +37,12 @@ ALL = Inline(everything=True)
 NOTHING = Inline()
 
 
-def parse_inline(model: Model, place: Place, values: Iterable[str]) -> Inline:
+def parse_inline(model: Model, entity_path: EntityPath, values: Iterable[str]) -> Inline:
     """Parse the values of the flag, checked against what the model has below the target."""
     wanted = NameTree()
     for value in values:
         for path in value.split(","):
-            _add(wanted, model, place, path.strip() or "*")
+            _add(wanted, model, entity_path, path.strip() or "*")
     return _frozen(wanted)
 
 
@@ -55,8 +55,8 @@ def _frozen(wanted: NameTree) -> Inline:
     return Inline(everything="*" in wanted, names=names)
 
 
-def _add(wanted: NameTree, model: Model, place: Place, path: str) -> None:
-    choices = _choices(model, place)
+def _add(wanted: NameTree, model: Model, entity_path: EntityPath, path: str) -> None:
+    choices = _choices(model, entity_path)
     parts = path.split(".")
     for position, part in enumerate(parts):
         is_last = position == len(parts) - 1
@@ -64,30 +64,30 @@ def _add(wanted: NameTree, model: Model, place: Place, path: str) -> None:
             wanted["*"] = NameTree()
             return
         if part not in choices:
-            _refuse(place, part, path)
+            _refuse(entity_path, part, path)
         wanted, choices = wanted.setdefault(part, NameTree()), choices[part]
 
 
-def _refuse(place: Place, part: str, path: str) -> NoReturn:
+def _refuse(entity_path: EntityPath, part: str, path: str) -> NoReturn:
     """C-47: what is no path is `bad_inline`; a path to something that cannot be inlined says so."""
     if "*" in path or not _PATH.match(path):
         detail = "a path is made of names with dots between them; * may be the last"
-        raise RegistryProblem("bad_inline", place.xid, value=path, error_detail=detail)
+        raise RegistryProblem("bad_inline", entity_path.xid, value=path, error_detail=detail)
     detail = f"There is no {part!r} to inline."
-    raise RegistryProblem("inline_noninlineable", place.xid, name=path, detail=detail)
+    raise RegistryProblem("inline_noninlineable", entity_path.xid, name=path, detail=detail)
 
 
-def _choices(model: Model, place: Place) -> NameTree:
-    if place.kind == "registry":
+def _choices(model: Model, path: EntityPath) -> NameTree:
+    if path.kind == "registry":
         configuration = {name: NameTree() for name in CONFIGURATION}
         return NameTree(
             {**{plural: _below_group(group_type) for plural, group_type in model.groups.items()}, **configuration}
         )
-    if place.kind in ("groups", "group"):
-        return _below_group(place.group)
-    if place.kind in ("resources", "resource"):
-        return _below_resource(place.resource)
-    return _document(place.resource) if place.kind in ("versions", "version") else NameTree()
+    if path.kind in ("groups", "group"):
+        return _below_group(path.group)
+    if path.kind in ("resources", "resource"):
+        return _below_resource(path.resource)
+    return _document(path.resource) if path.kind in ("versions", "version") else NameTree()
 
 
 def _below_group(group_type: GroupType) -> NameTree:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.compare_values import Key
 from postroom.registry.query.sort import Sort, sort_key
@@ -45,7 +45,7 @@ class Page(msgspec.Struct, frozen=True):
     prev: Cursor | None = None
 
 
-def read_cursor(token: str, place: Place) -> Cursor:
+def read_cursor(token: str, path: EntityPath) -> Cursor:
     """Decode a cursor; `bad_request` when this server did not make it."""
     try:
         text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
@@ -54,7 +54,7 @@ def read_cursor(token: str, place: Place) -> Cursor:
         cursor = None
     if cursor is None or cursor.limit < 1 or cursor.count < 0:
         detail = "the cursor is not one that this server made"
-        raise RegistryProblem("bad_request", place.xid, error_detail=detail)
+        raise RegistryProblem("bad_request", path.xid, error_detail=detail)
     return cursor
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from postroom.model.types import Attributes
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.compare_values import Key, order_key
 from postroom.registry.query.dot_notation import BadPath, Path, parse_path, values_at
@@ -37,11 +37,11 @@ def sort_key(value: Any, entity_id: str) -> Key:
     return (order_key(value), entity_id.casefold(), entity_id)
 
 
-def parse_sort(place: Place, text: str | None, subject: str) -> Sort | None:
+def parse_sort(collection: EntityPath, text: str | None, subject: str) -> Sort | None:
     """Parse the flag; None when the request does not have it."""
     if text is None:
         return None
-    if not place.is_collection:
+    if not collection.is_collection:
         raise RegistryProblem("sort_noncollection", subject)
     written, separator, direction = text.rpartition("=")
     if not separator:
@@ -52,31 +52,31 @@ def parse_sort(place: Place, text: str | None, subject: str) -> Sort | None:
         path = parse_path(written)
     except BadPath as error:
         _refuse(text, str(error), subject)
-    _check_scalar(place, path, text, subject)
-    return Sort(() if path == (_id_name(place),) else path, DIRECTIONS[direction])
+    _check_scalar(collection, path, text, subject)
+    return Sort(() if path == (_id_name(collection),) else path, DIRECTIONS[direction])
 
 
-def _id_name(place: Place) -> str:
-    if place.kind == "versions":
+def _id_name(path: EntityPath) -> str:
+    if path.kind == "versions":
         return "versionid"
-    return (place.group if place.kind == "groups" else place.resource).singular + "id"
+    return (path.group if path.kind == "groups" else path.resource).singular + "id"
 
 
-def _check_scalar(place: Place, path: Path, text: str, subject: str) -> None:
+def _check_scalar(collection: EntityPath, path: Path, text: str, subject: str) -> None:
     """Refuse paths into nested collections, and attributes that are no scalars (FLAG-062)."""
-    nested = place.group.resources if place.kind == "groups" else {"versions"} if place.kind == "resources" else ()
-    if path[0] in nested:
+    in_group = collection.kind == "groups" and path[0] in collection.group.resources
+    if in_group or (collection.kind == "resources" and path[0] == "versions"):
         _refuse(text, "it leads into another collection", subject)
-    attribute = _attributes(place).get(str(path[0]))
+    attribute = _attributes(collection).get(str(path[0]))
     if len(path) == 1 and attribute is not None and attribute.type in NOT_SCALAR:
         _refuse(text, f"{path[0]} is no scalar", subject)
 
 
-def _attributes(place: Place) -> Attributes:
-    if place.kind == "groups":
-        return place.group.attributes
-    above = place.resource.resourceattributes if place.kind == "resources" else {}
-    return {**above, **place.resource.attributes}
+def _attributes(path: EntityPath) -> Attributes:
+    if path.kind == "groups":
+        return path.group.attributes
+    above = path.resource.resourceattributes if path.kind == "resources" else {}
+    return {**above, **path.resource.attributes}
 
 
 def _refuse(text: str, detail: str, subject: str) -> NoReturn:

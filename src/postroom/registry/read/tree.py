@@ -10,7 +10,7 @@ import msgspec
 from postroom.deadlines import check_deadline
 from postroom.model.types import GroupType, Model, ResourceType
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.filter import UNFILTERED, FilterScope
 from postroom.registry.query.inline import NOTHING, Inline
@@ -84,51 +84,55 @@ class Nested(msgspec.Struct, frozen=True):
     queries: dict[str, str]
 
 
-def read_entity(tx: Transaction, place: Place, inline: Inline, scope: FilterScope = UNFILTERED) -> Tree:
+def read_entity(tx: Transaction, path: EntityPath, inline: Inline, scope: FilterScope = UNFILTERED) -> Tree:
     """Read the entity at a path; `not_found` when it does not exist or the filter excludes it."""
-    found = _entity(tx, place, inline, scope)
+    found = _entity(tx, path, inline, scope)
     if found is None:
-        raise RegistryProblem("not_found", place.xid)
+        raise RegistryProblem("not_found", path.xid)
     return found
 
 
-def _entity(tx: Transaction, place: Place, inline: Inline, scope: FilterScope) -> Tree | None:
-    match place.kind:
+def _entity(tx: Transaction, path: EntityPath, inline: Inline, scope: FilterScope) -> Tree | None:
+    match path.kind:
         case "registry":
             return _registry(tx, inline, scope)
         case "group":
-            return _group(tx, place.group, require_entity(tx, place.xid), inline, scope)
+            return _group(tx, path.group, require_entity(tx, path.xid), inline, scope)
         case "resource":
-            return _resource(tx, place.resource, require_entity(tx, place.xid), inline, scope)
+            return _resource(tx, path.resource, require_entity(tx, path.xid), inline, scope)
         case "meta":
-            return _meta(tx, place, inline, scope)
+            return _meta(tx, path, inline, scope)
         case _:
-            return _version(tx, place, scope)
+            return _version(tx, path, scope)
 
 
 def read_collection(
-    tx: Transaction, place: Place, inline: Inline, only: Iterable[str] | None = None, scope: FilterScope = UNFILTERED
+    tx: Transaction,
+    path: EntityPath,
+    inline: Inline,
+    only: Iterable[str] | None = None,
+    scope: FilterScope = UNFILTERED,
 ) -> Collection:
     """Read the members of a collection, or some of them."""
-    match place.kind:
+    match path.kind:
         case "groups":
-            return _groups(tx, place.group, inline, scope, only)
+            return _groups(tx, path.group, inline, scope, only)
         case "resources":
-            require_entity(tx, place.group_xid)
-            return _resources(tx, place.group_xid, place.resource, inline, scope, only)
+            require_entity(tx, path.group_xid)
+            return _resources(tx, path.group_xid, path.resource, inline, scope, only)
         case _:
-            meta = require_entity(tx, place.resource_xid)
-            return _versions(tx, place.resource, meta, _source(tx, meta), scope, only)
+            meta = require_entity(tx, path.resource_xid)
+            return _versions(tx, path.resource, meta, _source(tx, meta), scope, only)
 
 
-def stored_collection(tx: Transaction, place: Place) -> str:
+def stored_collection(tx: Transaction, path: EntityPath) -> str:
     """The xid of the collection that stores the members: that of the target for an xref, empty for a dangling one."""
-    if place.kind == "groups":
-        return place.xid
-    if place.kind == "resources":
-        require_entity(tx, place.group_xid)
-        return place.xid
-    source = _source(tx, require_entity(tx, place.resource_xid))
+    if path.kind == "groups":
+        return path.xid
+    if path.kind == "resources":
+        require_entity(tx, path.group_xid)
+        return path.xid
+    source = _source(tx, require_entity(tx, path.resource_xid))
     return f"{source.xid}/versions" if source else ""
 
 
@@ -299,17 +303,17 @@ def _version_tree(resource_type: ResourceType, meta: Entity, source: Entity, ent
     )
 
 
-def _meta(tx: Transaction, place: Place, inline: Inline, scope: FilterScope) -> MetaTree | None:
-    resource = _resource(tx, place.resource, require_entity(tx, place.resource_xid, place.xid), inline, UNFILTERED)
+def _meta(tx: Transaction, path: EntityPath, inline: Inline, scope: FilterScope) -> MetaTree | None:
+    resource = _resource(tx, path.resource, require_entity(tx, path.resource_xid, path.xid), inline, UNFILTERED)
     tree = MetaTree(resource=resource) if resource is not None else None
     return tree if tree is not None and scope.evaluate(tree).everything else None
 
 
-def _version(tx: Transaction, place: Place, scope: FilterScope) -> VersionTree | None:
-    meta = require_entity(tx, place.resource_xid, place.xid)
+def _version(tx: Transaction, path: EntityPath, scope: FilterScope) -> VersionTree | None:
+    meta = require_entity(tx, path.resource_xid, path.xid)
     source = _source(tx, meta)
-    entity = tx.entity(f"{source.xid}/versions/{place.ids[5]}") if source else None
+    entity = tx.entity(f"{source.xid}/versions/{path.ids[5]}") if source else None
     if source is None or entity is None:
         return None
-    tree = _version_tree(place.resource, meta, source, entity)
+    tree = _version_tree(path.resource, meta, source, entity)
     return tree if scope.evaluate(tree).everything else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place
+from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
 from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_epoch, check_identity
@@ -15,65 +15,65 @@ from postroom.registry.write.unit_of_work import Interaction
 from postroom.registry.write.versions import drop, link_ancestors
 
 
-def delete_entity(interaction: Interaction, place: Place, epoch: int | None, default: str | None = "") -> None:
+def delete_entity(interaction: Interaction, path: EntityPath, epoch: int | None, default: str | None = "") -> None:
     """Delete a Group, a Resource or a Version; `not_found` when it is not there."""
-    entity = require_entity(interaction.tx, _stored_xid(interaction, place), place.xid)
-    check_epoch(interaction, {"epoch": epoch}, entity, place.xid)
-    if place.kind == "version":
-        _delete_versions(interaction, place, [entity.id], default)
+    entity = require_entity(interaction.tx, _stored_xid(interaction, path), path.xid)
+    check_epoch(interaction, {"epoch": epoch}, entity, path.xid)
+    if path.kind == "version":
+        _delete_versions(interaction, path, [entity.id], default)
     else:
         _delete(interaction, entity)
 
 
-def _stored_xid(interaction: Interaction, place: Place) -> str:
+def _stored_xid(interaction: Interaction, path: EntityPath) -> str:
     """Where an entity is kept: the Versions that an xref shows are its target's."""
-    if place.kind != "version":
-        return place.xid
-    source = require_entity(interaction.tx, place.resource_xid, place.xid).attributes.get("xref", place.resource_xid)
-    return f"{source}/versions/{place.ids[5]}"
+    if path.kind != "version":
+        return path.xid
+    source = require_entity(interaction.tx, path.resource_xid, path.xid).attributes.get("xref", path.resource_xid)
+    return f"{source}/versions/{path.ids[5]}"
 
 
-def delete_members(interaction: Interaction, place: Place, members: Any, default: str | None = "") -> None:
+def delete_members(interaction: Interaction, path: EntityPath, members: Any, default: str | None = "") -> None:
     """Delete the members a map names, or all when there is no map; members that are not there are ignored."""
-    if place.kind != "groups":
-        require_entity(interaction.tx, place.group_xid)
-    if place.kind == "versions":
-        require_entity(interaction.tx, place.resource_xid)
+    if path.kind != "groups":
+        require_entity(interaction.tx, path.group_xid)
+    if path.kind == "versions":
+        require_entity(interaction.tx, path.resource_xid)
     if members is None:
-        found = interaction.tx.entities(place.xid)
+        found = interaction.tx.entities(path.xid)
     else:
-        found = _named(interaction, place, as_map(members, place.xid, "the body"))
-    if place.kind == "versions":
-        _delete_versions(interaction, place, [entity.id for entity in found], default)
+        found = _named(interaction, path, as_map(members, path.xid, "the body"))
+    if path.kind == "versions":
+        _delete_versions(interaction, path, [entity.id for entity in found], default)
         return
     for entity in found:
         _delete(interaction, entity)
 
 
-def _named(interaction: Interaction, place: Place, members: dict[str, Any]) -> list[Entity]:
+def _named(interaction: Interaction, path: EntityPath, members: dict[str, Any]) -> list[Entity]:
     found = []
     for entity_id, value in members.items():
-        xid = f"{place.xid}/{entity_id}"
+        xid = f"{path.xid}/{entity_id}"
         entity = interaction.tx.entity(xid)
         body = as_body(value, xid)
         if entity is None:
             continue
         for holder in (body, body.get("meta")):
             if isinstance(holder, dict):
-                check_identity(holder, _id_name(place), entity_id, xid, _id_name(place).removesuffix("id"))
-        check_epoch(interaction, _epoch_holder(place, body, xid), entity, xid)
+                check_identity(holder, _id_name(path), entity_id, xid, _id_name(path).removesuffix("id"))
+        check_epoch(interaction, _epoch_holder(path, body, xid), entity, xid)
         found.append(entity)
     return found
 
 
-def _id_name(place: Place) -> str:
-    if place.kind == "groups":
-        return place.group.singular + "id"
-    return place.resource.singular + "id" if place.kind == "resources" else "versionid"
+def _id_name(path: EntityPath) -> str:
+    if path.kind == "groups":
+        return path.group.singular + "id"
+    return path.resource.singular + "id" if path.kind == "resources" else "versionid"
 
 
-def _epoch_holder(place: Place, body: Body, xid: str) -> Body:
-    if place.kind != "resources":
+def _epoch_holder(path: EntityPath, body: Body, xid: str) -> Body:
+    if path.kind != "resources":
         return body
     meta = body.get("meta")
     holder = meta if isinstance(meta, dict) else {}
@@ -90,14 +90,14 @@ def _delete(interaction: Interaction, entity: Entity) -> None:
     interaction.touch(parent)
 
 
-def _delete_versions(interaction: Interaction, place: Place, version_ids: list[str], default: str | None) -> None:
-    write = ResourceWrite(interaction, place, patch=True)
+def _delete_versions(interaction: Interaction, path: EntityPath, version_ids: list[str], default: str | None) -> None:
+    write = ResourceWrite(interaction, path, patch=True)
     write.refuse_reference()
     write.refuse_readonly()
     for version_id in version_ids:
         drop(write.drafts, version_id)
     if not write.drafts:
-        _delete(interaction, require_entity(interaction.tx, place.resource_xid))  # C-56
+        _delete(interaction, require_entity(interaction.tx, path.resource_xid))  # C-56
         return
     if not version_ids and default == "":
         return

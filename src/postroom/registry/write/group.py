@@ -6,7 +6,7 @@ from typing import Any
 
 from postroom.model.types import GroupType
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place, check_id
+from postroom.registry.paths import EntityPath, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.merge_attributes import (
@@ -124,20 +124,20 @@ def write_resources(
     collection = f"/{kind.plural}/{group_id}/{plural}"
     for resource_id, body in as_map(members, collection, plural).items():
         check_id(resource_id, f"{collection}/{resource_id}")
-        place = Place(
+        path = EntityPath(
             kind="resource",
             xid=f"{collection}/{resource_id}",
             group_type=kind,
             resource_type=kind.resources[plural],
         )
-        write_resource(interaction, place, body, patch)
+        write_resource(interaction, path, body, patch)
     return list(members)
 
 
-def ensure_group(interaction: Interaction, place: Place) -> None:
-    """Create the Group a place is in, when it is not there (REG-085)."""
-    if interaction.tx.entity(place.group_xid) is None:
-        write_group(interaction, place.group, place.ids[1], {}, patch=False)
+def ensure_group(interaction: Interaction, path: EntityPath) -> None:
+    """Create the Group that a path is in, when it is not there (REG-085)."""
+    if interaction.tx.entity(path.group_xid) is None:
+        write_group(interaction, path.group, path.ids[1], {}, patch=False)
 
 
 def _refuse_other_case(interaction: Interaction, collection: str, entity_id: str, xid: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place, check_id
+from postroom.registry.paths import EntityPath, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.document_checks import VersionChecks
@@ -34,15 +34,15 @@ class WriteResult:
 class ResourceWrite:
     """One write to one Resource; `apply` runs the steps and saves what came of them."""
 
-    def __init__(self, interaction: Interaction, place: Place, patch: bool) -> None:
+    def __init__(self, interaction: Interaction, path: EntityPath, patch: bool) -> None:
         self.interaction = interaction
-        self.kind = place.resource
-        self.group_kind = place.group
-        self.group_xid = place.group_xid
-        self.xid = place.resource_xid
+        self.kind = path.resource
+        self.group_kind = path.group
+        self.group_xid = path.group_xid
+        self.xid = path.resource_xid
         self.patch = patch
         self.existing = interaction.tx.entity(self.xid)
-        self.drafting = Drafting(interaction, place, self.existing, patch)
+        self.drafting = Drafting(interaction, path, self.existing, patch)
         self.drafts = self.drafting.drafts
 
     @property
@@ -247,15 +247,15 @@ class ResourceWrite:
 
 
 def write_resource(
-    interaction: Interaction, place: Place, written: Any, patch: bool, default: str | None = ""
+    interaction: Interaction, path: EntityPath, written: Any, patch: bool, default: str | None = ""
 ) -> WriteResult:
     """Create or update a Resource from its JSON form."""
-    body = as_body(written, place.resource_xid)
+    body = as_body(written, path.resource_xid)
     versions = body.pop("versions", None)
     meta = body.pop("meta", None)
-    return ResourceWrite(interaction, place, patch).apply(
+    return ResourceWrite(interaction, path, patch).apply(
         own=body,
-        versions=as_map(versions, place.resource_xid, "versions") if versions is not None else None,
-        meta=as_body(meta, f"{place.resource_xid}/meta") if meta is not None else None,
+        versions=as_map(versions, path.resource_xid, "versions") if versions is not None else None,
+        meta=as_body(meta, f"{path.resource_xid}/meta") if meta is not None else None,
         default=default,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from postroom.model.conform import conform
 from postroom.model.types import Attributes
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place, check_id
+from postroom.registry.paths import EntityPath, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import document_names, pop_document
 from postroom.registry.write import constraints
@@ -30,12 +30,12 @@ VERSION_MANAGED = ("versionid", "isdefault", "ancestorid")
 class Drafting:
     """Writes Versions into drafts; knows which were there before and which ids the server gave."""
 
-    def __init__(self, interaction: Interaction, place: Place, existing: Entity | None, patch: bool) -> None:
+    def __init__(self, interaction: Interaction, path: EntityPath, existing: Entity | None, patch: bool) -> None:
         self.interaction = interaction
-        self.kind = place.resource
-        self.group_kind = place.group
-        self.group_xid = place.group_xid
-        self.xid = place.resource_xid
+        self.kind = path.resource
+        self.group_kind = path.group
+        self.group_xid = path.group_xid
+        self.xid = path.resource_xid
         self.patch = patch
         stored = interaction.tx.entities(f"{self.xid}/versions") if existing else []
         self.stored = {entity.id: entity for entity in stored}

@@ -11,7 +11,7 @@ from postroom.model.types import Model, ResourceType
 from postroom.registry import operations
 from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, accepts_provenance, version_uri
 from postroom.registry.entities import Entity
-from postroom.registry.paths import Place, resolve
+from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.registry.write.unit_of_work import Interaction
@@ -19,17 +19,17 @@ from postroom.replication.replicas.identity import plain_path
 from postroom.replication.replicas.replica_unit import TIMES, Tree, Unit
 
 
-def check_place(model: Model, xid: str) -> Place:
-    """The place of a unit; refused when it is none, or none that the model knows."""
-    place = resolve(model, xid)
-    if place.kind not in ("group", "resource") or xid.endswith("/"):
+def check_place(model: Model, xid: str) -> EntityPath:
+    """The path of a unit; refused when it is none, or none that the model knows."""
+    path = resolve(model, xid)
+    if path.kind not in ("group", "resource") or xid.endswith("/"):
         raise RegistryProblem("bad_request", xid, error_detail="only groups and resources are copied")
-    return place
+    return path
 
 
-def check_body(unit: Unit, place: Place) -> None:
+def check_body(unit: Unit, path: EntityPath) -> None:
     """Refuse a unit that does not have the parts of one; the registry looks at what is in them."""
-    if unit.is_group and any(name in unit.body for name in place.group.resources):
+    if unit.is_group and any(name in unit.body for name in path.group.resources):
         raise RegistryProblem("bad_request", unit.xid, error_detail="a group is copied without what is in it")
     if not unit.is_whole:
         raise RegistryProblem("bad_request", unit.xid, error_detail="a copy has a meta, and versions or an xref")
@@ -61,24 +61,24 @@ class ImportInteraction(Interaction):
 
 def write_unit(interaction: ImportInteraction, model: Model, unit: Unit) -> None:
     """Make a unit what it is at the source."""
-    place = resolve(model, unit.xid)
+    path = resolve(model, unit.xid)
     interaction.keep_times(unit.xid, unit.body if unit.is_group else unit.body["meta"])
     for version_id, version in unit.versions.items():
         interaction.keep_times(f"{unit.xid}/versions/{version_id}", version)
     if unit.is_group:
-        operations.put_group(interaction, place, dict(unit.body), patch=False)
+        operations.put_group(interaction, path, dict(unit.body), patch=False)
         return
-    body = with_provenance(unit, place.resource)
-    if _lacks_versions(interaction.tx, place, body):
+    body = with_provenance(unit, path.resource)
+    if _lacks_versions(interaction.tx, path, body):
         # A write never takes Versions away; taken away and written anew, it is still one change of one entity.
-        operations.delete(interaction, place, None, None, "")
-    operations.put_resource(interaction, place, body, patch=False, default="")
+        operations.delete(interaction, path, None, None, "")
+    operations.put_resource(interaction, path, body, patch=False, default="")
 
 
-def _lacks_versions(tx: Transaction, place: Place, body: Tree) -> bool:
+def _lacks_versions(tx: Transaction, path: EntityPath, body: Tree) -> bool:
     if "xref" in body["meta"]:
         return False
-    return any(one.id not in body["versions"] for one in tx.entities(f"{place.xid}/versions"))
+    return any(one.id not in body["versions"] for one in tx.entities(f"{path.xid}/versions"))
 
 
 def with_provenance(unit: Unit, kind: ResourceType) -> Tree:
