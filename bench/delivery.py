@@ -19,7 +19,7 @@ from bench.processes import seconds_of
 from postroom.catalog.open_store import open_store
 from postroom.registry import operations
 from postroom.registry.paths import resolve
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.delivery import SubscriptionDelivery
 from postroom.replication.subscriptions.delivery_progress import DeliveryProgress, RetryPolicy
@@ -61,10 +61,10 @@ def _measured(
 def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
     document = {"sink": url, "protocol": "HTTP", "types": [KIND], "config": {"after": ""}}
     with store.write() as tx:
-        interaction = Interaction(tx)
+        work = UnitOfWork(tx)
         groups: dict[str, object] = {f"group-{number}": {} for number in range(EVENTS)}
-        operations.put_members(interaction, resolve(tx.model(), "/messagegroups"), groups, False)
-        interaction.finish()
+        operations.put_members(work, resolve(tx.model(), "/messagegroups"), groups, False)
+        work.finish()
         subscription = subscription_store.create(tx, document, BASE, SETTINGS)
     deliveries, cursor, bodies, more = DeliveryStore(store), "", [], True
     while more:

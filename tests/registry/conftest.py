@@ -14,7 +14,7 @@ from postroom.registry.paths import resolve
 from postroom.registry.query.inline import parse_inline
 from postroom.registry.read.render import View, render, render_collection
 from postroom.registry.read.tree import read_collection, read_entity
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.store.interface import Store
 
 
@@ -26,23 +26,23 @@ class Desk:
 
     def put(self, xid: str, body: Any, patch: bool = False, default: str | None = "") -> Any:
         with self.store.write() as tx:
-            interaction, path = Interaction(tx), resolve(tx.model(), xid)
+            work, path = UnitOfWork(tx), resolve(tx.model(), xid)
             match path.kind:
                 case "registry":
-                    operations.update_registry(interaction, body, patch)
+                    operations.update_registry(work, body, patch)
                 case "group":
-                    operations.put_group(interaction, path, body, patch)
+                    operations.put_group(work, path, body, patch)
                 case "resource":
-                    operations.put_resource(interaction, path, body, patch, default)
+                    operations.put_resource(work, path, body, patch, default)
                 case "meta":
-                    operations.put_meta(interaction, path, body, patch)
+                    operations.put_meta(work, path, body, patch)
                 case "version":
-                    operations.put_version(interaction, path, path.ids[5], body, patch, default)
+                    operations.put_version(work, path, path.ids[5], body, patch, default)
                 case "versions":
-                    operations.put_versions(interaction, path, body, patch, default)
+                    operations.put_versions(work, path, body, patch, default)
                 case _:
-                    operations.put_members(interaction, path, body, patch)
-            interaction.finish()
+                    operations.put_members(work, path, body, patch)
+            work.finish()
         return self.show(xid)
 
     def patch(self, xid: str, body: Any) -> Any:
@@ -50,16 +50,16 @@ class Desk:
 
     def post_version(self, xid: str, body: Any) -> str:
         with self.store.write() as tx:
-            interaction, path = Interaction(tx), resolve(tx.model(), xid)
-            written = operations.put_version(interaction, path, None, body, False, "")
-            interaction.finish()
+            work, path = UnitOfWork(tx), resolve(tx.model(), xid)
+            written = operations.put_version(work, path, None, body, False, "")
+            work.finish()
         return written.versions[0]
 
     def delete(self, xid: str, epoch: int | None = None, members: Any = None) -> None:
         with self.store.write() as tx:
-            interaction = Interaction(tx)
-            operations.delete(interaction, resolve(tx.model(), xid), epoch, members, "")
-            interaction.finish()
+            work = UnitOfWork(tx)
+            operations.delete(work, resolve(tx.model(), xid), epoch, members, "")
+            work.finish()
 
     def show(self, xid: str, inline: str = "") -> Any:
         with self.store.read() as tx:

@@ -10,7 +10,7 @@ import pytest
 
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 MODEL: dict[str, Any] = {
     "attributes": {
@@ -115,9 +115,9 @@ def spoiled(chance: random.Random, value: Any) -> Any:
 
 def install(desk: Any, source: Any) -> None:
     with desk.store.write() as tx:
-        interaction = Interaction(tx)
-        write_modelsource(interaction, source)
-        interaction.finish()
+        work = UnitOfWork(tx)
+        write_modelsource(work, source)
+        work.finish()
 
 
 def start_again(desk: Any) -> None:

@@ -18,7 +18,7 @@ MODEL = {"groups": {"dirs": {"singular": "dir", "resources": {"files": {"singula
 
 
 class Office(Desk):
-    """A desk whose last interaction can be asked for its events."""
+    """A desk whose last unit of work can be asked for its events."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)

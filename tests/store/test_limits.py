@@ -11,7 +11,7 @@ from postroom.catalog.open_store import open_store
 from postroom.catalog.wiring import RULES
 from postroom.registry.operations import put_groups
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.store.interface import Store
 from postroom.store.sqlite import LARGE_LOG
 
@@ -21,9 +21,9 @@ MEGABYTE = b"x" * 1024 * 1024
 
 def write(store: Store, now: str = "", **groups: object) -> None:
     with store.write() as tx:
-        interaction = Interaction(tx, now=now)
-        put_groups(interaction, {"messagegroups": groups})
-        interaction.finish()
+        work = UnitOfWork(tx, now=now)
+        put_groups(work, {"messagegroups": groups})
+        work.finish()
 
 
 @pytest.mark.parametrize("ahead", ["2199-12-31T23:59:59.5Z", "2199-12-31T23:59:59Z", "2199-12-31T23:59:59.123456Z"])

@@ -53,15 +53,15 @@ def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, setting
     from postroom.catalog.open_store import open_store
     from postroom.registry.operations import import_document, update_registry
     from postroom.registry.transaction import Transaction
-    from postroom.registry.write.unit_of_work import Interaction
+    from postroom.registry.write.unit_of_work import UnitOfWork
     from postroom.store.checked_write import write_checked
 
     def write(transaction: Transaction) -> None:
         model = _widened_model(transaction.modelsource(), document, groups) if "modelsource" in document else None
         if registry or model:
-            interaction = Interaction(transaction)
-            update_registry(interaction, {**registry, **({"modelsource": model} if model else {})}, patch=True)
-            interaction.finish()
+            work = UnitOfWork(transaction)
+            update_registry(work, {**registry, **({"modelsource": model} if model else {})}, patch=True)
+            work.finish()
         import_document(transaction, groups)
 
     with open_store(url, write_wait_s=settings.write_wait_s) as store:

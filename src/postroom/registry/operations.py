@@ -31,7 +31,7 @@ from postroom.registry.write.group import (
 )
 from postroom.registry.write.merge_attributes import as_body, as_map
 from postroom.registry.write.resource import ResourceWrite, WriteResult, write_resource
-from postroom.registry.write.unit_of_work import Interaction, operation
+from postroom.registry.write.unit_of_work import UnitOfWork, operation
 
 REGISTRY_WORDS = frozenset(
     {
@@ -55,126 +55,120 @@ def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch) -> None
     expanded = expanded_source(model, fetch)
     checked_model(expanded)
     tx.put_modelsource(model_source(model), expanded)
-    interaction = Interaction(tx)
-    interaction.save(new_registry(f"postroom-{uuid.uuid4().hex[:12]}", interaction.now))
-    interaction.finish()
+    work = UnitOfWork(tx)
+    work.save(new_registry(f"postroom-{uuid.uuid4().hex[:12]}", work.now))
+    work.finish()
 
 
 @operation
-def update_registry(interaction: Interaction, body: Any, patch: bool) -> None:
+def update_registry(work: UnitOfWork, body: Any, patch: bool) -> None:
     """PUT or PATCH of the Registry: capabilities first, then the model, then the rest (REG-068)."""
     body = as_body(body, "/")
-    before = interaction.capabilities
+    before = work.capabilities
     if "capabilities" in body:
-        write_capabilities(interaction, body["capabilities"], patch, with_registry=False)
+        write_capabilities(work, body["capabilities"], patch, with_registry=False)
     if "modelsource" in body:
         before.require("modelsource")
         if not before.mutable("modelsource"):
             raise RegistryProblem("action_not_supported", "/modelsource", action="An update")
-        write_modelsource(interaction, body["modelsource"] or {}, with_registry=False)
-    write_registry(interaction, body, patch)
+        write_modelsource(work, body["modelsource"] or {}, with_registry=False)
+    write_registry(work, body, patch)
 
 
 @operation
-def put_groups(interaction: Interaction, body: Any) -> dict[str, list[str]]:
+def put_groups(work: UnitOfWork, body: Any) -> dict[str, list[str]]:
     """POST of Group collections to the Registry."""
     body = as_body(body, "/")
-    collections = take_collections(body, interaction.model.groups)
+    collections = take_collections(body, work.model.groups)
     if body:
         raise RegistryProblem("groups_only", "/", name=next(iter(body)))
-    return write_group_collections(interaction, collections, patch=False)
+    return write_group_collections(work, collections, patch=False)
 
 
 @operation
-def put_members(interaction: Interaction, path: EntityPath, body: Any, patch: bool) -> list[str]:
+def put_members(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> list[str]:
     """POST or PATCH of a collection; the ids of its members that were written."""
     if path.kind == "groups":
-        return write_groups(interaction, path.group, body, patch)
-    ensure_group(interaction, path)
-    return write_resources(interaction, path.group, path.ids[1], path.resource.plural, body, patch)
+        return write_groups(work, path.group, body, patch)
+    ensure_group(work, path)
+    return write_resources(work, path.group, path.ids[1], path.resource.plural, body, patch)
 
 
 @operation
-def put_versions(
-    interaction: Interaction, path: EntityPath, body: Any, patch: bool, default: str | None
-) -> WriteResult:
+def put_versions(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None) -> WriteResult:
     """POST or PATCH of Versions."""
-    ensure_group(interaction, path)
-    return ResourceWrite(interaction, path, patch).write_versions(as_map(body, path.xid, "versions"), default)
+    ensure_group(work, path)
+    return ResourceWrite(work, path, patch).write_versions(as_map(body, path.xid, "versions"), default)
 
 
 @operation
-def put_resource_collections(interaction: Interaction, path: EntityPath, body: Any) -> dict[str, list[str]]:
+def put_resource_collections(work: UnitOfWork, path: EntityPath, body: Any) -> dict[str, list[str]]:
     """POST of Resource collections to a Group."""
     body = as_body(body, path.xid)
     collections = take_collections(body, path.group.resources)
     if body:
         raise RegistryProblem("resources_only", path.xid, name=next(iter(body)))
-    ensure_group(interaction, path)
+    ensure_group(work, path)
     return {
-        plural: write_resources(interaction, path.group, path.ids[1], plural, members, patch=False)
+        plural: write_resources(work, path.group, path.ids[1], plural, members, patch=False)
         for plural, members in collections.items()
         if members is not None
     }
 
 
 @operation
-def put_group(interaction: Interaction, path: EntityPath, body: Any, patch: bool) -> bool:
+def put_group(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> bool:
     """PUT or PATCH of a Group; whether it is new."""
-    return write_group(interaction, path.group, path.ids[1], body, patch)
+    return write_group(work, path.group, path.ids[1], body, patch)
 
 
 @operation
-def put_resource(
-    interaction: Interaction, path: EntityPath, body: Any, patch: bool, default: str | None
-) -> WriteResult:
+def put_resource(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None) -> WriteResult:
     """PUT or PATCH of a Resource."""
-    ensure_group(interaction, path)
-    return write_resource(interaction, path, body, patch, default)
+    ensure_group(work, path)
+    return write_resource(work, path, body, patch, default)
 
 
 @operation
-def put_meta(
-    interaction: Interaction, path: EntityPath, body: Any, patch: bool, default: str | None = ""
-) -> WriteResult:
+def put_meta(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None = "") -> WriteResult:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
-    ensure_group(interaction, path)
-    is_new = interaction.tx.entity(path.resource_xid) is None
+    ensure_group(work, path)
+    is_new = work.tx.entity(path.resource_xid) is None
     meta = as_body(body, path.xid)
-    return ResourceWrite(interaction, path, patch).apply(own={} if is_new else None, meta=meta, default=default)
+    return ResourceWrite(work, path, patch).apply(own={} if is_new else None, meta=meta, default=default)
 
 
 @operation
 def put_version(
-    interaction: Interaction, path: EntityPath, version_id: str | None, body: Any, patch: bool, default: str | None
+    work: UnitOfWork, path: EntityPath, version_id: str | None, body: Any, patch: bool, default: str | None
 ) -> WriteResult:
     """PUT or PATCH of a Version, or POST of one to its Resource (then it may lack an id)."""
-    ensure_group(interaction, path)
-    return ResourceWrite(interaction, path, patch).write_version(version_id, as_body(body, path.xid), default)
+    ensure_group(work, path)
+    return ResourceWrite(work, path, patch).write_version(version_id, as_body(body, path.xid), default)
 
 
 @operation
-def delete(interaction: Interaction, path: EntityPath, epoch: int | None, members: Any, default: str | None) -> None:
+def delete(work: UnitOfWork, path: EntityPath, epoch: int | None, members: Any, default: str | None) -> None:
     """DELETE of an entity, or of some or all members of a collection."""
     if path.is_collection:
-        delete_members(interaction, path, members, default)
+        delete_members(work, path, members, default)
     else:
-        delete_entity(interaction, path, epoch, default)
+        delete_entity(work, path, epoch, default)
 
 
 def import_document(tx: Transaction, tree: dict[str, Any], *, actor: str = "", correlation: str = "") -> Imported:
-    """Write a whole catalog document as one interaction: its collections, not the Registry's own attributes."""
-    interaction = Interaction(tx, actor=actor, correlation=correlation)
-    interaction.checks_epochs = False  # epochs in a file are those of the registry it came from
+    """Write a whole catalog document as one unit of work: its collections, not the Registry's own attributes."""
+    work = UnitOfWork(tx, actor=actor, correlation=correlation)
+    work.checks_epochs = False  # epochs in a file are those of the registry it came from
     body = dict(tree)
-    collections = take_collections(body, interaction.model.groups)
+    collections = take_collections(body, work.model.groups)
     unknown = next((name for name in body if name not in REGISTRY_WORDS and isinstance(body[name], dict)), None)
     if unknown is not None:
         raise RegistryProblem("unknown_group_type", "/", name=unknown)
-    write_group_collections(interaction, collections, patch=False)
+    write_group_collections(work, collections, patch=False)
     created: Counter[str] = Counter()
     updated: Counter[str] = Counter()
-    for change in interaction.finish():
+    for change in work.finish():
         if change.xid != "/" and change.action != "deprecation":
             (created if change.action == "created" else updated)[change.xid.split("/")[-2]] += 1
     return Imported(dict(created), dict(updated))

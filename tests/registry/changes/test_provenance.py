@@ -20,7 +20,7 @@ from postroom.registry.changes.provenance import (
 )
 from postroom.registry.paths import resolve
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.store.interface import Store
 
 CATALOG = "https://example.com/messagecatalog"
@@ -36,9 +36,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def write(store: Store, body: dict[str, Any], path: str = OVEN) -> None:
     with store.write() as tx:
-        interaction = Interaction(tx)
-        operations.put_resource(interaction, resolve(tx.model(), path), body, False, "")
-        interaction.finish()
+        work = UnitOfWork(tx)
+        operations.put_resource(work, resolve(tx.model(), path), body, False, "")
+        work.finish()
 
 
 def authority(tx: Transaction, message: str) -> str:
@@ -49,9 +49,9 @@ def authority(tx: Transaction, message: str) -> str:
 
 def remove(store: Store, path: str) -> None:
     with store.write() as tx:
-        interaction = Interaction(tx)
-        operations.delete(interaction, resolve(tx.model(), path), None, None, "")
-        interaction.finish()
+        work = UnitOfWork(tx)
+        operations.delete(work, resolve(tx.model(), path), None, None, "")
+        work.finish()
 
 
 @pytest.mark.feature("CAT-009")

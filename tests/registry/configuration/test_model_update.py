@@ -8,7 +8,7 @@ import pytest
 
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 OVEN = "/kitchens/bakery/ovens/big"
 
@@ -20,9 +20,9 @@ def model(resource: Any = None, group: Any = None, **registry: Any) -> dict[str,
 
 def install(desk: Any, source: Any) -> None:
     with desk.store.write() as tx:
-        interaction = Interaction(tx)
-        write_modelsource(interaction, source)
-        interaction.finish()
+        work = UnitOfWork(tx)
+        write_modelsource(work, source)
+        work.finish()
 
 
 @pytest.fixture

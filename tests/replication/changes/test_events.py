@@ -11,7 +11,7 @@ from postroom.model.scalar_types import scalar_error
 from postroom.registry.changes.changelog import Changelog
 from postroom.registry.configuration.model_update import write_modelsource
 from postroom.registry.entities import Change
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.replication.changes.events import event_of, events_of
 from tests.replication.change_pages import read_changes
 from tests.replication.conftest import MODEL, Office
@@ -294,18 +294,18 @@ def test_a_resource_becomes_a_reference_to_another(shelf: Office) -> None:
 def test_a_model_that_stays_as_it_is_gives_no_event_of_its_own(office: Office) -> None:
     source = {**MODEL, "description": "Archives"}
     with office.store.write() as tx:
-        interaction = Interaction(tx)
-        write_modelsource(interaction, source)
-        interaction.finish()
+        work = UnitOfWork(tx)
+        write_modelsource(work, source)
+        work.finish()
     assert told(office.events()) == {
         ("registry.updated", "/"): changed(*NEW, "model", "modelsource"),
         ("model.updated", "/model"): None,
         ("modelsource.updated", "/modelsource"): None,
     }
     with office.store.write() as tx:
-        interaction = Interaction(tx)
-        write_modelsource(interaction, source)
-        interaction.finish()
+        work = UnitOfWork(tx)
+        write_modelsource(work, source)
+        work.finish()
     assert told(office.events()) == {("registry.updated", "/"): NEW}
 
 
@@ -378,16 +378,16 @@ def test_names_stay_within_when_they_are_not_to_be_told(shelf: Office) -> None:
 
 @pytest.mark.feature("EVT-008", "EVT-009")
 def test_several_actions_on_one_entity_are_one_event(shelf: Office) -> None:
-    """No request can do that; what builds on interactions might."""
+    """No request can do that; what builds on units of work might."""
     with shelf.store.write() as tx:
-        interaction = Interaction(tx)
+        work = UnitOfWork(tx)
         group = tx.entity("/dirs/d1")
         assert group is not None
-        interaction.remove("/dirs/d1")
-        interaction.save(group)
-        interaction.save(group)
-        rows = list(Changelog(tx, interaction._before, interaction._removed, {}).rows())
-        interaction.finish()
+        work.remove("/dirs/d1")
+        work.save(group)
+        work.save(group)
+        rows = list(Changelog(tx, work._before, work._removed, {}).rows())
+        work.finish()
     assert [row.action for row in rows if row.xid == "/dirs/d1"] == ["deleted"]
     assert told(shelf.events())["group.deleted", "/dirs/d1"] is None
 

@@ -33,7 +33,7 @@ from postroom.registry.changes.provenance import (
 )
 from postroom.registry.read.numbered_states import NumberedState, read_states
 from postroom.registry.read.tree import require_entity
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 
 def list_definitions(visit: CatalogRequest) -> Response:
@@ -133,17 +133,17 @@ def _added(
     is_shown = accepts_provenance(path.resource) and (not provenance.uri or is_absolute(provenance.uri))
     reported = {AUTHORITY: provenance.authority, VERSION_URI: provenance.uri} if is_shown else {}
     message |= {name: value for name, value in {**reported, "description": given.description}.items() if value}
-    interaction = Interaction(tx, actor=visit.request.actor)
+    work = UnitOfWork(tx, actor=visit.request.actor)
     meta = tx.entity(path.xid)
     default = "request" if meta and meta.attributes.get("defaultversionsticky") else ""
-    made = operations.put_version(interaction, path, None, message, False, default)
+    made = operations.put_version(work, path, None, message, False, default)
     entity = require_entity(tx, f"{path.xid}/versions/{made.versions[0]}")
     if not is_shown:
         attach_provenance(tx, entity, provenance)
     store_original(tx, entity, original)
-    interaction.finish()
+    work.finish()
     version = CatalogVersion(tx, visit.base, path.xid, NumberedState(len(states) + 1, entity))
-    return correlated(_version_response(version, 201), interaction, visit.settings)
+    return correlated(_version_response(version, 201), work, visit.settings)
 
 
 def _provenance(visit: CatalogRequest, states: list[NumberedState], given: RequestAttributes) -> Provenance:

@@ -13,7 +13,7 @@ from postroom.registry import operations
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 EVERYTHING = 2**62
 LONGEST_FORMAT = 128
@@ -40,22 +40,22 @@ def put_group(visit: CatalogRequest) -> Response:
         visit.refuse(f"the format is {before} and cannot become {form} while there are definitions", status=409)
     # What else the registry knows about a group is none of the catalog's business, and stays.
     changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
-    interaction = Interaction(visit.tx, actor=visit.request.actor)
-    is_new = operations.put_group(interaction, visit.path, changes, patch=True)
+    work = UnitOfWork(visit.tx, actor=visit.request.actor)
+    is_new = operations.put_group(work, visit.path, changes, patch=True)
     store_format(visit.tx, visit.path.xid, form)
-    interaction.finish()
+    work.finish()
     headers = {"Location": visit.base + path_of(visit.path.xid).removeprefix(CATALOG)} if is_new else {}
     shown = _shown(visit, require_entity(visit.tx, visit.path.xid))
     made = Response(status=201 if is_new else 200, headers=headers, json=shown)
-    return correlated(made, interaction, visit.settings)
+    return correlated(made, work, visit.settings)
 
 
 def delete(visit: CatalogRequest) -> Response:
     """Delete a group or a definition with all that is in it, or all definitions of a group."""
-    interaction = Interaction(visit.tx, actor=visit.request.actor)
-    operations.delete(interaction, visit.path, None, None, "")
-    interaction.finish()
-    return correlated(Response(status=204), interaction, visit.settings)
+    work = UnitOfWork(visit.tx, actor=visit.request.actor)
+    operations.delete(work, visit.path, None, None, "")
+    work.finish()
+    return correlated(Response(status=204), work, visit.settings)
 
 
 def _shown(visit: CatalogRequest, group: Entity) -> dict[str, Any]:

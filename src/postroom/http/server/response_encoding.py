@@ -12,7 +12,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.xregistry.proxied_documents import fetch_base64
 from postroom.registry.read.document_content import ProxiedContent
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.replication.changes.feed import has_readers
 from postroom.settings import Settings
 
@@ -22,15 +22,15 @@ JSON_TYPE = "application/json; charset=utf-8"  # HTTP-016, C-64
 CORRELATION = "xRegistry-xregcorrelationid"
 
 
-def correlated(given: Response, interaction: Interaction, settings: Settings) -> Response:
+def correlated(given: Response, work: UnitOfWork, settings: Settings) -> Response:
     """The answer to a write, with what its events can be told by (EVT-007).
 
     Events have to reach somebody: the reference server has none, and clients made for it refuse headers they do not
     know. So the header is sent from the first reader of changes on, unless the settings say always.
     """
-    if settings.correlation_header != "always" and not has_readers(interaction.tx):
+    if settings.correlation_header != "always" and not has_readers(work.tx):
         return given
-    return msgspec.structs.replace(given, headers={**given.headers, CORRELATION: interaction.correlation})
+    return msgspec.structs.replace(given, headers={**given.headers, CORRELATION: work.correlation})
 
 
 def completed(given: Response, request: Request, settings: Settings, *, waits: bool = True) -> Response:

@@ -20,7 +20,7 @@ from postroom.registry import operations
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 
 State = GroupView | VersionView
@@ -29,12 +29,12 @@ State = GroupView | VersionView
 class EntityDeleter:
     """One request to delete."""
 
-    def __init__(self, interaction: Interaction, request: Request, settings: Settings) -> None:
-        self.interaction = interaction
-        self.tx = interaction.tx
+    def __init__(self, work: UnitOfWork, request: Request, settings: Settings) -> None:
+        self.work = work
+        self.tx = work.tx
         self.request = request
         self.settings = settings
-        self.reading = ReadHandler(interaction.tx, request, settings)
+        self.reading = ReadHandler(work.tx, request, settings)
         self.states = self.reading.states
 
     def entity(self, path: EntityPath) -> Response:
@@ -68,7 +68,7 @@ class EntityDeleter:
             self._refuse_last()
         for one in chosen:
             self._groups().forget(path, one)
-        operations.delete(self.interaction, path, None, {one: {} for one in chosen}, "")
+        operations.delete(self.work, path, None, {one: {} for one in chosen}, "")
         return Response(json={one: found[one].metadata for one in chosen})
 
     def _refuse_last(self) -> None:
@@ -77,10 +77,10 @@ class EntityDeleter:
     def _delete(self, path: EntityPath) -> None:
         if path.kind != "group":
             self._groups().forget(path, path.ids[5] if path.kind == "version" else "")
-        operations.delete(self.interaction, path, None, None, "")
+        operations.delete(self.work, path, None, None, "")
 
     def _groups(self) -> GroupWriter:
-        return GroupWriter(self.interaction, self.request, self.settings)
+        return GroupWriter(self.work, self.request, self.settings)
 
     def _all(self, path: EntityPath) -> dict[str, Tree]:
         if path.kind == "groups":

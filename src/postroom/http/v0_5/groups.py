@@ -30,7 +30,7 @@ from postroom.registry import operations
 from postroom.registry.paths import EntityPath, check_id, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 
 CONFLICT = 409
@@ -39,12 +39,12 @@ CONFLICT = 409
 class GroupWriter:
     """One write to Groups."""
 
-    def __init__(self, interaction: Interaction, request: Request, settings: Settings) -> None:
-        self.interaction = interaction
-        self.tx = interaction.tx
+    def __init__(self, work: UnitOfWork, request: Request, settings: Settings) -> None:
+        self.work = work
+        self.tx = work.tx
         self.request = request
         self.settings = settings
-        self.reading = ReadHandler(interaction.tx, request, settings)
+        self.reading = ReadHandler(work.tx, request, settings)
 
     def create(self, path: EntityPath) -> Response:
         """POST: a new Group, with the Resources that it embeds."""
@@ -56,7 +56,7 @@ class GroupWriter:
         body = {name: value for name, value in without_empty(body).items() if name not in ("epoch", "self")}
         body = with_common_format(path.group, body)
         check_group(path.group, body, self.request.path)
-        operations.put_group(self.interaction, made, self._tree(path.group, body), False)
+        operations.put_group(self.work, made, self._tree(path.group, body), False)
         if "definitions" in body and "messages" in path.group.resources:
             self._embed(made, body["definitions"])
         return self._answer(made, 201)
@@ -89,7 +89,7 @@ class GroupWriter:
     def _put(self, path: EntityPath, patch: Tree) -> None:
         if patch.get(EXTRAS, 0) is None and EXTRAS not in require_entity(self.tx, path.xid).attributes:
             del patch[EXTRAS]  # a model may not know it
-        operations.put_group(self.interaction, path, patch, True)
+        operations.put_group(self.work, path, patch, True)
 
     def _kept_extras(self, kind: GroupType, attributes: Tree) -> list[Any]:
         nested = [one for one in extras_in(attributes) if any(is_below(one, k) for k in kind.resources.values())]
@@ -126,7 +126,7 @@ class GroupWriter:
             after = take_conditions(without_empty(flat), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
             tree = self._definition(definition, with_format(after, group), subject)
-            operations.put_resource(self.interaction, definition, tree, False, "")
+            operations.put_resource(self.work, definition, tree, False, "")
 
     def _definition(self, path: EntityPath, after: Tree, subject: str) -> Tree:
         translation = self.reading.states.unsaid(path).translation

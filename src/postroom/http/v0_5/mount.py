@@ -20,7 +20,7 @@ from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
@@ -69,10 +69,10 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
 def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
     path = resolve_path(tx.model(), request.path)
     _check_preconditions(tx, request, path, settings)
-    interaction = Interaction(tx, actor=request.actor)
-    answer = _write(interaction, request, path, settings)
-    interaction.finish()
-    return correlated(answer, interaction, settings)
+    work = UnitOfWork(tx, actor=request.actor)
+    answer = _write(work, request, path, settings)
+    work.finish()
+    return correlated(answer, work, settings)
 
 
 def _allowed(tx: Transaction, path: EntityPath) -> tuple[str, ...]:
@@ -81,22 +81,22 @@ def _allowed(tx: Transaction, path: EntityPath) -> tuple[str, ...]:
     return METHODS[path.kind] if capabilities.mutable("entities") else READS
 
 
-def _write(interaction: Interaction, request: Request, path: EntityPath, settings: Settings) -> Response:
+def _write(work: UnitOfWork, request: Request, path: EntityPath, settings: Settings) -> Response:
     match request.method, path.kind:
         case "DELETE", "groups" | "resources" | "versions":
-            return EntityDeleter(interaction, request, settings).members(path)
+            return EntityDeleter(work, request, settings).members(path)
         case "DELETE", _:
-            return EntityDeleter(interaction, request, settings).entity(path)
+            return EntityDeleter(work, request, settings).entity(path)
         case "POST", "groups":
-            return GroupWriter(interaction, request, settings).create(path)
+            return GroupWriter(work, request, settings).create(path)
         case "PUT", "group":
-            return GroupWriter(interaction, request, settings).update(path)
+            return GroupWriter(work, request, settings).update(path)
         case "POST", "resources":
-            return ResourceWriter(interaction, request, settings).create(path)
+            return ResourceWriter(work, request, settings).create(path)
         case "POST", _:
-            return ResourceWriter(interaction, request, settings).add_version(path)
+            return ResourceWriter(work, request, settings).add_version(path)
         case _:
-            return ResourceWriter(interaction, request, settings).update(path)
+            return ResourceWriter(work, request, settings).update(path)
 
 
 def _check_preconditions(tx: Transaction, request: Request, path: EntityPath, settings: Settings) -> None:

@@ -36,7 +36,7 @@ from postroom.registry.read.document_content import document_names, encode_docum
 from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.read.tree import require_entity
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 
 _TIMES = ("createdOn", "modifiedOn")
@@ -59,13 +59,13 @@ class WrittenEntity(msgspec.Struct, frozen=True):
 class ResourceWriter:
     """One write to a Resource."""
 
-    def __init__(self, interaction: Interaction, request: Request, settings: Settings) -> None:
-        self.interaction = interaction
-        self.tx = interaction.tx
+    def __init__(self, work: UnitOfWork, request: Request, settings: Settings) -> None:
+        self.work = work
+        self.tx = work.tx
         self.request = request
         self.settings = settings
-        self.reading = ReadHandler(interaction.tx, request, settings)
-        self.groups = GroupWriter(interaction, request, settings)
+        self.reading = ReadHandler(work.tx, request, settings)
+        self.groups = GroupWriter(work, request, settings)
 
     def create(self, path: EntityPath) -> Response:
         """POST to a collection: a new Resource."""
@@ -81,7 +81,7 @@ class ResourceWriter:
         given = self._given(state, headers, body)
         self._need_document(state, given.document)
         self.groups.forget(made)
-        operations.put_resource(self.interaction, made, self._tree(state, given), False, "")
+        operations.put_resource(self.work, made, self._tree(state, given), False, "")
         return self._answer(made, 201, made.xid)
 
     def add_version(self, path: EntityPath) -> Response:
@@ -96,7 +96,7 @@ class ResourceWriter:
         self._need_document(state, given.document)
         _check_compatible(self.tx, state, given.document, given.after.get("format"), "")
         version_id = next_version(self.tx, path)
-        written = operations.put_version(self.interaction, path, version_id, self._tree(state, given), False, "")
+        written = operations.put_version(self.work, path, version_id, self._tree(state, given), False, "")
         self.groups.forget(path, written.versions[0])
         return self._answer(path, 201, path.xid)
 
@@ -120,15 +120,15 @@ class ResourceWriter:
         reference = state.translation.read(given.after).get("meta")
         if reference is not None:  # C-06: borrowed
             self._refuse_own(state, given, reference["xref"])
-            operations.put_resource(self.interaction, path, {"meta": reference}, False, "")
+            operations.put_resource(self.work, path, {"meta": reference}, False, "")
         elif state.xref:
             tree = {**self._tree(self.reading.states.unsaid(path), given), "meta": {"xref": None}}
-            operations.put_resource(self.interaction, path, tree, True, "")
+            operations.put_resource(self.work, path, tree, True, "")
         else:
             _check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
             stored = {**state.stored, **_extras_of(state)}
             patch = {**attribute_patch(stored, self._result(state, given)), **given.document}
-            operations.put_version(self.interaction, path, version_id, patch, True, "")
+            operations.put_version(self.work, path, version_id, patch, True, "")
 
     def _refuse_own(self, state: VersionView, given: WrittenEntity, xref: str) -> None:
         """A definition that is borrowed has no attributes of its own; those that it shows may be said again."""

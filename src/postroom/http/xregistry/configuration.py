@@ -23,7 +23,7 @@ from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.render import render
 from postroom.registry.read.short_urls import long_path
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -96,17 +96,17 @@ def _write(
     tx: Transaction, name: str, request: Request, capabilities: Capabilities, settings: Settings, fetch: Fetch
 ) -> Response:
     body = required_json(request, settings)
-    interaction = Interaction(tx, actor=request.actor, capabilities=capabilities, fetch=fetch)
+    work = UnitOfWork(tx, actor=request.actor, capabilities=capabilities, fetch=fetch)
     if name == "modelsource":
-        write_modelsource(interaction, {} if body is None else body)
+        write_modelsource(work, {} if body is None else body)
         made = Response(json=tx.modelsource())
     elif body is None:
         raise RegistryProblem("capability_error", "/capabilities", error_detail="they must be a JSON object")
     else:
-        after = write_capabilities(interaction, body, patch=request.method == "PATCH")
+        after = write_capabilities(work, body, patch=request.method == "PATCH")
         made = Response(json=after.document())
-    interaction.finish()
-    return correlated(made, interaction, settings)
+    work.finish()
+    return correlated(made, work, settings)
 
 
 def _export(tx: Transaction, request: Request, capabilities: Capabilities) -> Response:

@@ -27,7 +27,7 @@ from postroom.registry.query.ignore import IgnoredParts
 from postroom.registry.read.render import render
 from postroom.registry.read.tree import ResourceTree, VersionTree
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -67,46 +67,46 @@ class EntityRequest:
 
     def write(self, fetch: Fetch) -> Response:
         """PUT, PATCH, POST or DELETE, with the answer built before anything is committed (REG-084)."""
-        interaction = Interaction(self.tx, actor=self.request.actor, capabilities=self.capabilities, fetch=fetch)
-        interaction.checks_epochs = "epoch" not in self.flags.ignores
+        work = UnitOfWork(self.tx, actor=self.request.actor, capabilities=self.capabilities, fetch=fetch)
+        work.checks_epochs = "epoch" not in self.flags.ignores
         self.ignoring.check(self.request.path)
         handler = getattr(self, f"_{self.request.method.lower()}")
-        answer: Response = handler(interaction)
-        interaction.finish()
-        return correlated(answer, interaction, self.settings)
+        answer: Response = handler(work)
+        work.finish()
+        return correlated(answer, work, self.settings)
 
-    def _delete(self, interaction: Interaction) -> Response:
+    def _delete(self, work: UnitOfWork) -> Response:
         members = None
         if self.path.is_collection and self.request.body.strip():
             members = parse_json(self.request.body, self.settings.max_depth, self.request.path)
         members = self.ignoring.deletions(members)
-        operations.delete(interaction, self.path, self.flags.epoch, members, self.flags.default)
+        operations.delete(work, self.path, self.flags.epoch, members, self.flags.default)
         return Response(status=204)
 
-    def _put(self, interaction: Interaction, patch: bool = False) -> Response:
+    def _put(self, work: UnitOfWork, patch: bool = False) -> Response:
         path = self.path
         if self._is_document_request():
-            return self._put_document(interaction)
+            return self._put_document(work)
         body = self._metadata()
         match path.kind:
             case "registry":
-                operations.update_registry(interaction, body, patch)
+                operations.update_registry(work, body, patch)
                 return self._entity(path)
             case "group":
-                return self._entity(path, operations.put_group(interaction, path, body, patch))
+                return self._entity(path, operations.put_group(work, path, body, patch))
             case "resource":
-                written = operations.put_resource(interaction, path, body, patch, self.flags.default)
+                written = operations.put_resource(work, path, body, patch, self.flags.default)
                 return self._entity(path, written.created)
             case "meta":
-                return self._put_meta(interaction, body, patch)
+                return self._put_meta(work, body, patch)
             case _:
-                written = operations.put_version(interaction, path, path.ids[5], body, patch, self.flags.default)
+                written = operations.put_version(work, path, path.ids[5], body, patch, self.flags.default)
                 return self._entity(path, bool(written.new_versions))
 
-    def _put_meta(self, interaction: Interaction, body: Any, patch: bool) -> Response:
+    def _put_meta(self, work: UnitOfWork, body: Any, patch: bool) -> Response:
         is_new = self.tx.entity(self.path.resource_xid) is None
         try:
-            operations.put_meta(interaction, self.path, body, patch, self.flags.default)
+            operations.put_meta(work, self.path, body, patch, self.flags.default)
         except RegistryProblem as problem:
             # Other servers say where the meta would have been, unless it would be a reference to nowhere.
             if is_new and problem.name != "malformed_xref":
@@ -114,48 +114,48 @@ class EntityRequest:
             raise
         return self._entity(self.path, is_new)
 
-    def _patch(self, interaction: Interaction) -> Response:
+    def _patch(self, work: UnitOfWork) -> Response:
         if self.path.is_collection:
-            return self._write_members(interaction, patch=True)
+            return self._write_members(work, patch=True)
         if self._is_document_request():
             raise RegistryProblem("details_required", self.request.path)
-        return self._put(interaction, patch=True)
+        return self._put(work, patch=True)
 
-    def _post(self, interaction: Interaction) -> Response:
+    def _post(self, work: UnitOfWork) -> Response:
         path = self.path
         if path.is_collection:
-            return self._write_members(interaction, patch=False)
+            return self._write_members(work, patch=False)
         if path.kind == "resource":
-            return self._post_version(interaction)
+            return self._post_version(work)
         body = self._metadata()
         if path.kind == "registry":
-            written = operations.put_groups(interaction, body)
+            written = operations.put_groups(work, body)
             return Response(json={p: self.query.members(f"/{p}", ids) for p, ids in written.items()})
-        written = operations.put_resource_collections(interaction, path, body)
+        written = operations.put_resource_collections(work, path, body)
         return Response(json={p: self.query.members(f"{path.xid}/{p}", ids) for p, ids in written.items()})
 
-    def _post_version(self, interaction: Interaction) -> Response:
+    def _post_version(self, work: UnitOfWork) -> Response:
         document = self._is_document_request()
         body = self._document_body() if document else self._metadata()
         default = self.flags.default
-        written = operations.put_version(interaction, self.path, None, body, document, default)
+        written = operations.put_version(work, self.path, None, body, document, default)
         path = self._version_place(written.versions[0])
         return self._entity(path, bool(written.new_versions))
 
-    def _put_document(self, interaction: Interaction) -> Response:
+    def _put_document(self, work: UnitOfWork) -> Response:
         body, default = self._document_body(), self.flags.default
         if self.path.kind == "resource":
-            written = operations.put_resource(interaction, self.path, body, True, default)
+            written = operations.put_resource(work, self.path, body, True, default)
             return self._entity(self.path, written.created)
-        written = operations.put_version(interaction, self.path, self.path.ids[5], body, True, default)
+        written = operations.put_version(work, self.path, self.path.ids[5], body, True, default)
         return self._entity(self.path, bool(written.new_versions))
 
-    def _write_members(self, interaction: Interaction, patch: bool) -> Response:
+    def _write_members(self, work: UnitOfWork, patch: bool) -> Response:
         path, body = self.path, self._metadata()
         if path.kind == "versions":
-            written = operations.put_versions(interaction, path, body, patch, self.flags.default)
+            written = operations.put_versions(work, path, body, patch, self.flags.default)
             return Response(json=self.query.members(path.xid, list(written.versions)))
-        return Response(json=self.query.members(path.xid, operations.put_members(interaction, path, body, patch)))
+        return Response(json=self.query.members(path.xid, operations.put_members(work, path, body, patch)))
 
     def _is_document_request(self) -> bool:
         return self.path.has_document and not self.path.details and not self.flags.doc

@@ -14,48 +14,48 @@ from postroom.registry.configuration.capabilities import Access, Capabilities, i
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 SUBJECT = "/capabilities"
 ALL = "*"
 NAMES = Capabilities.__struct_fields__
 
 
-def write_capabilities(interaction: Interaction, written: Any, patch: bool, with_registry: bool = True) -> Capabilities:
+def write_capabilities(work: UnitOfWork, written: Any, patch: bool, with_registry: bool = True) -> Capabilities:
     """Replace the capabilities, or with `patch` those that are named; null means what a new registry has.
 
     `with_registry` is off when the same request writes the Registry entity anyway.
     """
-    before = interaction.capabilities
-    rules = interaction.rules
+    before = work.capabilities
+    rules = work.rules
     after = initial_capabilities(rules) if written is None else _updated(rules, before, written, patch)
     if after == before:
         return after
     if not before.mutable("capabilities"):
         raise RegistryProblem("capability_error", SUBJECT, error_detail="the capabilities cannot be changed")
-    interaction.at_end("version modes", partial(check_version_modes, interaction, "capability_error", SUBJECT))
-    _replace(interaction, before, after)
+    work.at_end("version modes", partial(check_version_modes, work, "capability_error", SUBJECT))
+    _replace(work, before, after)
     if with_registry:
-        interaction.touch("/")
+        work.touch("/")
     return after
 
 
 def reset_capabilities(tx: Transaction) -> None:
     """Give a registry the capabilities of a new one, also when no client may change them any more."""
-    interaction = Interaction(tx)
-    before, after = interaction.capabilities, initial_capabilities(tx.rules)
+    work = UnitOfWork(tx)
+    before, after = work.capabilities, initial_capabilities(tx.rules)
     if after == before:
         return
-    _replace(interaction, before, after)
-    interaction.touch("/")
-    interaction.finish()
+    _replace(work, before, after)
+    work.touch("/")
+    work.finish()
 
 
-def _replace(interaction: Interaction, before: Capabilities, after: Capabilities) -> None:
-    interaction.tx.put_capabilities(after.document())
-    interaction.capabilities = after
+def _replace(work: UnitOfWork, before: Capabilities, after: Capabilities) -> None:
+    work.tx.put_capabilities(after.document())
+    work.capabilities = after
     changed = [name for name in NAMES if getattr(before, name) != getattr(after, name)]
-    interaction.note(SUBJECT, changed, before.document())
+    work.note(SUBJECT, changed, before.document())
 
 
 def _updated(rules: Rules, before: Capabilities, written: Any, patch: bool) -> Capabilities:
@@ -156,10 +156,10 @@ def _check_compatibilities(after: Capabilities) -> None:
             raise RegistryProblem("capability_error", SUBJECT, error_detail=detail)
 
 
-def check_version_modes(interaction: Interaction, problem: str, subject: str) -> None:
+def check_version_modes(work: UnitOfWork, problem: str, subject: str) -> None:
     """Refuse a model with version modes that the registry does not support, whichever of the two was changed."""
-    supported = interaction.capabilities.versionmodes
-    for group in interaction.model.groups.values():
+    supported = work.capabilities.versionmodes
+    for group in work.model.groups.values():
         for plural, resource in group.resources.items():
             if resource.versionmode not in supported:
                 detail = f"{group.plural}/{plural} use the version mode {resource.versionmode}, which is off"

@@ -19,38 +19,38 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.merge_attributes import SERVER_NAMES, raise_violations
 from postroom.registry.write.resource import ResourceWrite
-from postroom.registry.write.unit_of_work import Interaction, operation
+from postroom.registry.write.unit_of_work import UnitOfWork, operation
 
 REGISTRY_MANAGED = ("capabilities", "model", "modelsource", "registryid", "specversion")
 
 
 @operation
-def write_modelsource(interaction: Interaction, source: Any, with_registry: bool = True) -> None:
+def write_modelsource(work: UnitOfWork, source: Any, with_registry: bool = True) -> None:
     """Replace the model; entities get its defaults, and it is refused when one of them cannot fit.
 
     `with_registry` is off when the same request goes on to write entities: they are looked at when it settles.
     """
     if not isinstance(source, dict):
         raise RegistryProblem("model_error", "/model", error_detail="a model must be a JSON object")
-    before = interaction.model
-    expanded = _expanded(interaction, source)
+    before = work.model
+    expanded = _expanded(work, source)
     model = checked_model(expanded)
-    _refuse_removals(interaction, before, model)
-    former = interaction.tx.modelsource()
+    _refuse_removals(work, before, model)
+    former = work.tx.modelsource()
     if source != former:
-        interaction.note("/modelsource", before=former)
+        work.note("/modelsource", before=former)
     if model != before:
-        interaction.note("/model")
-    interaction.tx.put_modelsource(source, expanded)
-    interaction.at_end("version modes", partial(check_version_modes, interaction, "model_error", "/model"))
-    interaction.at_end("the model", partial(_refit, interaction))
+        work.note("/model")
+    work.tx.put_modelsource(source, expanded)
+    work.at_end("version modes", partial(check_version_modes, work, "model_error", "/model"))
+    work.at_end("the model", partial(_refit, work))
     if with_registry:
-        interaction.touch("/")
+        work.touch("/")
 
 
-def _expanded(interaction: Interaction, source: dict[str, Any]) -> dict[str, Any]:
+def _expanded(work: UnitOfWork, source: dict[str, Any]) -> dict[str, Any]:
     try:
-        return expand_includes(source, interaction.fetch)
+        return expand_includes(source, work.fetch)
     except ModelRefused as error:
         raise _problem(error) from None
 
@@ -69,10 +69,10 @@ def _problem(error: ModelRefused) -> RegistryProblem:
     return RegistryProblem(error.problem, "/model", pointer=error.place, name=error.name)
 
 
-def _refuse_removals(interaction: Interaction, before: Model, model: Model) -> None:
+def _refuse_removals(work: UnitOfWork, before: Model, model: Model) -> None:
     """A type that has entities stays, under the names it has (model.md: plural and singular never change)."""
     for plural, kind in before.groups.items():
-        groups = interaction.tx.entities(f"/{plural}")
+        groups = work.tx.entities(f"/{plural}")
         after = model.groups.get(plural)
         if groups and (after is None or after.singular != kind.singular):
             _refuse_removal(f"/groups/{plural}", groups[0].xid)
@@ -80,7 +80,7 @@ def _refuse_removals(interaction: Interaction, before: Model, model: Model) -> N
             kept = after.resources.get(name) if after else None
             if kept is not None and kept.singular == resource.singular:
                 continue
-            found = next((e for g in groups for e in interaction.tx.entities(f"{g.xid}/{name}")), None)
+            found = next((e for g in groups for e in work.tx.entities(f"{g.xid}/{name}")), None)
             if found is not None:
                 _refuse_removal(f"/groups/{plural}/resources/{name}", found.xid)
 
@@ -90,40 +90,36 @@ def _refuse_removal(pointer: str, xid: str) -> None:
     raise RegistryProblem("model_error", "/model", pointer=pointer, error_detail=detail)
 
 
-def _refit(interaction: Interaction) -> None:
-    model = interaction.model
-    registry = interaction.tx.entity("/")
+def _refit(work: UnitOfWork) -> None:
+    model = work.model
+    registry = work.tx.entity("/")
     if registry is not None:
-        _refit_entity(interaction, model.attributes, registry, REGISTRY_MANAGED)
+        _refit_entity(work, model.attributes, registry, REGISTRY_MANAGED)
     for plural, kind in model.groups.items():
-        for group in interaction.tx.entities(f"/{plural}"):
-            _refit_group(interaction, kind, group)
+        for group in work.tx.entities(f"/{plural}"):
+            _refit_group(work, kind, group)
 
 
-def _refit_group(interaction: Interaction, kind: GroupType, group: Entity) -> None:
-    fitted = _refit_entity(interaction, kind.attributes, group, (kind.singular + "id",))
+def _refit_group(work: UnitOfWork, kind: GroupType, group: Entity) -> None:
+    fitted = _refit_entity(work, kind.attributes, group, (kind.singular + "id",))
     constraints.check_own_constraints(kind, fitted, group.xid)
     for plural, resource in kind.resources.items():
-        for entity in interaction.tx.entities(f"{group.xid}/{plural}"):
+        for entity in work.tx.entities(f"{group.xid}/{plural}"):
             path = EntityPath(kind="resource", xid=entity.xid, group_type=kind, resource_type=resource)
-            ResourceWrite(interaction, path, patch=True).refit()
-    constraints.watch_group(interaction, group.xid)
+            ResourceWrite(work, path, patch=True).refit()
+    constraints.watch_group(work, group.xid)
 
 
-def _refit_entity(
-    interaction: Interaction, attributes: Attributes, entity: Entity, managed: tuple[str, ...]
-) -> dict[str, Any]:
+def _refit_entity(work: UnitOfWork, attributes: Attributes, entity: Entity, managed: tuple[str, ...]) -> dict[str, Any]:
     """The attributes of the Registry or a Group under the new model; saved when a default came in."""
     out = {n for n, a in attributes.items() if a.readonly} | SERVER_NAMES | set(managed)
     known = {name: attribute for name, attribute in attributes.items() if name not in out}
     before = {name: value for name, value in entity.attributes.items() if name not in out}
-    fitted, violations = conform(interaction.model, known, before)
+    fitted, violations = conform(work.model, known, before)
     raise_violations(violations, entity.xid)
     if fitted != before:
         kept = {name: value for name, value in entity.attributes.items() if name in out}
-        epoch = interaction.epoch_after(entity.xid, entity)
-        changed = msgspec.structs.replace(
-            entity, attributes={**fitted, **kept}, epoch=epoch, modifiedat=interaction.now
-        )
-        interaction.save(changed)
+        epoch = work.epoch_after(entity.xid, entity)
+        changed = msgspec.structs.replace(entity, attributes={**fitted, **kept}, epoch=epoch, modifiedat=work.now)
+        work.save(changed)
     return fitted

@@ -12,7 +12,7 @@ from postroom.model.types import Attributes as Definitions
 from postroom.model.types import GroupConstraint, GroupType, ResourceType
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 Attributes = dict[str, Any]
 
@@ -42,46 +42,46 @@ def _own(group: Attributes) -> dict[str, GroupConstraint]:
     }
 
 
-def watch_resource(interaction: Interaction, xid: str) -> None:
+def watch_resource(work: UnitOfWork, xid: str) -> None:
     """At the end of the request: the groups that show this Resource through an xref still allow it (C-65)."""
-    interaction.at_end(f"constraints of {xid}", partial(_check_shown_everywhere, interaction, xid))
+    work.at_end(f"constraints of {xid}", partial(_check_shown_everywhere, work, xid))
 
 
-def watch_group(interaction: Interaction, xid: str) -> None:
+def watch_group(work: UnitOfWork, xid: str) -> None:
     """At the end of the request: a Group that changed still allows what is in it (GRP-005)."""
-    interaction.at_end(f"constraints of {xid}", partial(_check_group, interaction, xid))
+    work.at_end(f"constraints of {xid}", partial(_check_group, work, xid))
 
 
-def _check_group(interaction: Interaction, xid: str) -> None:
-    group = interaction.tx.entity(xid)
-    kind = interaction.model.groups[xid.split("/")[1]]
+def _check_group(work: UnitOfWork, xid: str) -> None:
+    group = work.tx.entity(xid)
+    kind = work.model.groups[xid.split("/")[1]]
     for plural in kind.resources if group else ():
-        ruled = interaction.rules.of(kind).check_version is not None
+        ruled = work.rules.of(kind).check_version is not None
         if ruled or effective_constraints(kind, plural, group.attributes if group else {}):
-            for resource in interaction.tx.entities(f"{xid}/{plural}"):
-                _check_shown(interaction, resource.xid)
+            for resource in work.tx.entities(f"{xid}/{plural}"):
+                _check_shown(work, resource.xid)
 
 
-def _check_shown_everywhere(interaction: Interaction, xid: str) -> None:
-    resource = interaction.tx.entity(xid)
+def _check_shown_everywhere(work: UnitOfWork, xid: str) -> None:
+    resource = work.tx.entity(xid)
     if resource is not None and "xref" in resource.attributes:
-        _check_shown(interaction, xid)
-    for referrer in interaction.tx.referrers(xid):
-        _check_shown(interaction, referrer.xid)
+        _check_shown(work, xid)
+    for referrer in work.tx.referrers(xid):
+        _check_shown(work, referrer.xid)
 
 
-def _check_shown(interaction: Interaction, xid: str) -> None:
+def _check_shown(work: UnitOfWork, xid: str) -> None:
     """What a Resource shows, its own or its xref's, against the Group it is in."""
     _, group_plural, group_id, plural, _ = xid.split("/")
-    group, resource = interaction.tx.entity(f"/{group_plural}/{group_id}"), interaction.tx.entity(xid)
+    group, resource = work.tx.entity(f"/{group_plural}/{group_id}"), work.tx.entity(xid)
     if group is None or resource is None:
         return
-    kind = interaction.model.groups[group_plural]
+    kind = work.model.groups[group_plural]
     wanted = effective_constraints(kind, plural, group.attributes)
     source = resource.attributes.get("xref", xid)
-    ruled = interaction.rules.of(kind).check_version is not None
-    for version in interaction.tx.entities(f"{source}/versions") if wanted or ruled else ():
-        enforce(interaction.rules, wanted, kind, group.attributes, version.attributes, xid)
+    ruled = work.rules.of(kind).check_version is not None
+    for version in work.tx.entities(f"{source}/versions") if wanted or ruled else ():
+        enforce(work.rules, wanted, kind, group.attributes, version.attributes, xid)
 
 
 def fill(

@@ -11,57 +11,54 @@ from postroom.registry.read.tree import require_entity
 from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_epoch, check_identity
 from postroom.registry.write.meta import apply_meta, choose_default, sticky_default
 from postroom.registry.write.resource import ResourceWrite
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.versions import drop, link_ancestors
 
 
-def delete_entity(interaction: Interaction, path: EntityPath, epoch: int | None, default: str | None = "") -> None:
+def delete_entity(work: UnitOfWork, path: EntityPath, epoch: int | None, default: str | None = "") -> None:
     """Delete a Group, a Resource or a Version; `not_found` when it is not there."""
-    entity = require_entity(interaction.tx, _stored_xid(interaction, path), path.xid)
-    check_epoch(interaction, {"epoch": epoch}, entity, path.xid)
+    entity = require_entity(work.tx, _stored_xid(work, path), path.xid)
+    check_epoch(work, {"epoch": epoch}, entity, path.xid)
     if path.kind == "version":
-        _delete_versions(interaction, path, [entity.id], default)
+        _delete_versions(work, path, [entity.id], default)
     else:
-        _delete(interaction, entity)
+        _delete(work, entity)
 
 
-def _stored_xid(interaction: Interaction, path: EntityPath) -> str:
+def _stored_xid(work: UnitOfWork, path: EntityPath) -> str:
     """Where an entity is kept: the Versions that an xref shows are its target's."""
     if path.kind != "version":
         return path.xid
-    source = require_entity(interaction.tx, path.resource_xid, path.xid).attributes.get("xref", path.resource_xid)
+    source = require_entity(work.tx, path.resource_xid, path.xid).attributes.get("xref", path.resource_xid)
     return f"{source}/versions/{path.ids[5]}"
 
 
-def delete_members(interaction: Interaction, path: EntityPath, members: Any, default: str | None = "") -> None:
+def delete_members(work: UnitOfWork, path: EntityPath, members: Any, default: str | None = "") -> None:
     """Delete the members a map names, or all when there is no map; members that are not there are ignored."""
     if path.kind != "groups":
-        require_entity(interaction.tx, path.group_xid)
+        require_entity(work.tx, path.group_xid)
     if path.kind == "versions":
-        require_entity(interaction.tx, path.resource_xid)
-    if members is None:
-        found = interaction.tx.entities(path.xid)
-    else:
-        found = _named(interaction, path, as_map(members, path.xid, "the body"))
+        require_entity(work.tx, path.resource_xid)
+    found = work.tx.entities(path.xid) if members is None else _named(work, path, as_map(members, path.xid, "the body"))
     if path.kind == "versions":
-        _delete_versions(interaction, path, [entity.id for entity in found], default)
+        _delete_versions(work, path, [entity.id for entity in found], default)
         return
     for entity in found:
-        _delete(interaction, entity)
+        _delete(work, entity)
 
 
-def _named(interaction: Interaction, path: EntityPath, members: dict[str, Any]) -> list[Entity]:
+def _named(work: UnitOfWork, path: EntityPath, members: dict[str, Any]) -> list[Entity]:
     found = []
     for entity_id, value in members.items():
         xid = f"{path.xid}/{entity_id}"
-        entity = interaction.tx.entity(xid)
+        entity = work.tx.entity(xid)
         body = as_body(value, xid)
         if entity is None:
             continue
         for holder in (body, body.get("meta")):
             if isinstance(holder, dict):
                 check_identity(holder, _id_name(path), entity_id, xid, _id_name(path).removesuffix("id"))
-        check_epoch(interaction, _epoch_holder(path, body, xid), entity, xid)
+        check_epoch(work, _epoch_holder(path, body, xid), entity, xid)
         found.append(entity)
     return found
 
@@ -82,27 +79,27 @@ def _epoch_holder(path: EntityPath, body: Body, xid: str) -> Body:
     return holder
 
 
-def _delete(interaction: Interaction, entity: Entity) -> None:
+def _delete(work: UnitOfWork, entity: Entity) -> None:
     if entity.attributes.get("readonly") is True and entity.xid.count("/") == 4:
         raise RegistryProblem("readonly", entity.xid)  # META-005
     parent = entity.collection.rpartition("/")[0] or "/"
-    interaction.remove(entity.xid)
-    interaction.touch(parent)
+    work.remove(entity.xid)
+    work.touch(parent)
 
 
-def _delete_versions(interaction: Interaction, path: EntityPath, version_ids: list[str], default: str | None) -> None:
-    write = ResourceWrite(interaction, path, patch=True)
+def _delete_versions(work: UnitOfWork, path: EntityPath, version_ids: list[str], default: str | None) -> None:
+    write = ResourceWrite(work, path, patch=True)
     write.refuse_reference()
     write.refuse_readonly()
     for version_id in version_ids:
         drop(write.drafts, version_id)
     if not write.drafts:
-        _delete(interaction, require_entity(interaction.tx, path.resource_xid))  # C-56
+        _delete(work, require_entity(work.tx, path.resource_xid))  # C-56
         return
     if not version_ids and default == "":
         return
-    link_ancestors(write.drafts, write.kind.versionmode, interaction.now, write.xid)
-    draft = apply_meta(interaction, write.kind, write.xid, write.existing, None, patch=True)
+    link_ancestors(write.drafts, write.kind.versionmode, work.now, write.xid)
+    draft = apply_meta(work, write.kind, write.xid, write.existing, None, patch=True)
     if draft.wanted not in write.drafts:
         draft.sticky, draft.wanted = sticky_default(write.kind), None  # META-018
     choose_default(draft, write.kind, write.drafts, default, [], write.xid)

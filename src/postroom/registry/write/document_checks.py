@@ -17,7 +17,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import proxy_name
 from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.rules import Judgement
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.versions import Drafts, VersionDraft
 
 FORMAT, COMPATIBILITY = "formatvalidated", "compatibilityvalidated"
@@ -29,16 +29,14 @@ EXTERNAL = "The document is stored outside of the registry."
 class VersionChecks:
     """The checks on the Versions of one Resource during one request."""
 
-    def __init__(
-        self, interaction: Interaction, kind: ResourceType, xid: str, drafts: Drafts, is_last: bool = False
-    ) -> None:
+    def __init__(self, work: UnitOfWork, kind: ResourceType, xid: str, drafts: Drafts, is_last: bool = False) -> None:
         self._is_last = is_last
-        self._interaction = interaction
-        self._rules = interaction.rules.documents
+        self._work = work
+        self._rules = work.rules.documents
         self._kind = kind
         self._xid = xid
         self._drafts = drafts
-        self._capabilities = interaction.capabilities
+        self._capabilities = work.capabilities
 
     def check_formats(self) -> None:
         """Check the documents that changed; RES-042 has this before the constraints."""
@@ -57,7 +55,7 @@ class VersionChecks:
             return self._unchecked("format_unknown", xid, UNKNOWN, format=form)
         if self._is_external(draft):
             return self._unchecked("format_external", xid, EXTERNAL)
-        judgement = self._rules.check(form, _content(draft), surroundings(self._interaction.tx, xid))
+        judgement = self._rules.check(form, _content(draft), surroundings(self._work.tx, xid))
         if judgement.dangling and not self._is_last:
             self._check_again()
             return Judgement("unknown", judgement.reason)
@@ -94,7 +92,7 @@ class VersionChecks:
         unchecked = next((one for one in chain if one.attributes.get(FORMAT) is not True), None)
         if unchecked is not None:
             return Judgement("unknown", f"Version {unchecked.id}, which it is compared with, was not checked.")
-        around = surroundings(self._interaction.tx, f"{self._xid}/versions/{draft.id}")
+        around = surroundings(self._work.tx, f"{self._xid}/versions/{draft.id}")
         judgement = self._rules.compare(form, [_content(one) for one in chain], _content(draft), rule, around)
         if judgement.dangling and not self._is_last:
             self._check_again()
@@ -108,8 +106,8 @@ class VersionChecks:
 
     def _check_again(self) -> None:
         # What a document refers to may come with the same request.
-        again = partial(_recheck, self._interaction, self._kind, self._xid)
-        self._interaction.at_end(f"documents of {self._xid}", again)
+        again = partial(_recheck, self._work, self._kind, self._xid)
+        self._work.at_end(f"documents of {self._xid}", again)
 
     def _ancestors(self, draft: VersionDraft) -> list[VersionDraft]:
         """VER-028: the lineage, nearest first; a Version without a format is nothing to compare with."""
@@ -136,17 +134,17 @@ class VersionChecks:
         return Judgement("unknown", reason)
 
 
-def _recheck(interaction: Interaction, kind: ResourceType, xid: str) -> None:
-    resource = interaction.tx.entity(xid)
+def _recheck(work: UnitOfWork, kind: ResourceType, xid: str) -> None:
+    resource = work.tx.entity(xid)
     if resource is None:
         return
-    drafts = {entity.id: VersionDraft.of(entity) for entity in interaction.tx.entities(f"{xid}/versions")}
-    checks = VersionChecks(interaction, kind, xid, drafts, is_last=True)
+    drafts = {entity.id: VersionDraft.of(entity) for entity in work.tx.entities(f"{xid}/versions")}
+    checks = VersionChecks(work, kind, xid, drafts, is_last=True)
     checks.check_formats()
     checks.check_compatibility(resource.attributes, resource.attributes)
     for draft in drafts.values():
         if draft.original is not None and draft.attributes != draft.original.attributes:
-            interaction.save(msgspec.structs.replace(draft.original, attributes=draft.attributes))
+            work.save(msgspec.structs.replace(draft.original, attributes=draft.attributes))
 
 
 def _mark(draft: VersionDraft, name: str, judgement: Judgement) -> None:

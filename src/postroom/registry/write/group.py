@@ -20,36 +20,34 @@ from postroom.registry.write.merge_attributes import (
     stamps,
 )
 from postroom.registry.write.resource import write_resource
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 REGISTRY_MANAGED = ("specversion", "registryid", "capabilities", "model", "modelsource")
 
 
-def write_registry(interaction: Interaction, written: Any, patch: bool) -> None:
+def write_registry(work: UnitOfWork, written: Any, patch: bool) -> None:
     """Update the Registry's own attributes and everything nested in it."""
     body = as_body(written, "/")
-    existing = interaction.tx.entity("/")
+    existing = work.tx.entity("/")
     if existing is None:
         raise LookupError("the registry has no root entity")
     check_identity(body, "registryid", existing.attributes["registryid"], "/", "registry")
-    check_epoch(interaction, body, existing, "/")
-    collections = take_collections(body, interaction.model.groups)
-    created, modified = stamps(interaction, body, existing, "/")
+    check_epoch(work, body, existing, "/")
+    collections = take_collections(body, work.model.groups)
+    created, modified = stamps(work, body, existing, "/")
     before = {n: v for n, v in existing.attributes.items() if n not in REGISTRY_MANAGED}
-    attributes = compose(
-        interaction, interaction.model.attributes, body, before if patch else None, "/", REGISTRY_MANAGED
-    )
+    attributes = compose(work, work.model.attributes, body, before if patch else None, "/", REGISTRY_MANAGED)
     kept = {name: existing.attributes[name] for name in REGISTRY_MANAGED if name in existing.attributes}
-    interaction.save(
+    work.save(
         Entity(
             xid="/",
-            epoch=interaction.epoch_after("/", existing),
+            epoch=work.epoch_after("/", existing),
             createdat=created,
             modifiedat=modified,
             attributes={**attributes, **kept},
         )
     )
-    write_group_collections(interaction, collections, patch)
+    write_group_collections(work, collections, patch)
 
 
 def take_collections(body: Body, plurals: Any) -> dict[str, Any]:
@@ -63,62 +61,62 @@ def take_collections(body: Body, plurals: Any) -> dict[str, Any]:
     return collections
 
 
-def write_group_collections(interaction: Interaction, collections: dict[str, Any], patch: bool) -> dict[str, list[str]]:
+def write_group_collections(work: UnitOfWork, collections: dict[str, Any], patch: bool) -> dict[str, list[str]]:
     """Write Groups of several types; the ids that were written, by type."""
     return {
-        plural: write_groups(interaction, interaction.model.groups[plural], members, patch)
+        plural: write_groups(work, work.model.groups[plural], members, patch)
         for plural, members in collections.items()
         if members is not None
     }
 
 
-def write_groups(interaction: Interaction, kind: GroupType, members: Any, patch: bool) -> list[str]:
+def write_groups(work: UnitOfWork, kind: GroupType, members: Any, patch: bool) -> list[str]:
     """Write the Groups of a map; their ids."""
     for group_id, body in as_map(members, f"/{kind.plural}", kind.plural).items():
-        write_group(interaction, kind, group_id, body, patch)
+        write_group(work, kind, group_id, body, patch)
     return list(members)
 
 
-def write_group(interaction: Interaction, kind: GroupType, group_id: str, written: Any, patch: bool) -> bool:
+def write_group(work: UnitOfWork, kind: GroupType, group_id: str, written: Any, patch: bool) -> bool:
     """Create or update a Group and everything nested in it; whether it is new."""
     xid = f"/{kind.plural}/{group_id}"
     check_id(group_id, xid)
     body = as_body(written, xid)
     check_identity(body, kind.singular + "id", group_id, xid, kind.singular)
-    existing = interaction.tx.entity(xid)
+    existing = work.tx.entity(xid)
     if existing is None:
-        _refuse_other_case(interaction, f"/{kind.plural}", group_id, xid)
-    check_epoch(interaction, body, existing, xid)
+        _refuse_other_case(work, f"/{kind.plural}", group_id, xid)
+    check_epoch(work, body, existing, xid)
     collections = take_collections(body, kind.resources)
-    rules = interaction.rules.of(kind)
+    rules = work.rules.of(kind)
     body, violations = rules.read(kind, body)
     raise_violations(violations, xid)
-    created, modified = stamps(interaction, body, existing, xid)
+    created, modified = stamps(work, body, existing, xid)
     before = existing.attributes if existing and patch else None
-    attributes = compose(interaction, kind.attributes, body, before, xid, (kind.singular + "id",))
+    attributes = compose(work, kind.attributes, body, before, xid, (kind.singular + "id",))
     constraints.check_own_constraints(kind, attributes, xid)
     raise_violations(list(rules.check(kind, attributes)), xid)
     if existing is None:
-        interaction.touch("/")
-    interaction.save(
+        work.touch("/")
+    work.save(
         Entity(
             xid=xid,
-            epoch=interaction.epoch_after(xid, existing),
+            epoch=work.epoch_after(xid, existing),
             createdat=created,
             modifiedat=modified,
             attributes=attributes,
         )
     )
     if existing is not None and existing.attributes != attributes:
-        constraints.watch_group(interaction, xid)
+        constraints.watch_group(work, xid)
     for plural, members in collections.items():
         if members is not None:
-            write_resources(interaction, kind, group_id, plural, members, patch)
+            write_resources(work, kind, group_id, plural, members, patch)
     return existing is None
 
 
 def write_resources(
-    interaction: Interaction, kind: GroupType, group_id: str, plural: str, members: Any, patch: bool
+    work: UnitOfWork, kind: GroupType, group_id: str, plural: str, members: Any, patch: bool
 ) -> list[str]:
     """Write the Resources of a map; their ids."""
     collection = f"/{kind.plural}/{group_id}/{plural}"
@@ -130,18 +128,18 @@ def write_resources(
             group_type=kind,
             resource_type=kind.resources[plural],
         )
-        write_resource(interaction, path, body, patch)
+        write_resource(work, path, body, patch)
     return list(members)
 
 
-def ensure_group(interaction: Interaction, path: EntityPath) -> None:
+def ensure_group(work: UnitOfWork, path: EntityPath) -> None:
     """Create the Group that a path is in, when it is not there (REG-085)."""
-    if interaction.tx.entity(path.group_xid) is None:
-        write_group(interaction, path.group, path.ids[1], {}, patch=False)
+    if work.tx.entity(path.group_xid) is None:
+        write_group(work, path.group, path.ids[1], {}, patch=False)
 
 
-def _refuse_other_case(interaction: Interaction, collection: str, entity_id: str, xid: str) -> None:
-    taken = interaction.tx.sibling(collection, entity_id)
+def _refuse_other_case(work: UnitOfWork, collection: str, entity_id: str, xid: str) -> None:
+    taken = work.tx.sibling(collection, entity_id)
     if taken is not None:
         raise RegistryProblem("bad_request", xid, error_detail=f"{taken} exists already in another case")
 

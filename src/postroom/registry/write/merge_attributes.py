@@ -11,7 +11,7 @@ from postroom.model.types import Attributes
 from postroom.registry.entities import Entity
 from postroom.registry.paths import check_id
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 
 Body = dict[str, Any]
 
@@ -41,27 +41,27 @@ def check_identity(body: Body, name: str, expected: str, subject: str, singular:
         raise RegistryProblem("mismatched_id", subject, singular=singular, invalid_id=given, expected_id=expected)
 
 
-def check_epoch(interaction: Interaction, body: Body, existing: Entity | None, subject: str) -> None:
+def check_epoch(work: UnitOfWork, body: Body, existing: Entity | None, subject: str) -> None:
     """A given epoch has to be the stored one (REG-047 to REG-050)."""
     given = body.get("epoch")
-    if given is None or existing is None or not interaction.checks_epochs:
+    if given is None or existing is None or not work.checks_epochs:
         return
     if not isinstance(given, int) or isinstance(given, bool) or given < 0:
         raise RegistryProblem(
             "invalid_attribute", subject, name="epoch", error_detail="must be a whole number", pointer="/epoch"
         )
-    if given != existing.epoch and not interaction.is_changed(subject):
+    if given != existing.epoch and not work.is_changed(subject):
         raise RegistryProblem("mismatched_epoch", subject, bad_epoch=given, epoch=existing.epoch)
 
 
-def stamps(interaction: Interaction, body: Body, existing: Entity | None, subject: str) -> tuple[str, str]:
+def stamps(work: UnitOfWork, body: Body, existing: Entity | None, subject: str) -> tuple[str, str]:
     """`createdat` and `modifiedat` after the write (REG-052, REG-053)."""
     created = _given_time(body, "createdat", subject)
     if created is None:
-        created = existing.createdat if existing and "createdat" not in body else interaction.now
+        created = existing.createdat if existing and "createdat" not in body else work.now
     modified = _given_time(body, "modifiedat", subject)
     if modified is None or (existing is not None and modified == existing.modifiedat):
-        modified = interaction.now
+        modified = work.now
     return created, modified
 
 
@@ -82,7 +82,7 @@ def _given_time(body: Body, name: str, subject: str) -> str | None:
 
 
 def compose(
-    interaction: Interaction,
+    work: UnitOfWork,
     attributes: Attributes,
     body: Body,
     before: Body | None,
@@ -98,7 +98,7 @@ def compose(
     for name in list(merged):
         if name in kept_out or (name in attributes and attributes[name].readonly):
             del merged[name]  # REG-026: writes to read-only attributes are ignored
-    normal, violations = conform(interaction.model, known, merged)
+    normal, violations = conform(work.model, known, merged)
     raise_violations(violations, subject)
     _check_texts(normal, subject)
     return normal

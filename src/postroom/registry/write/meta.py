@@ -9,7 +9,7 @@ from postroom.model.types import ResourceType
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.write.merge_attributes import Body, check_epoch, compose, stamps
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.versions import Drafts, newest
 
 META_MANAGED = ("defaultversionid", "defaultversionsticky", "xref")
@@ -32,13 +32,13 @@ class MetaDraft:
 
 
 def apply_meta(
-    interaction: Interaction, kind: ResourceType, xid: str, existing: Entity | None, body: Body | None, patch: bool
+    work: UnitOfWork, kind: ResourceType, xid: str, existing: Entity | None, body: Body | None, patch: bool
 ) -> MetaDraft:
     """The meta after a write; without a body it stays as it is."""
     before = existing.attributes if existing else {}
     draft = MetaDraft(
-        createdat=existing.createdat if existing else interaction.now,
-        modifiedat=interaction.now,
+        createdat=existing.createdat if existing else work.now,
+        modifiedat=work.now,
         attributes={name: value for name, value in before.items() if name != "xref"},
         sticky=before.get("defaultversionsticky", sticky_default(kind)),
         previous=before.get("defaultversionid"),
@@ -46,30 +46,30 @@ def apply_meta(
     draft.attributes.setdefault("readonly", False)
     draft.wanted = draft.previous if draft.sticky else None
     if before.get("xref"):
-        draft.touched, draft.epoch = True, _epoch_after_reference(interaction, before["xref"], existing)
+        draft.touched, draft.epoch = True, _epoch_after_reference(work, before["xref"], existing)
     if body is None:
         return draft
     subject = f"{xid}/meta"
-    _check_meta_epoch(interaction, body, existing, subject, xid)
-    draft.createdat, draft.modifiedat = stamps(interaction, body, existing, subject)
+    _check_meta_epoch(work, body, existing, subject, xid)
+    draft.createdat, draft.modifiedat = stamps(work, body, existing, subject)
     base = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
     rule = body.get("compatibility")
     if isinstance(rule, str):  # META-007: case does not matter; C-51: `none` is an older word for no rule
         body = {**body, "compatibility": None if rule.lower() == "none" else rule.lower()}
     managed = (kind.singular + "id", *META_MANAGED)
-    draft.attributes = compose(interaction, kind.metaattributes, body, base if patch else {}, subject, managed)
+    draft.attributes = compose(work, kind.metaattributes, body, base if patch else {}, subject, managed)
     draft.attributes["readonly"] = before.get("readonly", False)
     draft.touched = True
     _read_default(draft, kind, body, patch, subject)
     return draft
 
 
-def refit_meta(interaction: Interaction, kind: ResourceType, xid: str, existing: Entity | None) -> MetaDraft:
+def refit_meta(work: UnitOfWork, kind: ResourceType, xid: str, existing: Entity | None) -> MetaDraft:
     """The stored meta under a new model: defaults filled in, or a problem when it cannot fit."""
-    draft = apply_meta(interaction, kind, xid, existing, None, patch=True)
+    draft = apply_meta(work, kind, xid, existing, None, patch=True)
     managed = (kind.singular + "id", *META_MANAGED)
     before = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
-    fitted = compose(interaction, kind.metaattributes, before, None, f"{xid}/meta", managed)
+    fitted = compose(work, kind.metaattributes, before, None, f"{xid}/meta", managed)
     fitted["readonly"] = before.get("readonly", False)
     if fitted != before:
         draft.attributes, draft.touched = fitted, True
@@ -87,15 +87,15 @@ def sticky_default(kind: ResourceType) -> bool:
     return bool(kind.metaattributes["defaultversionsticky"].default)
 
 
-def _check_meta_epoch(interaction: Interaction, body: Body, existing: Entity | None, subject: str, xid: str) -> None:
-    check_epoch(interaction, {"epoch": None} if interaction.is_changed(xid) else body, existing, subject)
+def _check_meta_epoch(work: UnitOfWork, body: Body, existing: Entity | None, subject: str, xid: str) -> None:
+    check_epoch(work, {"epoch": None} if work.is_changed(xid) else body, existing, subject)
 
 
-def _epoch_after_reference(interaction: Interaction, xref: str, existing: Entity | None) -> int:
+def _epoch_after_reference(work: UnitOfWork, xref: str, existing: Entity | None) -> int:
     """RES-056: more than it had, and more than was seen through the reference, be it as meta or as default Version."""
-    target = interaction.tx.entity(xref)
+    target = work.tx.entity(xref)
     default = target.attributes.get("defaultversionid") if target else None
-    seen = [existing, target, interaction.tx.entity(f"{xref}/versions/{default}") if default else None]
+    seen = [existing, target, work.tx.entity(f"{xref}/versions/{default}") if default else None]
     return max(entity.epoch for entity in seen if entity is not None) + 1
 
 

@@ -12,7 +12,7 @@ from postroom.registry.write import constraints
 from postroom.registry.write.document_checks import VersionChecks
 from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_identity
 from postroom.registry.write.meta import MetaDraft, apply_meta, choose_default, refit_meta
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.version_drafts import Drafting
 from postroom.registry.write.versions import VersionDraft, drop, link_ancestors, oldest, refuse_circles
 from postroom.registry.write.xref import check_plain_reference, check_target, is_reference, reference_of
@@ -34,15 +34,15 @@ class WriteResult:
 class ResourceWrite:
     """One write to one Resource; `apply` runs the steps and saves what came of them."""
 
-    def __init__(self, interaction: Interaction, path: EntityPath, patch: bool) -> None:
-        self.interaction = interaction
+    def __init__(self, work: UnitOfWork, path: EntityPath, patch: bool) -> None:
+        self.work = work
         self.kind = path.resource
         self.group_kind = path.group
         self.group_xid = path.group_xid
         self.xid = path.resource_xid
         self.patch = patch
-        self.existing = interaction.tx.entity(self.xid)
-        self.drafting = Drafting(interaction, path, self.existing, patch)
+        self.existing = work.tx.entity(self.xid)
+        self.drafting = Drafting(work, path, self.existing, patch)
         self.drafts = self.drafting.drafts
 
     @property
@@ -67,8 +67,8 @@ class ResourceWrite:
             self.drafting.counter = self.existing.counter  # what takes the place of a reference is not counted
         if not self.drafts:
             raise RegistryProblem("missing_versions", self.xid)
-        link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
-        draft = apply_meta(self.interaction, self.kind, self.xid, self.existing, meta, self.patch)
+        link_ancestors(self.drafts, self.kind.versionmode, self.work.now, self.xid)
+        draft = apply_meta(self.work, self.kind, self.xid, self.existing, meta, self.patch)
         # The rule for `request` asks for a Version that is created, the text of its error for one that is processed.
         candidates = self.drafting.added() or (list(versions or ()) if own is None else [])
         choose_default(draft, self.kind, self.drafts, default, candidates, self.xid)
@@ -105,11 +105,11 @@ class ResourceWrite:
     def refit(self) -> None:
         """Bring a stored Resource in line with a new model."""
         if is_reference(self.existing):
-            check_target(self.interaction.model, self.xid, reference_of(self.existing, None, True, self.xid))
+            check_target(self.work.model, self.xid, reference_of(self.existing, None, True, self.xid))
             return
         self.drafting.refit()
-        link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
-        meta = refit_meta(self.interaction, self.kind, self.xid, self.existing)
+        link_ancestors(self.drafts, self.kind.versionmode, self.work.now, self.xid)
+        meta = refit_meta(self.work, self.kind, self.xid, self.existing)
         choose_default(meta, self.kind, self.drafts, "", [], self.xid)
         self.finish(meta)
 
@@ -129,7 +129,7 @@ class ResourceWrite:
             if body is not None:
                 self._check_own_id(body.get(self.kind.singular + "id"))
         if self.existing is None:
-            taken = self.interaction.tx.sibling(self.xid.rpartition("/")[0], self.id)
+            taken = self.work.tx.sibling(self.xid.rpartition("/")[0], self.id)
             if taken is not None:
                 raise RegistryProblem("bad_request", self.xid, error_detail=f"{taken} exists already in another case")
 
@@ -144,12 +144,12 @@ class ResourceWrite:
     ) -> WriteResult:
         flagged = {"defaultversionid": default or "null"} if default != "" else {}
         check_plain_reference(
-            self.interaction.model, self.kind, self.xid, reference, own, versions, {**(meta or {}), **flagged}
+            self.work.model, self.kind, self.xid, reference, own, versions, {**(meta or {}), **flagged}
         )
-        draft = apply_meta(self.interaction, self.kind, self.xid, self.existing, meta, self.patch)
+        draft = apply_meta(self.work, self.kind, self.xid, self.existing, meta, self.patch)
         draft.attributes = {"xref": reference}
         draft.touched = True
-        draft.createdat = self.existing.createdat if self.existing else self.interaction.now
+        draft.createdat = self.existing.createdat if self.existing else self.work.now
         # RES-056: what a Resource had counts when it comes back; a reference that is written again counts on.
         draft.epoch = self.existing.epoch if self.existing and not is_reference(self.existing) else 0
         self.drafts.clear()
@@ -178,8 +178,8 @@ class ResourceWrite:
     def _check_versions(self, meta: MetaDraft) -> None:
         """RES-042: formats, what all Versions share, what the Group demands, compatibility."""
         group = self.drafting.group()
-        rules = self.interaction.rules
-        checks = VersionChecks(self.interaction, self.kind, self.xid, self.drafts)
+        rules = self.work.rules
+        checks = VersionChecks(self.work, self.kind, self.xid, self.drafts)
         checks.check_formats()
         constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
         wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
@@ -197,29 +197,29 @@ class ResourceWrite:
         while limit and len(self.drafts) > limit:
             candidates = [d for d in self.drafts.values() if d.id != meta.attributes["defaultversionid"]]
             drop(self.drafts, oldest(candidates, self.kind.versionmode).id)
-            link_ancestors(self.drafts, self.kind.versionmode, self.interaction.now, self.xid)
+            link_ancestors(self.drafts, self.kind.versionmode, self.work.now, self.xid)
 
     def _save(self, meta: MetaDraft) -> WriteResult:
         added, removed = self.drafting.added(), self.drafting.removed()
         if self.existing is None:
-            self.interaction.touch(self.group_xid)
+            self.work.touch(self.group_xid)
         counted = self.existing is not None and self.drafting.counter != self.existing.counter
         if self.existing is None or meta.touched or added or removed or counted:
             self._save_meta(meta)
         for version_id in removed:
-            self.interaction.remove(f"{self.xid}/versions/{version_id}")
+            self.work.remove(f"{self.xid}/versions/{version_id}")
         for draft in self.drafts.values():
             self._save_version(draft)
-        constraints.watch_resource(self.interaction, self.xid)
+        constraints.watch_resource(self.work, self.xid)
         handled = tuple(dict.fromkeys(one for one in self.drafting.handled if one in self.drafts))
         default = meta.attributes.get("defaultversionid", "")
         return WriteResult(self.existing is None, handled, tuple(one for one in added if one in self.drafts), default)
 
     def _save_meta(self, meta: MetaDraft) -> None:
-        self.interaction.save(
+        self.work.save(
             Entity(
                 xid=self.xid,
-                epoch=meta.epoch or self.interaction.epoch_after(self.xid, self.existing),
+                epoch=meta.epoch or self.work.epoch_after(self.xid, self.existing),
                 createdat=meta.createdat,
                 modifiedat=meta.modifiedat,
                 attributes=meta.attributes,
@@ -234,10 +234,10 @@ class ResourceWrite:
             return
         # REG-027: what the server notes by itself (validation marks) is no update.
         quiet = stored is not None and not draft.touched
-        self.interaction.save(
+        self.work.save(
             Entity(
                 xid=xid,
-                epoch=stored.epoch if stored and quiet else self.interaction.epoch_after(xid, stored),
+                epoch=stored.epoch if stored and quiet else self.work.epoch_after(xid, stored),
                 createdat=draft.createdat,
                 modifiedat=draft.modifiedat,
                 attributes=draft.attributes,
@@ -247,13 +247,13 @@ class ResourceWrite:
 
 
 def write_resource(
-    interaction: Interaction, path: EntityPath, written: Any, patch: bool, default: str | None = ""
+    work: UnitOfWork, path: EntityPath, written: Any, patch: bool, default: str | None = ""
 ) -> WriteResult:
     """Create or update a Resource from its JSON form."""
     body = as_body(written, path.resource_xid)
     versions = body.pop("versions", None)
     meta = body.pop("meta", None)
-    return ResourceWrite(interaction, path, patch).apply(
+    return ResourceWrite(work, path, patch).apply(
         own=body,
         versions=as_map(versions, path.resource_xid, "versions") if versions is not None else None,
         meta=as_body(meta, f"{path.resource_xid}/meta") if meta is not None else None,

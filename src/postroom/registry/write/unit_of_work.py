@@ -1,4 +1,4 @@
-"""One request: one "now", one actor, every change noted once, however often an entity is touched on the way."""
+"""The unit of work of a request: one "now", one actor, every change logged once, however often it is made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _no_earlier_than(last: Change | None) -> str:
     return max(timestamp(), last.time if last is not None else "", key=lambda time: time.removesuffix("Z"))
 
 
-class Interaction:
+class UnitOfWork:
     """The frame of one write; `finish` puts the change log and the history into the same transaction."""
 
     replicates = False
@@ -175,12 +175,12 @@ class Interaction:
         )
 
 
-def operation(function: Callable[Concatenate[Interaction, P], T]) -> Callable[Concatenate[Interaction, P], T]:
-    """Make a function one operation of its interaction, so that it returns with nothing left to be checked."""
+def operation(function: Callable[Concatenate[UnitOfWork, P], T]) -> Callable[Concatenate[UnitOfWork, P], T]:
+    """Make a function one operation of its unit of work, so that it returns with nothing left to be checked."""
 
     @functools.wraps(function)
-    def run(interaction: Interaction, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with interaction.operation():
-            return function(interaction, *args, **kwargs)
+    def run(work: UnitOfWork, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with work.operation():
+            return function(work, *args, **kwargs)
 
     return run

@@ -20,7 +20,7 @@ from postroom.registry.write.merge_attributes import (
     raise_violations,
     stamps,
 )
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.versions import Drafts, VersionDraft
 
 RESERVED_VERSION_IDS = frozenset({"null", "request"})
@@ -30,14 +30,14 @@ VERSION_MANAGED = ("versionid", "isdefault", "ancestorid")
 class Drafting:
     """Writes Versions into drafts; knows which were there before and which ids the server gave."""
 
-    def __init__(self, interaction: Interaction, path: EntityPath, existing: Entity | None, patch: bool) -> None:
-        self.interaction = interaction
+    def __init__(self, work: UnitOfWork, path: EntityPath, existing: Entity | None, patch: bool) -> None:
+        self.work = work
         self.kind = path.resource
         self.group_kind = path.group
         self.group_xid = path.group_xid
         self.xid = path.resource_xid
         self.patch = patch
-        stored = interaction.tx.entities(f"{self.xid}/versions") if existing else []
+        stored = work.tx.entities(f"{self.xid}/versions") if existing else []
         self.stored = {entity.id: entity for entity in stored}
         self.drafts: Drafts = {entity.id: VersionDraft.of(entity) for entity in stored}
         self.counter = existing.counter if existing else 0
@@ -63,22 +63,22 @@ class Drafting:
         """Create or update one Version."""
         xid = f"{self.xid}/versions/{version_id}"
         self._check_version_id(version_id, xid)
-        body, violations = self.interaction.rules.read_version(self.kind, dict(written))
+        body, violations = self.work.rules.read_version(self.kind, dict(written))
         raise_violations(violations, xid)
         singular = self.kind.singular
         check_identity(body, singular + "id", self.xid.rpartition("/")[2], xid, singular)
         check_identity(body, "versionid", version_id, xid, "version")
         draft = self.drafts.get(version_id) or VersionDraft(id=version_id, original=None)
-        check_epoch(self.interaction, body, draft.original, xid)
+        check_epoch(self.work, body, draft.original, xid)
         body.pop("epoch", None)
         ancestor = self._ancestor(body, draft, xid)
         stored_type = draft.attributes.get("contenttype")
         draft.document = pop_document(self.kind, body, draft.document, stored_type, self.patch, xid)
-        draft.createdat, draft.modifiedat = stamps(self.interaction, body, draft.original, xid)
+        draft.createdat, draft.modifiedat = stamps(self.work, body, draft.original, xid)
         before = {n: v for n, v in draft.attributes.items() if n != "ancestorid"} if self.patch else {}
         self._fill(before, body)
         managed = (singular + "id", *VERSION_MANAGED)
-        draft.attributes = compose(self.interaction, self._attributes(), body, before, xid, managed)
+        draft.attributes = compose(self.work, self._attributes(), body, before, xid, managed)
         draft.attributes["ancestorid"] = draft.ancestor = ancestor
         draft.touched = True
         self.drafts[version_id] = draft
@@ -95,11 +95,11 @@ class Drafting:
             kept = {n: v for n, v in body.items() if n not in self.kind.attributes or n in known}
             for name in (self.kind.singular + "id", *VERSION_MANAGED):
                 known.pop(name, None)
-            normal, violations = conform(self.interaction.model, known, kept)
+            normal, violations = conform(self.work.model, known, kept)
             raise_violations(violations, xid)
             if normal != kept or body != before:
                 draft.attributes = {**normal, "ancestorid": draft.ancestor}
-                draft.touched, draft.modifiedat = True, self.interaction.now
+                draft.touched, draft.modifiedat = True, self.work.now
 
     def _released_document(self, draft: VersionDraft, xid: str) -> Body:
         """What a document leaves behind when its type has none any more: a URL becomes a plain attribute."""
@@ -152,10 +152,10 @@ class Drafting:
 
     def _inherited(self) -> set[str]:
         prefix = self.kind.plural + "."
-        inherited = self.interaction.rules.of(self.group_kind).inherited
+        inherited = self.work.rules.of(self.group_kind).inherited
         return {path.removeprefix(prefix) for path in inherited if path.startswith(prefix)}
 
     def group(self) -> Body:
         """The attributes of the Group as they are now."""
-        group = self.interaction.tx.entity(self.group_xid)
+        group = self.work.tx.entity(self.group_xid)
         return group.attributes if group else {}

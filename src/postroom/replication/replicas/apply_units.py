@@ -14,7 +14,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
 from postroom.replication.replicas.conflict_policy import ConflictPolicy, Decision, decide, decide_gone, stamp_after
 from postroom.replication.replicas.export_units import UnitReader, registry_id
-from postroom.replication.replicas.import_unit import ImportInteraction, check_body, check_place, uri_of, write_unit
+from postroom.replication.replicas.import_unit import ImportUnitOfWork, check_body, check_place, uri_of, write_unit
 from postroom.replication.replicas.origins import UnitOrigin, forget_origin, origin_of, put_origin
 from postroom.replication.replicas.replica_unit import PROVENANCE, Unit, is_group
 from postroom.store.checked_write import write_checked
@@ -109,21 +109,21 @@ class _BatchWriter:
         self.batch = batch
         self.here = registry_id(tx)
         self.model = tx.model()
-        self.interaction = ImportInteraction(tx, actor=f"link:{batch.link}")
+        self.work = ImportUnitOfWork(tx, actor=f"link:{batch.link}")
         self.reader = UnitReader(tx)
         self.outcome = BatchResult()
         self.arrived: list[tuple[Unit, UnitOrigin | None]] = []
 
     def run(self) -> None:
         """Deletions go first: what comes may differ from what goes only by case."""
-        with self.interaction.operation():  # units may refer to each other
+        with self.work.operation():  # units may refer to each other
             for xid in sorted(self.batch.gone, key=lambda one: -one.count("/")):
                 self._remove(xid)
             for unit in sorted(self.batch.units, key=lambda one: one.xid.count("/")):
                 self._take(unit)
         for xid, is_home in self.batch.claims.items():
             self._claim(xid, is_home)
-        self.interaction.finish()
+        self.work.finish()
         for unit, before in self.arrived:
             put_origin(self.tx, unit.xid, self._origin(unit, before))
             self._keep_beside(unit)
@@ -133,7 +133,7 @@ class _BatchWriter:
         local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
         decision = decide(unit.entry, local, origin, self.here, self.batch.policy)
         if decision == "take":
-            write_unit(self.interaction, self.model, unit)
+            write_unit(self.work, self.model, unit)
             self.arrived.append((unit, origin))
             self.outcome.taken.append(unit.xid)
         elif decision != "same":
@@ -160,7 +160,7 @@ class _BatchWriter:
             self.outcome.kept[xid] = "ours"  # somebody else's definitions are in it, and they need it
             forget_origin(self.tx, xid)
             return
-        operations.delete(self.interaction, resolve(self.model, xid), None, None, "")
+        operations.delete(self.work, resolve(self.model, xid), None, None, "")
         put_origin(self.tx, xid, msgspec.structs.replace(origin, deleted=True))
         self.outcome.deleted.append(xid)
 

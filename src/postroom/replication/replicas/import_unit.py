@@ -14,7 +14,7 @@ from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction import Transaction
-from postroom.registry.write.unit_of_work import Interaction
+from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.replication.replicas.identity import plain_path
 from postroom.replication.replicas.replica_unit import TIMES, Tree, Unit
 
@@ -35,8 +35,8 @@ def check_body(unit: Unit, path: EntityPath) -> None:
         raise RegistryProblem("bad_request", unit.xid, error_detail="a copy has a meta, and versions or an xref")
 
 
-class ImportInteraction(Interaction):
-    """An interaction whose entities keep the times they have at their home, also where a write would renew them."""
+class ImportUnitOfWork(UnitOfWork):
+    """A unit of work whose entities keep the times they have at their home, also where a write would renew them."""
 
     replicates = True
 
@@ -59,20 +59,20 @@ class ImportInteraction(Interaction):
         super().save(entity)
 
 
-def write_unit(interaction: ImportInteraction, model: Model, unit: Unit) -> None:
+def write_unit(work: ImportUnitOfWork, model: Model, unit: Unit) -> None:
     """Make a unit what it is at the source."""
     path = resolve(model, unit.xid)
-    interaction.keep_times(unit.xid, unit.body if unit.is_group else unit.body["meta"])
+    work.keep_times(unit.xid, unit.body if unit.is_group else unit.body["meta"])
     for version_id, version in unit.versions.items():
-        interaction.keep_times(f"{unit.xid}/versions/{version_id}", version)
+        work.keep_times(f"{unit.xid}/versions/{version_id}", version)
     if unit.is_group:
-        operations.put_group(interaction, path, dict(unit.body), patch=False)
+        operations.put_group(work, path, dict(unit.body), patch=False)
         return
     body = with_provenance(unit, path.resource)
-    if _lacks_versions(interaction.tx, path, body):
+    if _lacks_versions(work.tx, path, body):
         # A write never takes Versions away; taken away and written anew, it is still one change of one entity.
-        operations.delete(interaction, path, None, None, "")
-    operations.put_resource(interaction, path, body, patch=False, default="")
+        operations.delete(work, path, None, None, "")
+    operations.put_resource(work, path, body, patch=False, default="")
 
 
 def _lacks_versions(tx: Transaction, path: EntityPath, body: Tree) -> bool:
