@@ -6,8 +6,7 @@ import random
 import threading
 import uuid
 
-from postroom.messages.making.sample_values import identity
-from postroom.messages.making.uuids import Chance, identities
+from postroom.messages.making.uuids import UnseededRandom, random_uuid, random_uuids
 
 
 def assert_random(ids: list[str]) -> None:
@@ -15,7 +14,7 @@ def assert_random(ids: list[str]) -> None:
     found = [uuid.UUID(text) for text in ids]
     assert [str(one) for one in found] == ids
     assert {(one.version, one.variant) for one in found} == {(4, uuid.RFC_4122)}
-    # All bits but those six that say so are left to chance.
+    # All bits but those six that say so are left to unseeded.
     ones, zeros = 0, 0
     for one in found:
         ones, zeros = ones | one.int, zeros | ~one.int
@@ -23,27 +22,29 @@ def assert_random(ids: list[str]) -> None:
 
 
 def test_ids_are_random_uuids() -> None:
-    assert_random(identities(1_000))
-    chance, seeded = Chance(), random.Random(7)
-    assert_random([identity(chance) for _ in range(1_000)])
-    assert_random([identity(seeded) for _ in range(1_000)])
+    assert_random(random_uuids(1_000))
+    unseeded, seeded = UnseededRandom(), random.Random(7)
+    assert_random([random_uuid(unseeded) for _ in range(1_000)])
+    assert_random([random_uuid(seeded) for _ in range(1_000)])
 
 
 def test_a_seed_gives_the_same_ids() -> None:
-    assert identity(random.Random(7)) == identity(random.Random(7))
+    assert random_uuid(random.Random(7)) == random_uuid(random.Random(7))
 
 
 def test_after_a_fork_nothing_is_left_in_store() -> None:
-    chance = Chance()
-    identity(chance)
-    assert chance.store
-    chance.seed()
-    assert not chance.store
+    unseeded = UnseededRandom()
+    random_uuid(unseeded)
+    assert unseeded.store
+    unseeded.seed()
+    assert not unseeded.store
 
 
 def test_threads_never_get_the_same_id() -> None:
-    chance, found = Chance(), list[str]()
-    threads = [threading.Thread(target=lambda: found.extend(identity(chance) for _ in range(2_000))) for _ in range(4)]
+    rng, found = UnseededRandom(), list[str]()
+    threads = [
+        threading.Thread(target=lambda: found.extend(random_uuid(rng) for _ in range(2_000))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

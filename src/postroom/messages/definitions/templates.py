@@ -22,10 +22,10 @@ _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
 
 class Expander(NamedTuple):
-    """Two ways to fill in a template: `form % texts(values)` for plain values, where there is a form, or `exact`."""
+    """Two ways to fill in a template: `form % strings(values)` for plain values, where there is a form, or `exact`."""
 
     form: str | None
-    texts: Callable[[Mapping[str, str]], Any]
+    strings: Callable[[Mapping[str, str]], Any]
     exact: Callable[[Mapping[str, str]], str]
 
 
@@ -48,7 +48,7 @@ class Template:
             )
         self._written = tuple(map(_uri_text, self.literals)) if is_uri else self.literals
         self._form = self._form_of(self._written)
-        self._texts = itemgetter(*self.names) if self.names else _no_texts
+        self._strings = itemgetter(*self.names) if self.names else _no_strings
         self.alone = self.literals == ("", "")
         # Names that a regular expression can give to its groups, each once, so that a match is the answer.
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
@@ -156,7 +156,7 @@ class Template:
         """
         expand = self.expand
         form = None if self._doubtful else self._form_of(map(write, self._written))
-        return Expander(form, self._texts, lambda values: write(expand(values)))
+        return Expander(form, self._strings, lambda values: write(expand(values)))
 
     @staticmethod
     def _form_of(literals: Iterable[str]) -> str:
@@ -178,7 +178,7 @@ def _quoted(value: str) -> str:
     return value if value.isascii() and value.isalnum() else _percent_encoded(value)
 
 
-def _no_texts(_values: Mapping[str, str]) -> tuple[str, ...]:
+def _no_strings(_values: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 

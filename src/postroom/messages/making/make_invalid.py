@@ -1,4 +1,4 @@
-"""Breaking: a message that violates exactly one declared rule, for testing what comes after."""
+"""Invalid messages: each violates exactly one rule of its definition, for testing consumers and pipelines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from postroom.errors import MakeRefused, SchemaRefused
 from postroom.messages.definitions.constraints import Check
-from postroom.messages.making.make import AUTO, Draft, Maker
+from postroom.messages.making.compiled_template import MessageDraft
+from postroom.messages.making.make import AUTO, Maker
 from postroom.messages.making.metadata_placement import put, without
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import is_json
@@ -31,27 +32,27 @@ def make_invalid(
     mode: str = "",
     rng: random.Random,
 ) -> tuple[Record, Reason]:
-    """A record that breaks one rule of the definition, and the rule it breaks."""
+    """Make a record that violates one rule of the definition; return it with that violation."""
     draft = maker.draft(variables, data, protocol=protocol, mode=mode, rng=rng)
-    broken = list(_broken(maker, draft))
-    rng.shuffle(broken)
-    for candidate in broken:
+    candidates = list(_invalid_drafts(maker, draft))
+    rng.shuffle(candidates)
+    for candidate in candidates:
         record = candidate.record()
         matches = [result.match for result in maker.engine.sort(record)]
         match = matches[0]
-        named = match.outcome == "invalid" and match.message == maker.definition.xid
-        if named and len(matches) == len(match.reasons) == 1:
+        is_own = match.outcome == "invalid" and match.message == maker.definition.xid
+        if is_own and len(matches) == len(match.reasons) == 1:
             return record, match.reasons[0]
     raise MakeRefused("no way was found to break exactly one rule of this definition.", place=maker.definition.xid)
 
 
-def _broken(maker: Maker, draft: Draft) -> Iterator[Draft]:
-    yield from _broken_envelope(maker, draft)
-    yield from _broken_metadata(maker, draft)
-    yield from _broken_payload(maker, draft)
+def _invalid_drafts(maker: Maker, draft: MessageDraft) -> Iterator[MessageDraft]:
+    yield from _invalid_envelopes(maker, draft)
+    yield from _invalid_metadata(maker, draft)
+    yield from _invalid_payloads(maker, draft)
 
 
-def _broken_envelope(maker: Maker, draft: Draft) -> Iterator[Draft]:
+def _invalid_envelopes(maker: Maker, draft: MessageDraft) -> Iterator[MessageDraft]:
     if draft.attributes is None:
         return
     for check in maker.envelope:
@@ -66,7 +67,7 @@ def _broken_envelope(maker: Maker, draft: Draft) -> Iterator[Draft]:
             yield replace(draft, attributes={**rest, name: wrong})
 
 
-def _broken_metadata(maker: Maker, draft: Draft) -> Iterator[Draft]:
+def _invalid_metadata(maker: Maker, draft: MessageDraft) -> Iterator[MessageDraft]:
     wire = wire_named(draft.protocol)
     for placement in maker.placements:
         check, path = placement.check, placement.path
@@ -82,25 +83,25 @@ def _broken_metadata(maker: Maker, draft: Draft) -> Iterator[Draft]:
             yield replace(draft, metadata=changed)
 
 
-def _broken_payload(maker: Maker, draft: Draft) -> Iterator[Draft]:
+def _invalid_payloads(maker: Maker, draft: MessageDraft) -> Iterator[MessageDraft]:
     schema = maker.engine.schema(maker.definition)
     if schema is None:
         return
     contenttype = maker.definition.contenttype
-    value, violations = schema.validate(draft.body, contenttype)
+    value, violations = schema.validate(draft.payload, contenttype)
     if violations:
         return
     if (draft.mode == "binary" and draft.protocol) or not is_json(contenttype):
-        yield replace(draft, body=draft.body[: len(draft.body) // 2])
+        yield replace(draft, payload=draft.payload[: len(draft.payload) // 2])
         if not is_json(contenttype):
-            yield replace(draft, body=draft.body + b"\xff")
+            yield replace(draft, payload=draft.payload + b"\xff")
     for changed in _changed(value):
         try:
-            body = schema.encode(changed, contenttype)
+            payload = schema.encode(changed, contenttype)
         except SchemaRefused:  # a value that the format cannot even write
             continue
-        if len(schema.validate(body, contenttype)[1]) == 1:
-            yield replace(draft, body=body)
+        if len(schema.validate(payload, contenttype)[1]) == 1:
+            yield replace(draft, payload=payload)
 
 
 def _changed(value: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Bodies: the payload of a message that is made, encoded as its content type says and checked before it leaves."""
+"""Payloads of messages that are made: encoded as the content type says, and validated."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from postroom.messages.engine import Engine, payload_reason
 from postroom.messages.matching.explain import explain_reason
 from postroom.protocols.cloudevents import JSON_DATA, is_json
 
-MOST_NAMED = 5
+_MAX_REASONS = 5
 
 
 class Auto:
-    """Stands for a payload to be invented."""
+    """Stands for a payload that is sampled from the schema."""
 
 
 AUTO = Auto()
-Shortcut = Callable[[Any], bytes | None]
-"""It gives None where only `make` can tell."""
+ObjectEncoder = Callable[[Any], bytes | None]
+"""It returns None where only `PayloadEncoder.encode` can tell."""
 
-UNWRITABLE = (SchemaRefused, TypeError, ValueError, OverflowError, RecursionError)
+_ENCODE_ERRORS = (SchemaRefused, TypeError, ValueError, OverflowError, RecursionError)
 
 
-class BodyMaker:
-    """Makes the payloads of one definition."""
+class PayloadEncoder:
+    """Encodes the payloads of one definition."""
 
     def __init__(self, definition: Definition, engine: Engine) -> None:
         self.definition = definition
@@ -42,7 +42,7 @@ class BodyMaker:
 
     @cached_property
     def schema(self) -> PayloadSchema | None:
-        """The payload schema, where there is one that can be had."""
+        """The payload schema, if the definition has a usable one."""
         return self._engine.schema(self.definition)
 
     @cached_property
@@ -50,70 +50,70 @@ class BodyMaker:
         return None if self.schema is None else filler(self.schema.columns())
 
     @cached_property
-    def _quick(self) -> FastSchema | None:
+    def _fast(self) -> FastSchema | None:
         schema: Any = self.schema
         return schema if isinstance(schema, FastSchema) and schema.has_fast_path(JSON_DATA) else None
 
-    def shortcut(self, contenttype: str) -> Shortcut:
-        """What writes an object as JSON, as `make` does for one content type, by the shortest way."""
-        schema, quick = self.schema, self._quick
-        if not is_json(contenttype) or (schema is not None and quick is None):
+    def object_encoder(self, contenttype: str) -> ObjectEncoder:
+        """Return a fast function that encodes an object as JSON, as `encode` does for one content type."""
+        schema, fast = self.schema, self._fast
+        if not is_json(contenttype) or (schema is not None and fast is None):
             return lambda _data: None
-        if schema is None or quick is None:
-            return _written
-        encode, fill = schema.encode, quick.fill
+        if schema is None or fast is None:
+            return _encode_json
+        encode, fill = schema.encode, fast.fill
 
-        def shortcut(data: Any) -> bytes | None:
+        def encode_object(data: Any) -> bytes | None:
             try:
-                body = encode(data, contenttype)
-            except UNWRITABLE:
+                payload = encode(data, contenttype)
+            except _ENCODE_ERRORS:
                 return None
-            return body if fill(body)[1] else None
+            return payload if fill(payload)[1] else None
 
-        return shortcut
+        return encode_object
 
-    def make(self, data: Any, contenttype: str, rng: random.Random) -> bytes:
-        """The bytes of a payload; MakeRefused says what does not fit."""
+    def encode(self, data: Any, contenttype: str, rng: random.Random) -> bytes:
+        """Encode and validate a payload; MakeRefused names what does not fit."""
         if self.schema is None:
-            return self._free(data, contenttype)
+            return self._without_schema(data, contenttype)
         if data is None:
             raise self._refused("the definition needs data.", "Give some, or `auto` to invent it.")
         if isinstance(data, Auto):
-            data = self._invented(self.schema, rng)
-        body = data if isinstance(data, bytes) else self._encoded(self.schema, data, contenttype)
-        if self._quick is not None and is_json(contenttype) and self._quick.fill(body)[1]:
-            return body
-        violations = self._violations(self.schema, body, contenttype)
+            data = self._sampled(self.schema, rng)
+        payload = data if isinstance(data, bytes) else self._encoded(self.schema, data, contenttype)
+        if self._fast is not None and is_json(contenttype) and self._fast.fill(payload)[1]:
+            return payload
+        violations = self._violations(self.schema, payload, contenttype)
         if violations and isinstance(data, bytes) and not is_json(contenttype):
-            # People write down in JSON what a payload in a binary format, or in XML, is to say.
-            value = _read_json(data)
+            # Payloads in a binary format or in XML may be given in JSON.
+            value = _decode_json(data)
             if value is not None:
-                body = self._encoded(self.schema, value, contenttype)
-                violations = self._violations(self.schema, body, contenttype)
+                payload = self._encoded(self.schema, value, contenttype)
+                violations = self._violations(self.schema, payload, contenttype)
         if violations:
-            reasons = [explain_reason(payload_reason(self.definition, v)) for v in violations[:MOST_NAMED]]
+            reasons = [explain_reason(payload_reason(self.definition, v)) for v in violations[:_MAX_REASONS]]
             raise self._refused(f"the data does not fit: {'; '.join(reasons)}.")
-        return body
+        return payload
 
-    def _free(self, data: Any, contenttype: str) -> bytes:
-        """A payload that no schema describes; what is announced as JSON is JSON all the same."""
+    def _without_schema(self, data: Any, contenttype: str) -> bytes:
+        """Encode a payload that no schema describes; with a JSON content type it must still be JSON."""
         if data is None:
             return b""
         if isinstance(data, Auto):
             return b"{}"
         if isinstance(data, bytes) or (isinstance(data, str) and not (contenttype and is_json(contenttype))):
-            body = data if isinstance(data, bytes) else _text(data)
+            payload = data if isinstance(data, bytes) else data.encode(errors="replace")
         else:
             try:
                 return msgspec.json.encode(data)
-            except UNWRITABLE as error:
-                raise self._unwritable(error) from None
-        if body and contenttype and is_json(contenttype) and not is_json_text(body):
-            raise self._refused(f"the data is not JSON, as {contenttype} demands: {shorten(body, 60)!r}.")
-        return body
+            except _ENCODE_ERRORS as error:
+                raise self._encode_error(error) from None
+        if payload and contenttype and is_json(contenttype) and not is_json_value(payload):
+            raise self._refused(f"the data is not JSON, as {contenttype} demands: {shorten(payload, 60)!r}.")
+        return payload
 
-    def _violations(self, schema: PayloadSchema, body: bytes, contenttype: str) -> list[Violation]:
-        value, violations = schema.validate(body, contenttype)
+    def _violations(self, schema: PayloadSchema, payload: bytes, contenttype: str) -> list[Violation]:
+        value, violations = schema.validate(payload, contenttype)
         if not violations and self._fill is not None:
             try:
                 self._fill(value)
@@ -127,13 +127,13 @@ class BodyMaker:
         except SchemaRefused as error:
             place = f"{self.definition.xid}{error.place}"
             raise MakeRefused(error.sentence, place=place, remedy=error.remedy) from None
-        except UNWRITABLE as error:
-            raise self._unwritable(error) from None
+        except _ENCODE_ERRORS as error:
+            raise self._encode_error(error) from None
 
-    def _unwritable(self, error: Exception) -> MakeRefused:
+    def _encode_error(self, error: Exception) -> MakeRefused:
         return self._refused(f"the data cannot be written: {error}.")
 
-    def _invented(self, schema: PayloadSchema, rng: random.Random) -> Any:
+    def _sampled(self, schema: PayloadSchema, rng: random.Random) -> Any:
         try:
             return sample_value(schema, rng)
         except SchemaRefused as error:
@@ -143,25 +143,21 @@ class BodyMaker:
         return MakeRefused(sentence, place=self.definition.xid, remedy=remedy)
 
 
-def _written(data: Any) -> bytes | None:
+def _encode_json(data: Any) -> bytes | None:
     try:
         return msgspec.json.encode(data)
-    except UNWRITABLE:
+    except _ENCODE_ERRORS:
         return None
 
 
-def is_json_text(body: bytes) -> bool:
+def is_json_value(payload: bytes) -> bool:
     """Whether bytes are a JSON value."""
     try:
-        msgspec.json.decode(body)
+        msgspec.json.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
 
 
-def _read_json(data: bytes) -> Any:
-    return msgspec.json.decode(data) if is_json_text(data) else None
-
-
-def _text(data: str) -> bytes:
-    return data.encode(errors="replace")
+def _decode_json(data: bytes) -> Any:
+    return msgspec.json.decode(data) if is_json_value(data) else None

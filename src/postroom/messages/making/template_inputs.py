@@ -1,4 +1,4 @@
-"""Giving: what a message is made of beside its definition: values of placeholders, and of what is left open."""
+"""Inputs of a message template: values of placeholders, and of attributes and options that a definition leaves open."""
 
 from __future__ import annotations
 
@@ -19,26 +19,24 @@ from postroom.protocols.cloudevents import header_text
 
 # CloudEvents has these whether a definition names them or not (MSG-056).
 _OPTIONAL = ("subject", "dataschema", "time")
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-class Given(msgspec.Struct, frozen=True, gc=False):
+class TemplateInputs(msgspec.Struct, frozen=True, gc=False):
     """Values of placeholders, of attributes and of protocol options.
 
-    `names` are those of the last two; `plain` tells that placeholders have only plain characters (`is_plain`).
+    `names` are those of the last two; `plain` says that placeholders have only plain characters (`is_plain`).
     """
 
     values: Mapping[str, str]
-    attributes: Mapping[str, Any] = _NOTHING
-    options: Mapping[str, Any] = _NOTHING
+    attributes: Mapping[str, Any] = _EMPTY
+    options: Mapping[str, Any] = _EMPTY
     names: tuple[str, ...] = ()
     plain: bool = False
 
 
-class Places:
-    """What may be given for one definition; `envelope` is None where it has no CloudEvents envelope."""
+class TemplateParameters:
+    """The inputs that one definition accepts; `envelope` is None where it has no CloudEvents envelope."""
 
     def __init__(self, xid: str, envelope: list[Check] | None, placements: list[Placement]) -> None:
         self._xid = xid
@@ -47,47 +45,47 @@ class Places:
         self.variables = tuple(dict.fromkeys(names))
         """The placeholders that need a value, in the order they appear."""
         self._is_variable = frozenset(self.variables)
-        # It gives a tuple for two names or more.
+        # It returns a tuple for two names or more.
         twice = self.variables * 2 if len(self.variables) == 1 else self.variables
-        self._texts = itemgetter(*twice) if twice else lambda _given: ()
-        self._open = _open_places(envelope, placements)
+        self._values = itemgetter(*twice) if twice else lambda _given: ()
+        self._open = _open_targets(envelope, placements)
         self._fixed = {c.path[0]: c.constraint.value for c in envelope or () if c.constant is not None}
 
-    def sort(self, given: Mapping[str, Any]) -> Given:
-        """What was given, by where it goes: names are placeholders first, then what is left open.
+    def bind(self, given: Mapping[str, Any]) -> TemplateInputs:
+        """Sort values by what their names mean: placeholders first, then open attributes and options.
 
-        MakeRefused says everything that is missing or wrong.
+        MakeRefused names everything that is missing or wrong.
         """
         if len(given) == len(self.variables):
             try:
-                texts = self._texts(given)
-                together = "".join(texts)
-                is_ascii = together.isascii()
-                if "" not in texts and (is_ascii or _is_text(together)):  # as nearly always
-                    return Given(given, plain=is_ascii and (together.isalnum() or is_plain(together)))
+                strings = self._values(given)
+                joined = "".join(strings)
+                is_ascii = joined.isascii()
+                if "" not in strings and (is_ascii or _is_encodable(joined)):  # as nearly always
+                    return TemplateInputs(given, plain=is_ascii and (joined.isalnum() or is_plain(joined)))
             except (KeyError, TypeError):
-                pass  # one is missing, or no text
+                pass  # one is missing, or no string
         values: dict[str, str] = {}
         attributes: dict[str, Any] = {}
         options: dict[str, Any] = {}
         problems: list[str] = []
         for name, value in given.items():
-            place = self._open.get(name)
-            text = value if type(value) is str else header_text(value)
-            if not (text.isascii() or _is_text(text)) or (text is not value and _is_no_text(place, value)):
+            target = self._open.get(name)
+            string = value if type(value) is str else header_text(value)
+            if not (string.isascii() or _is_encodable(string)) or (string is not value and _no_string(target, value)):
                 problems.append(f"{name} is not text that can be sent")
             elif name in self._is_variable:
-                values[name] = text
-            elif isinstance(place, Placement):
-                options[place.name] = _fitting(place.check, value, problems)
+                values[name] = string
+            elif isinstance(target, Placement):
+                options[target.name] = _checked(target.check, value, problems)
             elif name in self._open:
-                attributes[name] = value if place is None else _fitting(place, value, problems)
+                attributes[name] = value if target is None else _checked(target, value, problems)
             else:
                 problems.append(self._unknown(name))
         if problems or not all(map(values.get, self.variables)):
             raise self._refused(problems, values)
         names = (*attributes, "", *options) if attributes or options else ()
-        return Given(values, attributes, options, names, is_plain("".join(values.values())))
+        return TemplateInputs(values, attributes, options, names, is_plain("".join(values.values())))
 
     def _refused(self, problems: list[str], values: dict[str, str]) -> MakeRefused:
         missing = [name for name in self.variables if not values.get(name)]
@@ -109,47 +107,47 @@ def is_open(check: Check) -> bool:
     return check.constant is None and check.template is None
 
 
-def _open_places(envelope: list[Check] | None, placements: Iterable[Placement]) -> dict[str, Check | Placement | None]:
+def _open_targets(envelope: list[Check] | None, placements: Iterable[Placement]) -> dict[str, Check | Placement | None]:
     """Attributes and options that the definition leaves open, by name."""
-    places: dict[str, Check | Placement | None] = {}
+    targets: dict[str, Check | Placement | None] = {}
     for placement in placements:
         if is_open(placement.check):
-            places[f"protocoloptions.{placement.name}"] = places[placement.name] = placement
+            targets[f"protocoloptions.{placement.name}"] = targets[placement.name] = placement
     if envelope is not None:
         declared = {check.path[0] for check in envelope}
-        places |= {name: None for name in _OPTIONAL if name not in declared}
-        places |= {check.path[0]: check for check in envelope if is_open(check)}
-    return places
+        targets |= {name: None for name in _OPTIONAL if name not in declared}
+        targets |= {check.path[0]: check for check in envelope if is_open(check)}
+    return targets
 
 
-def _fitting(check: Check, value: Any, problems: list[str]) -> Any:
-    value = _typed(check.constraint.type, value)
+def _checked(check: Check, value: Any, problems: list[str]) -> Any:
+    value = _parsed(check.constraint.type, value)
     reason = check.problem(value, {})
     if reason is not None:
         problems.append(explain_reason(reason))
     return value
 
 
-def _is_no_text(place: Check | Placement | None, value: Any) -> bool:
-    """Whether a value cannot be a part of a text, or an attribute; protocol options have types of their own."""
-    if value is None or isinstance(place, Placement):
+def _no_string(target: Check | Placement | None, value: Any) -> bool:
+    """Whether a value has no string form for a placeholder or attribute; protocol options have types of their own."""
+    if value is None or isinstance(target, Placement):
         return value is None
     if isinstance(value, float):
         return not math.isfinite(value)
     return isinstance(value, bytes | bytearray | Mapping | list | tuple | set)
 
 
-def _is_text(text: str) -> bool:
+def _is_encodable(string: str) -> bool:
     try:
-        text.encode()
+        string.encode()
     except UnicodeEncodeError:  # half of a surrogate pair
         return False
     return True
 
 
-def _typed(kind: str, value: Any) -> Any:
-    """Text given for a number or a boolean becomes one; what does not parse is left for the check to name."""
-    if not isinstance(value, str) or kind not in ("integer", "number", "boolean"):
+def _parsed(type_name: str, value: Any) -> Any:
+    """Parse a string given for a number or a boolean; one that does not parse is left for the check to report."""
+    if not isinstance(value, str) or type_name not in ("integer", "number", "boolean"):
         return value
     try:
         return msgspec.json.decode(value.encode())
