@@ -42,9 +42,7 @@ def test_after_a_fork_nothing_is_left_in_store() -> None:
 
 def test_threads_never_get_the_same_id() -> None:
     rng, found = UnseededRandom(), list[str]()
-    threads = [
-        threading.Thread(target=lambda: found.extend(random_uuid(rng) for _ in range(2_000))) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: found.extend(random_uuid(rng) for _ in range(2_000))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
