@@ -6,19 +6,9 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
+from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.endpoints import read_endpoint
-from postroom.documents.dialects.name_tables import (
-    BASE_NAMES,
-    GROUP_IDS,
-    GROUP_TYPES,
-    MESSAGE_ATTRIBUTES,
-    PROPERTY_TYPES,
-    RESOURCE_IDS,
-    SERVICE_ATTRIBUTES,
-    SERVICE_COLLECTIONS,
-    TYPE_MARKERS,
-)
 from postroom.documents.dialects.protocol_options import family_of, read_options, read_properties
 from postroom.documents.dialects.references import as_xid, is_local
 from postroom.documents.dialects.walk import map_objects, rename_members
@@ -44,8 +34,8 @@ class DocumentReader:
         """The whole document."""
         tree: Tree = {}
         for name, value in document.items():
-            group_type = SERVICE_COLLECTIONS.get(name, name)
-            if group_type in GROUP_TYPES and isinstance(value, dict):
+            group_type = name_tables.SERVICE_COLLECTIONS.get(name, name)
+            if group_type in name_tables.GROUP_TYPES and isinstance(value, dict):
                 tree[group_type] = {**tree.get(group_type, {}), **self._groups(group_type, value)}
             elif name == "specversion":
                 tree[name] = SPECVERSION
@@ -59,7 +49,7 @@ class DocumentReader:
         )
 
     def _group(self, group_type: str, group: Tree, place: str) -> Tree:
-        read = self._entity(group, GROUP_IDS[group_type], place)
+        read = self._entity(group, name_tables.GROUP_IDS[group_type], place)
         if group_type == "schemagroups":
             read["schemas"] = map_objects(read.get("schemas"), f"{place}/schemas", self._schema)
             return _without_null(read, "schemas")
@@ -81,14 +71,14 @@ class DocumentReader:
             return rename_members(entity, {**names, "ancestor": "ancestorid"})
         read = rename_members(entity, _v0_5_names(identity))
         marker = read.get("type")
-        if isinstance(marker, str) and marker in TYPE_MARKERS:
+        if isinstance(marker, str) and marker in name_tables.TYPE_MARKERS:
             del read["type"]
         for name in [name for name in read if not _is_legal(name)]:
             del read[name]
         return read
 
     def _resource(self, resource: Tree, collection: str, place: str) -> Tree:
-        read = self._entity(resource, RESOURCE_IDS[collection], place)
+        read = self._entity(resource, name_tables.RESOURCE_IDS[collection], place)
         if not self.v0_5:
             return read
         if "version" in read and "versionid" not in read:
@@ -148,8 +138,8 @@ class DocumentReader:
         if "uri" in read and "basemessage" not in read:
             read["basemessage"] = read.pop("uri")
         if not self.v0_5:
-            read = rename_members(read, MESSAGE_ATTRIBUTES)
-        if any(name in message for name in BASE_NAMES) and isinstance(read.get("basemessage"), str):
+            read = rename_members(read, name_tables.MESSAGE_ATTRIBUTES)
+        if any(name in message for name in name_tables.BASE_NAMES) and isinstance(read.get("basemessage"), str):
             read["basemessage"] = as_xid(read["basemessage"])
         if self.v0_5 and isinstance(read.get("dataschemauri"), str):
             read["dataschemauri"] = as_xid(read["dataschemauri"])
@@ -174,13 +164,13 @@ class DocumentReader:
             return
         for name, value in metadata.items():
             old_type = value.get("type") if isinstance(value, dict) else None
-            if isinstance(old_type, str) and old_type in PROPERTY_TYPES:
+            if isinstance(old_type, str) and old_type in name_tables.PROPERTY_TYPES:
                 if metadata is read["envelopemetadata"]:
                     read["envelopemetadata"] = dict(metadata)
-                read["envelopemetadata"][name] = {**value, "type": PROPERTY_TYPES[old_type]}
+                read["envelopemetadata"][name] = {**value, "type": name_tables.PROPERTY_TYPES[old_type]}
                 self._note(
                     f"{place}/envelopemetadata/{name}/type",
-                    f"the type {old_type} is read as {PROPERTY_TYPES[old_type]}.",
+                    f"the type {old_type} is read as {name_tables.PROPERTY_TYPES[old_type]}.",
                 )
 
     def _note(self, place: str, sentence: str) -> None:
@@ -190,8 +180,8 @@ class DocumentReader:
 @cache
 def _v0_5_names(identity: str) -> dict[str, str]:
     """What 1.0 calls the members of a 0.5 entity, recognised by the name of its id."""
-    names = {"id": identity, **SERVICE_ATTRIBUTES, "ancestor": "ancestorid"}
-    return {**names, **MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+    names = {"id": identity, **name_tables.SERVICE_ATTRIBUTES, "ancestor": "ancestorid"}
+    return {**names, **name_tables.MESSAGE_ATTRIBUTES} if identity == "messageid" else names
 
 
 @lru_cache(maxsize=10_000)

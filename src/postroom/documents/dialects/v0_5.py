@@ -5,28 +5,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.document_reader import DocumentReader
 from postroom.documents.dialects.endpoints import write_config
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
-from postroom.documents.dialects.name_tables import (
-    CORE_CHECKS,
-    GROUP_IDS,
-    GROUP_TYPES,
-    OLD_MESSAGE_ATTRIBUTES,
-    RESOURCE_IDS,
-    SERVICE_ATTRIBUTES,
-    SERVICE_COLLECTIONS,
-)
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
 from postroom.documents.dialects.references import as_pointer
 from postroom.documents.dialects.walk import map_objects, rename_members
 
 SCHEMA = "https://cloudevents.io/schemas/registry"
-_SERVICE_NAMES = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
-_COLLECTIONS = {ours: theirs for theirs, ours in SERVICE_COLLECTIONS.items()}
+_SERVICE_NAMES = {ours: theirs for theirs, ours in name_tables.SERVICE_ATTRIBUTES.items()}
+_COLLECTIONS = {ours: theirs for theirs, ours in name_tables.SERVICE_COLLECTIONS.items()}
 _FLAT = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
-_UNKNOWN = frozenset(("datacontenttype", "dataschemaxid", "envelopeoptions", *CORE_CHECKS))
+_UNKNOWN = frozenset(("datacontenttype", "dataschemaxid", "envelopeoptions", *name_tables.CORE_CHECKS))
 _DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
 
 
@@ -34,7 +26,7 @@ _DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
 def _names(identity: str, service: bool) -> dict[str, str]:
     """What 0.5 calls the members of an entity, recognised by the name of its id."""
     names = {identity: "id", **(_SERVICE_NAMES if service else {}), "ancestorid": "ancestor"}
-    return {**names, **OLD_MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+    return {**names, **name_tables.OLD_MESSAGE_ATTRIBUTES} if identity == "messageid" else names
 
 
 class V05Writer:
@@ -49,7 +41,7 @@ class V05Writer:
         written: Tree = {"$schema": SCHEMA} if self.service else {}
         written["specversion"] = "0.5-wip"
         for name, value in self._entity(tree, "registryid").items():
-            if name in GROUP_TYPES:
+            if name in name_tables.GROUP_TYPES:
                 collection = _COLLECTIONS.get(name, name) if self.service else name
                 written[collection] = self._groups(name, value)
             elif name not in ("specversion", "$schema", "modelsource"):
@@ -66,7 +58,7 @@ class V05Writer:
         return written
 
     def _group(self, group_type: str, group: Tree) -> Tree:
-        written = self._entity(group, GROUP_IDS[group_type])
+        written = self._entity(group, name_tables.GROUP_IDS[group_type])
         if group_type == "schemagroups":
             written["schemas"] = map_objects(written.get("schemas"), "", lambda schema, _: self._schema(schema))
             return _present(written)
@@ -146,7 +138,7 @@ class V05Writer:
         return _present(written)
 
     def _resource(self, resource: Tree, collection: str) -> Tree:
-        written = self._entity(resource, RESOURCE_IDS[collection])
+        written = self._entity(resource, name_tables.RESOURCE_IDS[collection])
         meta = written.pop("meta", None)
         for name in _FLAT if isinstance(meta, dict) else ():
             if name in meta:
@@ -206,7 +198,7 @@ _COMMON = (
     (r"^/endpoints/[^/]+/protocoloptions\b", "0.5 does not know this option"),
     (r"/meta\b", "0.5 has no meta entity"),
     (r"/schemabase64$", "0.5 has schemas as text or JSON only"),
-    (r"/(" + "|".join(CORE_CHECKS) + r")$", "0.5 does not record checks"),
+    (r"/(" + "|".join(name_tables.CORE_CHECKS) + r")$", "0.5 does not record checks"),
     (r"^/modelsource\b", "0.5 files have no model"),
     (r"/protocoloptions/[a-z]+_[a-z]+$", "0.5 spells the sections of AMQP with hyphens"),
 )
@@ -223,7 +215,7 @@ SERVICE = Dialect(
     title="Registry Service 0.5 (2023), `.cereg` files",
     to_rc4=_read_service,
     from_rc4=V05Writer(service=True).registry,
-    collections=SERVICE_COLLECTIONS,
+    collections=name_tables.SERVICE_COLLECTIONS,
     reasons=reasons(
         (r"/basemessage$", "0.5-service has no base messages: what is inherited is written out"),
         (

@@ -10,20 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.detect import dialect_of
-from postroom.documents.dialects.name_tables import (
-    AMQP_CATALOG_PROPERTIES,
-    AMQP_CATALOG_SECTIONS,
-    CATALOG_ATTRIBUTES,
-    CATALOG_COLLECTIONS,
-    ENDPOINT_OPTIONS,
-    MESSAGE_ATTRIBUTES,
-    MQTT_CATALOG_PUBLISH,
-    NATS_CATALOG,
-    OLD_MESSAGE_ATTRIBUTES,
-    SERVICE_ATTRIBUTES,
-    SERVICE_COLLECTIONS,
-)
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.model.json_pointers import pointer
 
@@ -47,21 +35,21 @@ _ELSEWHERE: dict[str, tuple[Path, ...]] = {
 }
 _IDS = ("registryid", "endpointid", "messagegroupid", "schemagroupid", "messageid", "schemaid")
 _RENAMED = (
-    SERVICE_COLLECTIONS,
-    SERVICE_ATTRIBUTES,
-    CATALOG_COLLECTIONS,
-    CATALOG_ATTRIBUTES,
-    MESSAGE_ATTRIBUTES,
-    ENDPOINT_OPTIONS,
-    AMQP_CATALOG_SECTIONS,
-    AMQP_CATALOG_PROPERTIES,
-    MQTT_CATALOG_PUBLISH,
-    NATS_CATALOG,
+    name_tables.SERVICE_COLLECTIONS,
+    name_tables.SERVICE_ATTRIBUTES,
+    name_tables.CATALOG_COLLECTIONS,
+    name_tables.CATALOG_ATTRIBUTES,
+    name_tables.MESSAGE_ATTRIBUTES,
+    name_tables.ENDPOINT_OPTIONS,
+    name_tables.AMQP_CATALOG_SECTIONS,
+    name_tables.AMQP_CATALOG_PROPERTIES,
+    name_tables.MQTT_CATALOG_PUBLISH,
+    name_tables.NATS_CATALOG,
 )
 
 
 # Names of 0.5 for members that the sentences of rules mention.
-_V0_5_NAMES = {**OLD_MESSAGE_ATTRIBUTES, "envelopemetadata": "metadata"}
+_V0_5_NAMES = {**name_tables.OLD_MESSAGE_ATTRIBUTES, "envelopemetadata": "metadata"}
 _NAME = re.compile(rf"\b({'|'.join(_V0_5_NAMES)})\b")
 
 

@@ -6,24 +6,14 @@ import math
 from typing import Any
 
 from postroom.errors import SchemaRefused
+from postroom.formats.avro import types
 from postroom.formats.avro.logical_types import logical_decoder
-from postroom.formats.avro.types import (
-    NO_DEFAULT,
-    ArrayType,
-    AvroType,
-    EnumType,
-    FixedType,
-    MapType,
-    RecordField,
-    RecordType,
-    UnionType,
-)
 
 _INTEGERS = {"int": range(-(2**31), 2**31), "long": range(-(2**63), 2**63)}
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
-def fits(default: Any, schema: AvroType, any_branch: bool) -> bool:
+def fits(default: Any, schema: types.AvroType, any_branch: bool) -> bool:
     """Whether a default is one that the type allows.
 
     Up to Avro 1.11 the default of a union is of its first type, since 1.12 of any of them.
@@ -31,7 +21,7 @@ def fits(default: Any, schema: AvroType, any_branch: bool) -> bool:
     return _DefaultChecker(any_branch).fits(default, schema)
 
 
-def default_value(default: Any, schema: AvroType, budget: list[int]) -> Any:
+def default_value(default: Any, schema: types.AvroType, budget: list[int]) -> Any:
     """The value that a default stands for, with the defaults of the records in it.
 
     Each part of it is taken off the budget; SchemaRefused when that is spent.
@@ -39,18 +29,18 @@ def default_value(default: Any, schema: AvroType, budget: list[int]) -> Any:
     budget[0] -= 1
     if budget[0] < 0:
         raise SchemaRefused("the defaults that are to be filled in are too many for the bytes of a record.")
-    if isinstance(schema, UnionType):
+    if isinstance(schema, types.UnionType):
         return default_value(default, next(b for b in schema.branches if fits(default, b, any_branch=True)), budget)
-    if isinstance(schema, ArrayType):
+    if isinstance(schema, types.ArrayType):
         return [default_value(item, schema.items, budget) for item in default]
-    if isinstance(schema, MapType):
+    if isinstance(schema, types.MapType):
         return {name: default_value(item, schema.values, budget) for name, item in default.items()}
-    if isinstance(schema, RecordType):
+    if isinstance(schema, types.RecordType):
         return {
             field.name: default_value(default.get(field.name, field.default), field.type, budget)
             for field in schema.fields
         }
-    if isinstance(schema, EnumType):
+    if isinstance(schema, types.EnumType):
         return default
     plain = _plain(default, schema.type_name)
     return plain if schema.logical is None else logical_decoder(schema.logical, schema.type_name)(plain)
@@ -68,7 +58,7 @@ class _DefaultChecker:
         # Each part of the default is judged once by each type, or unions in unions would take exponential time.
         self._known: dict[tuple[int, int], bool] = {}
 
-    def fits(self, default: Any, schema: AvroType) -> bool:
+    def fits(self, default: Any, schema: types.AvroType) -> bool:
         if not isinstance(default, dict | list):
             return self._fits(default, schema)
         key = (id(default), id(schema))
@@ -76,26 +66,26 @@ class _DefaultChecker:
             self._known[key] = self._fits(default, schema)
         return self._known[key]
 
-    def _fits(self, default: Any, schema: AvroType) -> bool:
-        if isinstance(schema, UnionType):
+    def _fits(self, default: Any, schema: types.AvroType) -> bool:
+        if isinstance(schema, types.UnionType):
             branches = schema.branches if self._any_branch else schema.branches[:1]
             return any(self.fits(default, branch) for branch in branches)
-        if isinstance(schema, ArrayType):
+        if isinstance(schema, types.ArrayType):
             return isinstance(default, list) and all(self.fits(item, schema.items) for item in default)
-        if isinstance(schema, MapType):
+        if isinstance(schema, types.MapType):
             return isinstance(default, dict) and all(self.fits(item, schema.values) for item in default.values())
-        if isinstance(schema, RecordType):
+        if isinstance(schema, types.RecordType):
             return isinstance(default, dict) and all(self._fits_member(default, member) for member in schema.fields)
-        if isinstance(schema, EnumType):
+        if isinstance(schema, types.EnumType):
             return isinstance(default, str) and default in schema.numbers
-        if isinstance(schema, FixedType):
+        if isinstance(schema, types.FixedType):
             return _is_bytes(default) and len(default) == schema.size
         return _fits_primitive(default, schema.type_name)
 
-    def _fits_member(self, default: dict[str, Any], member: RecordField) -> bool:
+    def _fits_member(self, default: dict[str, Any], member: types.RecordField) -> bool:
         if member.name in default:
             return self.fits(default[member.name], member.type)
-        return member.default is not NO_DEFAULT
+        return member.default is not types.NO_DEFAULT
 
 
 def _fits_primitive(default: Any, type_name: str) -> bool:

@@ -7,26 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from postroom.errors import SchemaRefused
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.annotations import check_annotations, description
 from postroom.formats.jsonstructure.definitions import Definitions
 from postroom.formats.jsonstructure.document import COMPOSITION, StructureDocument
 from postroom.formats.jsonstructure.enum_values import check_values
 from postroom.formats.jsonstructure.extends import Inheritance
 from postroom.formats.jsonstructure.keyword_rules import KEYWORDS, check_rules, rules_of
-from postroom.formats.jsonstructure.types import (
-    JsonAnyType,
-    JsonArrayType,
-    JsonChoiceType,
-    JsonConditionalType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonTupleType,
-    JsonType,
-    JsonUnionType,
-    TypeReference,
-    resolved,
-)
 from postroom.formats.jsonstructure.validation.patterns import matcher
 from postroom.formats.jsonstructure.validation.primitives import COMPOUNDS, PRIMITIVES
 from postroom.model.json_pointers import pointer
@@ -57,7 +44,7 @@ class Builder:
         self._definitions = Definitions(document)
         self._count = 0
 
-    def root(self, fragment: str = "") -> JsonType:
+    def root(self, fragment: str = "") -> types.JsonType:
         """The type at a fragment, by default the document's root type."""
         if fragment:
             named = self._definitions.reference("#/" + fragment.lstrip("#/"), "", {})
@@ -70,8 +57,8 @@ class Builder:
                 "the document has no root type.", remedy="Give it $root, or refer to one of its definitions."
             )
         self._finish()
-        found = resolved(named)
-        if isinstance(found, JsonObjectType):
+        found = types.resolved(named)
+        if isinstance(found, types.JsonObjectType):
             found.reserved = _RESERVED
         return found
 
@@ -98,7 +85,7 @@ class Builder:
                 remedy="Use the extended meta-schema, or add JSONStructureConditionalComposition to $uses.",
             )
 
-    def schema(self, schema: Any, at: str, depth: int, *, condition: bool = False) -> JsonType:
+    def schema(self, schema: Any, at: str, depth: int, *, condition: bool = False) -> types.JsonType:
         """The type that a schema describes; in a condition it may leave its type open."""
         self._count += 1
         if depth > _DEEPEST or self._count > _MOST_TYPES:
@@ -114,7 +101,7 @@ class Builder:
             return self._conditional(schema, at, depth, condition=condition)
         return self._typed(schema, at, depth, condition=condition)
 
-    def _typed(self, schema: dict[str, Any], at: str, depth: int, *, condition: bool) -> JsonType:
+    def _typed(self, schema: dict[str, Any], at: str, depth: int, *, condition: bool) -> types.JsonType:
         stated = schema.get("type")
         if stated is None and condition:
             return self._open(schema, at, depth)
@@ -133,10 +120,10 @@ class Builder:
                 raise SchemaRefused("an object as type holds a $ref and nothing else.", place=f"{at}/type")
             narrowing = {name: schema[name] for name in schema if name in _NARROWING}
             named = self._definitions.reference(stated["$ref"], f"{at}/type/$ref", narrowing)
-            return TypeReference(at=at, description=description(schema) or named.description, target=named)
+            return types.TypeReference(at=at, description=description(schema) or named.description, target=named)
         return self._named_type(schema, stated, at, depth)
 
-    def _open(self, schema: dict[str, Any], at: str, depth: int) -> JsonType:
+    def _open(self, schema: dict[str, Any], at: str, depth: int) -> types.JsonType:
         if any(name in schema for name in ("properties", "required", "additionalProperties")):
             found = self._inheritance.declared(schema, at)
             members = {
@@ -144,16 +131,16 @@ class Builder:
                 for name, (member, member_at) in found.schemas.items()
             }
             extra = self._extra(schema, at, depth)
-            return JsonObjectType(
+            return types.JsonObjectType(
                 at=at,
                 members=members,
                 required=frozenset(found.required),
                 alternatives=tuple(found.alternatives),
                 extra=True if extra is None else extra,
             )
-        return JsonAnyType(at=at, values=check_values(schema, None, {}, at))
+        return types.JsonAnyType(at=at, values=check_values(schema, None, {}, at))
 
-    def _named_type(self, schema: dict[str, Any], type_name: Any, at: str, depth: int) -> JsonType:
+    def _named_type(self, schema: dict[str, Any], type_name: Any, at: str, depth: int) -> types.JsonType:
         if not isinstance(type_name, str) or (type_name not in PRIMITIVES and type_name not in COMPOUNDS):
             raise SchemaRefused(f"{str(type_name)[:80]!r} is no type.", place=f"{at}/type")
         check_rules(schema, type_name, at)
@@ -163,7 +150,9 @@ class Builder:
         rules = rules_of(schema, type_name)
         if type_name in PRIMITIVES:
             values = check_values(schema, type_name, rules, at)
-            return JsonPrimitiveType(at=at, description=description(schema), rules=rules, name=type_name, values=values)
+            return types.JsonPrimitiveType(
+                at=at, description=description(schema), rules=rules, name=type_name, values=values
+            )
         for name in ("enum", "const"):
             if name in schema:
                 raise SchemaRefused(f"{name} belongs to primitive types.", place=f"{at}/{name}")
@@ -173,10 +162,12 @@ class Builder:
         type_.written = written
         return type_
 
-    def _compound(self, schema: dict[str, Any], type_name: str, rules: dict[str, Any], at: str, depth: int) -> JsonType:
+    def _compound(
+        self, schema: dict[str, Any], type_name: str, rules: dict[str, Any], at: str, depth: int
+    ) -> types.JsonType:
         text = description(schema)
         if type_name == "any":
-            return JsonAnyType(at=at, description=text)
+            return types.JsonAnyType(at=at, description=text)
         if type_name in ("object", "tuple"):
             return self._object_or_tuple(schema, type_name, rules, at, depth)
         if type_name == "choice":
@@ -186,15 +177,15 @@ class Builder:
             raise SchemaRefused(f"a type {type_name} has {inner}.", place=at)
         type_ = self.schema(schema[inner], f"{at}/{inner}", depth + 1)
         if type_name == "map":
-            return JsonMapType(at=at, description=text, rules=rules, values=type_)
+            return types.JsonMapType(at=at, description=text, rules=rules, values=type_)
         unique = type_name == "set" or rules.get("uniqueItems") is True
-        return JsonArrayType(
+        return types.JsonArrayType(
             at=at, description=text, rules=rules, items=type_, unique=unique, contains=rules.pop("contains", None)
         )
 
     def _object_or_tuple(
         self, schema: dict[str, Any], type_name: str, rules: dict[str, Any], at: str, depth: int
-    ) -> JsonType:
+    ) -> types.JsonType:
         if schema.get("abstract") is True and "additionalProperties" in schema:
             raise SchemaRefused("an abstract type is always open.", place=f"{at}/additionalProperties")
         if "properties" in schema and not schema["properties"] and "$extends" not in schema:
@@ -207,8 +198,8 @@ class Builder:
             if not found.order or set(found.order) != members.keys() or len(set(found.order)) < len(found.order):
                 raise SchemaRefused("tuple names every property once, in their order.", place=f"{at}/tuple")
             order = tuple((name, members[name]) for name in found.order)
-            return JsonTupleType(at=at, description=description(schema), members=order)
-        return JsonObjectType(
+            return types.JsonTupleType(at=at, description=description(schema), members=order)
+        return types.JsonObjectType(
             at=at,
             description=description(schema),
             rules=rules,
@@ -218,13 +209,13 @@ class Builder:
             extra=self._extra(schema, at, depth),
         )
 
-    def _extra(self, schema: dict[str, Any], at: str, depth: int) -> JsonType | bool | None:
+    def _extra(self, schema: dict[str, Any], at: str, depth: int) -> types.JsonType | bool | None:
         extra = schema.get("additionalProperties")
         if extra is None and "additionalProperties" not in schema:
             return None
         return extra if isinstance(extra, bool) else self.schema(extra, f"{at}/additionalProperties", depth + 1)
 
-    def _choice(self, schema: dict[str, Any], at: str, depth: int) -> JsonType:
+    def _choice(self, schema: dict[str, Any], at: str, depth: int) -> types.JsonType:
         choices = schema.get("choices")
         if not isinstance(choices, dict) or not choices:
             raise SchemaRefused("a choice has choices, a map from names to schemas.", place=f"{at}/choices")
@@ -233,12 +224,12 @@ class Builder:
             raise SchemaRefused("an inline choice has both $extends and selector.", place=f"{at}/selector")
         if selector is not None:
             self._inheritance.check_selector(schema, selector, choices, at)
-        types = {
+        alternatives = {
             name: self.schema(choice, at + pointer(["choices", name]), depth + 1) for name, choice in choices.items()
         }
-        return JsonChoiceType(at=at, description=description(schema), choices=types, selector=selector)
+        return types.JsonChoiceType(at=at, description=description(schema), choices=alternatives, selector=selector)
 
-    def _union(self, schema: dict[str, Any], at: str, depth: int) -> JsonType:
+    def _union(self, schema: dict[str, Any], at: str, depth: int) -> types.JsonType:
         stated = schema["type"]
         if not stated:
             raise SchemaRefused("a union has at least one type.", place=f"{at}/type")
@@ -246,9 +237,9 @@ class Builder:
         alternatives = [
             self._alternative(schema, one, at, f"{at}/type/{number}", depth) for number, one in enumerate(stated)
         ]
-        return JsonUnionType(at=at, description=description(schema), alternatives=tuple(alternatives))
+        return types.JsonUnionType(at=at, description=description(schema), alternatives=tuple(alternatives))
 
-    def _alternative(self, schema: dict[str, Any], stated: Any, at: str, member_at: str, depth: int) -> JsonType:
+    def _alternative(self, schema: dict[str, Any], stated: Any, at: str, member_at: str, depth: int) -> types.JsonType:
         if isinstance(stated, str):
             if stated in COMPOUNDS and stated != "any":
                 raise SchemaRefused(f"a union cannot define a type {stated} in place.", place=member_at)
@@ -263,21 +254,21 @@ class Builder:
             return self.schema(stated, member_at, depth + 1)
         raise SchemaRefused("a union lists primitive types, references, arrays, sets and maps.", place=member_at)
 
-    def _conditional(self, schema: dict[str, Any], at: str, depth: int, *, condition: bool) -> JsonType:
+    def _conditional(self, schema: dict[str, Any], at: str, depth: int, *, condition: bool) -> types.JsonType:
         rest = {name: value for name, value in schema.items() if name not in COMPOSITION}
         base = self._typed(rest, at, depth, condition=condition) if "type" in rest or condition else None
-        if isinstance(base, JsonObjectType) and base.extra is None:
+        if isinstance(base, types.JsonObjectType) and base.extra is None:
             # Members that only a condition names belong to the value as well.
             base = dataclasses.replace(base, extra=True)
 
-        def parts(name: str) -> tuple[JsonType, ...]:
+        def parts(name: str) -> tuple[types.JsonType, ...]:
             listed = enumerate(schema.get(name, ()))
             return tuple(self.schema(part, f"{at}/{name}/{n}", depth + 1, condition=True) for n, part in listed)
 
-        def part(name: str) -> JsonType | None:
+        def part(name: str) -> types.JsonType | None:
             return self.schema(schema[name], f"{at}/{name}", depth + 1, condition=True) if name in schema else None
 
-        return JsonConditionalType(
+        return types.JsonConditionalType(
             at=at,
             description=description(schema),
             base=base,
@@ -306,16 +297,16 @@ class Builder:
                 }
 
 
-def _refuse_cycles(types: Iterable[JsonType]) -> None:
+def _refuse_cycles(roots: Iterable[types.JsonType]) -> None:
     """Raise SchemaRefused for a type that refers to itself without a member, item or value in between: no value could
     ever be checked against it."""
     done: set[int] = set()
-    for start in types:
+    for start in roots:
         if id(start) not in done:
             _visit(start, done)
 
 
-def _visit(start: JsonType, done: set[int]) -> None:
+def _visit(start: types.JsonType, done: set[int]) -> None:
     open_: set[int] = {id(start)}
     stack = [(start, _parts(start))]
     while stack:
@@ -332,12 +323,12 @@ def _visit(start: JsonType, done: set[int]) -> None:
             stack.append((part, _parts(part)))
 
 
-def _parts(type_: JsonType) -> Iterator[JsonType]:
-    if isinstance(type_, TypeReference) and type_.target is not None:
+def _parts(type_: types.JsonType) -> Iterator[types.JsonType]:
+    if isinstance(type_, types.TypeReference) and type_.target is not None:
         yield type_.target
-    elif isinstance(type_, JsonUnionType):
+    elif isinstance(type_, types.JsonUnionType):
         yield from type_.alternatives
-    elif isinstance(type_, JsonConditionalType):
+    elif isinstance(type_, types.JsonConditionalType):
         single = (type_.base, type_.forbidden, type_.test, type_.then, type_.otherwise)
         yield from (part for part in single if part is not None)
         yield from (*type_.all_of, *type_.any_of, *type_.one_of)

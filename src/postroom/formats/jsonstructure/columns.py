@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from postroom.formats.column_types import JSON_TEXT, ColumnType, Field, ListOf, MapOf, StructOf
-from postroom.formats.jsonstructure.types import (
-    JsonArrayType,
-    JsonConditionalType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonType,
-    TypeReference,
-    unwrapped,
-)
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.validation import primitives
 from postroom.formats.naming import column_names
 
@@ -20,7 +11,7 @@ _DEEPEST = 32
 _MOST_FIELDS = 5000
 
 
-def columns(root: JsonType) -> ColumnType:
+def columns(root: types.JsonType) -> ColumnType:
     """The column type of values that fit a type."""
     return _Planner().column(root, ())
 
@@ -29,27 +20,27 @@ class _Planner:
     def __init__(self) -> None:
         self._fields = 0
 
-    def column(self, type_: JsonType, trail: tuple[int, ...]) -> ColumnType:
-        real, _ = unwrapped(type_)
-        if isinstance(real, JsonConditionalType) and real.base is not None:
-            real, _ = unwrapped(real.base)
+    def column(self, type_: types.JsonType, trail: tuple[int, ...]) -> ColumnType:
+        real, _ = types.unwrapped(type_)
+        if isinstance(real, types.JsonConditionalType) and real.base is not None:
+            real, _ = types.unwrapped(real.base)
         # A type inside itself has no end as columns, and a graph of types may unfold beyond any table.
         if id(real) in trail or len(trail) > _DEEPEST or self._fields > _MOST_FIELDS:
             return JSON_TEXT
         inside = (*trail, id(real))
-        if isinstance(real, JsonPrimitiveType):
+        if isinstance(real, types.JsonPrimitiveType):
             return primitives.column(real.name, real.rules)
-        if isinstance(real, JsonObjectType):
+        if isinstance(real, types.JsonObjectType):
             return self._struct(real, inside)
-        if isinstance(real, JsonArrayType):
+        if isinstance(real, types.JsonArrayType):
             return ListOf(self.column(real.items, inside))
-        if isinstance(real, JsonMapType):
+        if isinstance(real, types.JsonMapType):
             return MapOf(self.column(real.values, inside))
         return JSON_TEXT
 
-    def _struct(self, type_: JsonObjectType, trail: tuple[int, ...]) -> ColumnType:
+    def _struct(self, type_: types.JsonObjectType, trail: tuple[int, ...]) -> ColumnType:
         if not type_.members:
-            return MapOf(self.column(type_.extra, trail)) if isinstance(type_.extra, JsonType) else JSON_TEXT
+            return MapOf(self.column(type_.extra, trail)) if isinstance(type_.extra, types.JsonType) else JSON_TEXT
         self._fields += len(type_.members)
         named = zip(column_names(type_.members), type_.members.items(), strict=True)
         return StructOf(
@@ -60,7 +51,7 @@ class _Planner:
         )
 
 
-def _description(type_: JsonType) -> str:
-    while not type_.description and isinstance(type_, TypeReference) and type_.target is not None:
+def _description(type_: types.JsonType) -> str:
+    while not type_.description and isinstance(type_, types.TypeReference) and type_.target is not None:
         type_ = type_.target
     return type_.description

@@ -6,18 +6,7 @@ import datetime
 import decimal
 from typing import Any
 
-from postroom.formats.jsonstructure.types import (
-    JsonArrayType,
-    JsonChoiceType,
-    JsonConditionalType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonTupleType,
-    JsonType,
-    JsonUnionType,
-    resolved,
-)
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS
 from postroom.formats.jsonstructure.validation.string_types import ENCODINGS
 from postroom.formats.jsonstructure.validation.validate import Checks
@@ -26,42 +15,42 @@ from postroom.formats.jsonstructure.validation.violations import ViolationCollec
 _NUMBERS = frozenset((*INTEGERS, *FLOATS))
 
 
-def json_value(type_: JsonType, value: Any, checks: Checks) -> Any:
+def json_value(type_: types.JsonType, value: Any, checks: Checks) -> Any:
     """The JSON value of a Python value; what does not fit the type is passed on as it is."""
-    real = resolved(type_)
-    if isinstance(real, JsonConditionalType):
+    real = types.resolved(type_)
+    if isinstance(real, types.JsonConditionalType):
         return value if real.base is None else json_value(real.base, value, checks)
-    if isinstance(real, JsonPrimitiveType):
+    if isinstance(real, types.JsonPrimitiveType):
         return _primitive(real, value)
-    if isinstance(real, JsonUnionType):
+    if isinstance(real, types.JsonUnionType):
         return _union(real, value, checks)
     if isinstance(value, dict):
         return {key: json_value(inner, item, checks) if inner else item for key, item, inner in _parts(real, value)}
-    if isinstance(value, list | tuple) and isinstance(real, JsonArrayType):
+    if isinstance(value, list | tuple) and isinstance(real, types.JsonArrayType):
         return [json_value(real.items, item, checks) for item in value]
-    if isinstance(value, list | tuple) and isinstance(real, JsonTupleType) and len(value) == len(real.members):
+    if isinstance(value, list | tuple) and isinstance(real, types.JsonTupleType) and len(value) == len(real.members):
         return [json_value(inner, item, checks) for (_, inner), item in zip(real.members, value, strict=True)]
     return value
 
 
-def _parts(type_: JsonType, value: dict[str, Any]) -> list[tuple[str, Any, JsonType | None]]:
-    members: dict[str, JsonType] = {}
-    rest: JsonType | None = None
-    if isinstance(type_, JsonObjectType):
-        members, rest = type_.members, type_.extra if isinstance(type_.extra, JsonType) else None
-    elif isinstance(type_, JsonMapType):
+def _parts(type_: types.JsonType, value: dict[str, Any]) -> list[tuple[str, Any, types.JsonType | None]]:
+    members: dict[str, types.JsonType] = {}
+    rest: types.JsonType | None = None
+    if isinstance(type_, types.JsonObjectType):
+        members, rest = type_.members, type_.extra if isinstance(type_.extra, types.JsonType) else None
+    elif isinstance(type_, types.JsonMapType):
         rest = type_.values
-    elif isinstance(type_, JsonChoiceType) and type_.selector is None:
+    elif isinstance(type_, types.JsonChoiceType) and type_.selector is None:
         members = type_.choices
-    elif isinstance(type_, JsonChoiceType) and type_.selector is not None:
+    elif isinstance(type_, types.JsonChoiceType) and type_.selector is not None:
         chosen = type_.choices.get(str(value.get(type_.selector)))
-        real = None if chosen is None else resolved(chosen)
-        if isinstance(real, JsonObjectType):
+        real = None if chosen is None else types.resolved(chosen)
+        if isinstance(real, types.JsonObjectType):
             return _parts(real, value)
     return [(key, item, members.get(key, rest)) for key, item in value.items()]
 
 
-def _primitive(type_: JsonPrimitiveType, value: Any) -> Any:
+def _primitive(type_: types.JsonPrimitiveType, value: Any) -> Any:
     if isinstance(value, bytes):
         name = type_.rules.get("contentEncoding", "base64") if type_.name == "binary" else "base64"
         return ENCODINGS[name][1](value).decode("ascii")
@@ -77,11 +66,11 @@ def _primitive(type_: JsonPrimitiveType, value: Any) -> Any:
     return value
 
 
-def _long(type_: JsonPrimitiveType, value: int | float) -> Any:
+def _long(type_: types.JsonPrimitiveType, value: int | float) -> Any:
     return str(value) if isinstance(value, int) and type_.name not in ("string", "boolean", "null") else value
 
 
-def _union(type_: JsonUnionType, value: Any, checks: Checks) -> Any:
+def _union(type_: types.JsonUnionType, value: Any, checks: Checks) -> Any:
     """The first alternative whose JSON reads back as the value, else the first that is accepted at all."""
     accepted: list[Any] = []
     for alternative in type_.alternatives:

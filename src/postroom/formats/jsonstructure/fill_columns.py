@@ -8,65 +8,51 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.formats import fill_columns
-from postroom.formats.column_types import (
-    BINARY,
-    BOOLEAN,
-    DOUBLE,
-    INT64,
-    STRING,
-    ColumnType,
-    ListOf,
-    MapOf,
-    Scalar,
-    StructOf,
-)
+from postroom.formats import column_types, fill_columns
+from postroom.formats.column_types import ColumnType
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.typed_decoder import is_plain_list, is_plain_map, is_plain_object
-from postroom.formats.jsonstructure.types import (
-    JsonArrayType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonType,
-    unwrapped,
-)
 from postroom.formats.jsonstructure.validation.primitives import INTEGERS
 from postroom.formats.jsonstructure.validation.string_types import STRING_TYPES
 
 # Changes a decoded value in place where it can.
 Finish = Callable[[Any], Any]
 
-_AS_DECODED: dict[Scalar, frozenset[str]] = {
-    STRING: frozenset(STRING_TYPES) - {"date"} | {"string"},
-    INT64: frozenset(INTEGERS) | {"int64"},
-    DOUBLE: frozenset(("float", "float8", "double")),
-    BOOLEAN: frozenset({"boolean"}),
-    BINARY: frozenset({"binary"}),
+_AS_DECODED: dict[column_types.Scalar, frozenset[str]] = {
+    column_types.STRING: frozenset(STRING_TYPES) - {"date"} | {"string"},
+    column_types.INT64: frozenset(INTEGERS) | {"int64"},
+    column_types.DOUBLE: frozenset(("float", "float8", "double")),
+    column_types.BOOLEAN: frozenset({"boolean"}),
+    column_types.BINARY: frozenset({"binary"}),
 }
 
 
-def column_filler(type_: JsonType, column: ColumnType) -> Finish | None:
+def column_filler(type_: types.JsonType, column: ColumnType) -> Finish | None:
     """The function that turns decoded values of a type into those of its column; None where they are the same."""
-    real, _ = unwrapped(type_)
-    if isinstance(column, StructOf) and isinstance(real, JsonObjectType) and is_plain_object(real):
+    real, _ = types.unwrapped(type_)
+    if isinstance(column, column_types.StructOf) and isinstance(real, types.JsonObjectType) and is_plain_object(real):
         return _members(real, column)
-    if isinstance(column, ListOf) and isinstance(real, JsonArrayType) and is_plain_list(real):
+    if isinstance(column, column_types.ListOf) and isinstance(real, types.JsonArrayType) and is_plain_list(real):
         inner = column_filler(real.items, column.item)
         return None if inner is None else _items(inner)
-    if isinstance(column, MapOf) and isinstance(real, JsonMapType) and is_plain_map(real):
+    if isinstance(column, column_types.MapOf) and isinstance(real, types.JsonMapType) and is_plain_map(real):
         inner = column_filler(real.values, column.value)
         return None if inner is None else _values(inner)
-    return None if isinstance(real, JsonPrimitiveType) and _is_as_decoded(real, column) else fill_columns.filler(column)
+    return (
+        None
+        if isinstance(real, types.JsonPrimitiveType) and _is_as_decoded(real, column)
+        else fill_columns.filler(column)
+    )
 
 
-def _is_as_decoded(type_: JsonPrimitiveType, column: ColumnType) -> bool:
-    if not isinstance(column, Scalar) or type_.name not in _AS_DECODED.get(column, ()):
+def _is_as_decoded(type_: types.JsonPrimitiveType, column: ColumnType) -> bool:
+    if not isinstance(column, column_types.Scalar) or type_.name not in _AS_DECODED.get(column, ()):
         return False
     # A float with rules of its own may have been read as an integer.
-    return column != DOUBLE or (not type_.rules and type_.values is None)
+    return column != column_types.DOUBLE or (not type_.rules and type_.values is None)
 
 
-def _members(type_: JsonObjectType, column: StructOf) -> Finish | None:
+def _members(type_: types.JsonObjectType, column: column_types.StructOf) -> Finish | None:
     fields = [
         (field.source, field.name, column_filler(type_.members[field.source], field.type)) for field in column.fields
     ]

@@ -13,7 +13,7 @@ from postroom.errors import SchemaRefused
 from postroom.formats.batch_decode import decode_all
 from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import ColumnMismatch
-from postroom.formats.jsonstructure import columns
+from postroom.formats.jsonstructure import columns, types
 from postroom.formats.jsonstructure.build_types import Builder
 from postroom.formats.jsonstructure.compat import compare
 from postroom.formats.jsonstructure.document import StructureDocument, load_document
@@ -21,14 +21,6 @@ from postroom.formats.jsonstructure.encode import json_value
 from postroom.formats.jsonstructure.fill_columns import column_filler
 from postroom.formats.jsonstructure.samples import sample_values
 from postroom.formats.jsonstructure.typed_decoder import NeedsValidation, build_decoder
-from postroom.formats.jsonstructure.types import (
-    JsonArrayType,
-    JsonConditionalType,
-    JsonMapType,
-    JsonObjectType,
-    JsonType,
-    unwrapped,
-)
 from postroom.formats.jsonstructure.validation.validate import Checks
 from postroom.formats.jsonstructure.validation.violations import (
     ATTEMPTS,
@@ -52,7 +44,7 @@ _TOO_MUCH = Violation("", "payload_too_complex", "decidable with few attempts", 
 class JsonStructure(JsonFraming):
     """One parsed JSON Structure type."""
 
-    def __init__(self, document: StructureDocument, root: JsonType, fragment: str = "") -> None:
+    def __init__(self, document: StructureDocument, root: types.JsonType, fragment: str = "") -> None:
         self.document = document
         self.root = root
         self._fragment = fragment
@@ -117,15 +109,15 @@ class JsonStructure(JsonFraming):
     def read_member(self, path: tuple[str, ...], value: Any) -> Any:
         """Decode a member of a payload, found by its path ("" for items and values of maps); ColumnMismatch where it
         does not fit its type."""
-        type_: JsonType = self.root
+        type_: types.JsonType = self.root
         for step in path:
-            real, _ = unwrapped(type_)
-            if isinstance(real, JsonConditionalType) and real.base is not None:
-                real, _ = unwrapped(real.base)
-            if isinstance(real, JsonObjectType):
+            real, _ = types.unwrapped(type_)
+            if isinstance(real, types.JsonConditionalType) and real.base is not None:
+                real, _ = types.unwrapped(real.base)
+            if isinstance(real, types.JsonObjectType):
                 type_ = real.members[step]
-            elif isinstance(real, JsonArrayType | JsonMapType):
-                type_ = real.items if isinstance(real, JsonArrayType) else real.values
+            elif isinstance(real, types.JsonArrayType | types.JsonMapType):
+                type_ = real.items if isinstance(real, types.JsonArrayType) else real.values
         found = ViolationCollector(ATTEMPTS)
         decoded = self._checks.of(type_)(value, None, found)
         if found.violations:

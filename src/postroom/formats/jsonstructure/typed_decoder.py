@@ -11,17 +11,9 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.enum_values import canonical
 from postroom.formats.jsonstructure.keyword_rules import number_of
-from postroom.formats.jsonstructure.types import (
-    JsonAnyType,
-    JsonArrayType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonType,
-    unwrapped,
-)
 from postroom.formats.jsonstructure.validation import constraints
 from postroom.formats.jsonstructure.validation.primitives import FLOATS, INTEGERS, REFUSED, reader
 from postroom.formats.jsonstructure.validation.string_types import STRING_TYPES
@@ -43,7 +35,7 @@ class NeedsValidation(Exception):
     """The payload needs the exact checks."""
 
 
-def build_decoder(root: JsonType, checks: Checks) -> Callable[[bytes], Any]:
+def build_decoder(root: types.JsonType, checks: Checks) -> Callable[[bytes], Any]:
     """A function that decodes payloads that fit; any exception means that the payload needs the exact checks."""
     type_hint, finish = _Planner(checks).plan(root, ())
     decode = msgspec.json.Decoder(type_hint).decode
@@ -53,17 +45,17 @@ def build_decoder(root: JsonType, checks: Checks) -> Callable[[bytes], Any]:
     return lambda payload: complete(decode(payload))
 
 
-def is_plain_object(type_: JsonObjectType) -> bool:
+def is_plain_object(type_: types.JsonObjectType) -> bool:
     """Whether the decoder can express an object."""
     return type_.extra is None and not type_.rules and not type_.alternatives
 
 
-def is_plain_list(type_: JsonArrayType) -> bool:
+def is_plain_list(type_: types.JsonArrayType) -> bool:
     """Whether the decoder can express an array."""
     return not type_.unique and type_.contains is None
 
 
-def is_plain_map(type_: JsonMapType) -> bool:
+def is_plain_map(type_: types.JsonMapType) -> bool:
     """Whether the decoder can express a map."""
     return not type_.rules
 
@@ -73,8 +65,8 @@ class _Planner:
         self._checks = checks
         self._parts = 0
 
-    def plan(self, type_: JsonType, trail: tuple[int, ...]) -> DecoderType:
-        real, nullable = unwrapped(type_)
+    def plan(self, type_: types.JsonType, trail: tuple[int, ...]) -> DecoderType:
+        real, nullable = types.unwrapped(type_)
         self._parts += 1
         # A recursive type has no finite decoder, and a deep one is better checked when it is needed.
         if id(real) in trail or len(trail) > _DEEPEST or self._parts > _MOST_PARTS:
@@ -84,7 +76,7 @@ class _Planner:
             return type_hint, finish
         return (type_hint if type_hint is Any else type_hint | None), _optional(finish)
 
-    def _exactly(self, type_: JsonType) -> DecoderType:
+    def _exactly(self, type_: types.JsonType) -> DecoderType:
         check = self._checks.of(type_)
 
         def finish(value: Any) -> Any:
@@ -96,21 +88,21 @@ class _Planner:
 
         return Any, finish
 
-    def _real(self, type_: JsonType, trail: tuple[int, ...]) -> DecoderType:
-        if isinstance(type_, JsonAnyType) and type_.values is None:
+    def _real(self, type_: types.JsonType, trail: tuple[int, ...]) -> DecoderType:
+        if isinstance(type_, types.JsonAnyType) and type_.values is None:
             return Any, None
-        if isinstance(type_, JsonPrimitiveType):
+        if isinstance(type_, types.JsonPrimitiveType):
             return _primitive(type_) or (Any, _read(type_))
-        if isinstance(type_, JsonObjectType) and is_plain_object(type_):
+        if isinstance(type_, types.JsonObjectType) and is_plain_object(type_):
             return self._object(type_, trail)
-        if isinstance(type_, JsonArrayType) and is_plain_list(type_):
+        if isinstance(type_, types.JsonArrayType) and is_plain_list(type_):
             return self._listing(type_, trail)
-        if isinstance(type_, JsonMapType) and is_plain_map(type_):
+        if isinstance(type_, types.JsonMapType) and is_plain_map(type_):
             type_hint, finish = self.plan(type_.values, trail)
             return dict[str, type_hint], None if finish is None else _each_value(finish)  # type: ignore[valid-type]  # made at run time
         return self._exactly(type_)
 
-    def _object(self, type_: JsonObjectType, trail: tuple[int, ...]) -> DecoderType:
+    def _object(self, type_: types.JsonObjectType, trail: tuple[int, ...]) -> DecoderType:
         members = {name: self.plan(member, trail) for name, member in type_.members.items()}
         # Members that every payload may have are part of the value, as in the exact checks.
         members.update({name: (Any, None) for name in type_.reserved if name not in members})
@@ -122,7 +114,7 @@ class _Planner:
         finishing = [(name, finish) for name, (_, finish) in members.items() if finish is not None]
         return type_hint, _each_member(finishing) if finishing else None
 
-    def _listing(self, type_: JsonArrayType, trail: tuple[int, ...]) -> DecoderType:
+    def _listing(self, type_: types.JsonArrayType, trail: tuple[int, ...]) -> DecoderType:
         type_hint, finish = self.plan(type_.items, trail)
         limits = {
             limit: type_.rules[name]
@@ -135,7 +127,7 @@ class _Planner:
         return listed, None if finish is None else _each_item(finish)
 
 
-def _primitive(type_: JsonPrimitiveType) -> DecoderType | None:
+def _primitive(type_: types.JsonPrimitiveType) -> DecoderType | None:
     if type_.name in STRING_TYPES and type_.values is None:
         return str, _StringCheck(STRING_TYPES[type_.name][0])
     if type_.name == "string":
@@ -155,7 +147,7 @@ def _primitive(type_: JsonPrimitiveType) -> DecoderType | None:
     return None
 
 
-def _string(type_: JsonPrimitiveType) -> DecoderType | None:
+def _string(type_: types.JsonPrimitiveType) -> DecoderType | None:
     rules = type_.rules
     if type_.values is not None:
         # A literal holds no other rule, and very long ones are slow to compare.
@@ -210,7 +202,7 @@ class _StringCheck:
         return value
 
 
-def _read(type_: JsonPrimitiveType) -> Finish:
+def _read(type_: types.JsonPrimitiveType) -> Finish:
     """The exact check of a primitive type, without violations."""
     read = reader(type_.name, type_.rules)[0]
     rules = [holds for holds, _, _ in constraints.of_primitive(type_.rules, type_.at)]

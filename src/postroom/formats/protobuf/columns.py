@@ -7,21 +7,8 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from postroom.formats.column_types import (
-    BINARY,
-    BOOLEAN,
-    DOUBLE,
-    INT64,
-    JSON_TEXT,
-    STRING,
-    ColumnType,
-    Decimal,
-    Field,
-    ListOf,
-    MapOf,
-    Scalar,
-    StructOf,
-)
+from postroom.formats import column_types
+from postroom.formats.column_types import ColumnType
 from postroom.formats.fill_columns import filler
 from postroom.formats.naming import column_names
 from postroom.formats.protobuf import well_known_types
@@ -33,15 +20,17 @@ Finish = Callable[[Any], Any]
 _DEEPEST = 32
 _MOST_COLUMNS = 20_000
 _F = FieldDescriptor
-_UNSIGNED = Decimal(20, 0)
+_UNSIGNED = column_types.Decimal(20, 0)
 _SCALARS: dict[int, ColumnType] = {
-    **dict.fromkeys((_F.TYPE_INT32, _F.TYPE_SINT32, _F.TYPE_SFIXED32, _F.TYPE_UINT32, _F.TYPE_FIXED32), INT64),
-    **dict.fromkeys((_F.TYPE_INT64, _F.TYPE_SINT64, _F.TYPE_SFIXED64), INT64),
+    **dict.fromkeys(
+        (_F.TYPE_INT32, _F.TYPE_SINT32, _F.TYPE_SFIXED32, _F.TYPE_UINT32, _F.TYPE_FIXED32), column_types.INT64
+    ),
+    **dict.fromkeys((_F.TYPE_INT64, _F.TYPE_SINT64, _F.TYPE_SFIXED64), column_types.INT64),
     **dict.fromkeys((_F.TYPE_UINT64, _F.TYPE_FIXED64), _UNSIGNED),
-    **dict.fromkeys((_F.TYPE_DOUBLE, _F.TYPE_FLOAT), DOUBLE),
-    **dict.fromkeys((_F.TYPE_STRING, _F.TYPE_ENUM), STRING),
-    _F.TYPE_BOOL: BOOLEAN,
-    _F.TYPE_BYTES: BINARY,
+    **dict.fromkeys((_F.TYPE_DOUBLE, _F.TYPE_FLOAT), column_types.DOUBLE),
+    **dict.fromkeys((_F.TYPE_STRING, _F.TYPE_ENUM), column_types.STRING),
+    _F.TYPE_BOOL: column_types.BOOLEAN,
+    _F.TYPE_BYTES: column_types.BINARY,
 }
 
 
@@ -62,15 +51,15 @@ class _Columns:
         members = self.compiled.members(message)
         # A type inside itself has no end as columns; types that fan out have one that nobody wants to see.
         if message.full_name in around or len(around) >= _DEEPEST or (around and self.left < len(members)):
-            return JSON_TEXT
+            return column_types.JSON_TEXT
         if not members:
-            return JSON_TEXT
+            return column_types.JSON_TEXT
         self.left -= len(members)
         inside = (*around, message.full_name)
         names = column_names(map(member_name, members))
-        return StructOf(
+        return column_types.StructOf(
             tuple(
-                Field(name, member_name(member), self.member(member, inside), self.comment(member))
+                column_types.Field(name, member_name(member), self.member(member, inside), self.comment(member))
                 for name, member in zip(names, members, strict=True)
             )
         )
@@ -78,9 +67,13 @@ class _Columns:
     def member(self, member: FieldDescriptor, around: tuple[str, ...]) -> ColumnType:
         entry = map_entry(member)
         if entry is not None:
-            return MapOf(self.item(entry.value, around)) if entry.key.type == _F.TYPE_STRING else JSON_TEXT
+            return (
+                column_types.MapOf(self.item(entry.value, around))
+                if entry.key.type == _F.TYPE_STRING
+                else column_types.JSON_TEXT
+            )
         item = self.item(member, around)
-        return ListOf(item) if member.is_repeated else item
+        return column_types.ListOf(item) if member.is_repeated else item
 
     def item(self, member: FieldDescriptor, around: tuple[str, ...]) -> ColumnType:
         if member.message_type is not None:
@@ -94,11 +87,11 @@ class _Columns:
 def _known(message: Descriptor) -> ColumnType | None:
     name = message.full_name
     if name in well_known_types.FREE_FORM:
-        return JSON_TEXT
+        return column_types.JSON_TEXT
     if name in (well_known_types.TIMESTAMP, well_known_types.DURATION):
-        return STRING
+        return column_types.STRING
     if name == well_known_types.FIELD_MASK:
-        return ListOf(STRING)
+        return column_types.ListOf(column_types.STRING)
     return _SCALARS[message.fields_by_name["value"].type] if name in well_known_types.WRAPPERS else None
 
 
@@ -107,14 +100,14 @@ def compile_finisher(column: ColumnType) -> Finish | None:
 
     It makes what `fill_columns.filler` makes, and may change the value that it is given.
     """
-    if isinstance(column, Scalar):
+    if isinstance(column, column_types.Scalar):
         return None
-    if isinstance(column, StructOf):
+    if isinstance(column, column_types.StructOf):
         return _finish_members(column)
-    if isinstance(column, ListOf):
+    if isinstance(column, column_types.ListOf):
         item = compile_finisher(column.item)
         return None if item is None else lambda values: [None if one is None else item(one) for one in values]
-    if isinstance(column, MapOf):
+    if isinstance(column, column_types.MapOf):
         value = compile_finisher(column.value)
         if value is None:
             return None
@@ -122,7 +115,7 @@ def compile_finisher(column: ColumnType) -> Finish | None:
     return filler(column)
 
 
-def _finish_members(column: StructOf) -> Finish | None:
+def _finish_members(column: column_types.StructOf) -> Finish | None:
     fields = [(field.source, field.name, compile_finisher(field.type)) for field in column.fields]
     steps = [(source, finish) for source, _, finish in fields if finish is not None]
     names = {source: name for source, name, _ in fields}

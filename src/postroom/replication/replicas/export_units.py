@@ -10,19 +10,9 @@ from postroom.model.types import Model
 from postroom.registry.entities import Document, Entity
 from postroom.registry.transaction import Transaction
 from postroom.registry.write.document_checks import MARKS
+from postroom.replication.replicas import replica_unit
 from postroom.replication.replicas.origins import UnitOrigin, origin_of, origins_in
-from postroom.replication.replicas.replica_unit import (
-    GroupShape,
-    ResourceShape,
-    Shapes,
-    Stamp,
-    Tree,
-    Unit,
-    UnitEntry,
-    digest_of,
-    newest_time,
-    shapes_of,
-)
+from postroom.replication.replicas.replica_unit import ResourceShape, Tree, Unit, UnitEntry
 
 _OF_THE_SERVER = ("readonly", *MARKS)
 
@@ -44,7 +34,7 @@ class UnitReader:
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._shapes = shapes_of(tx.model())
+        self._shapes = replica_unit.shapes_of(tx.model())
         self._home = registry_id(tx)
 
     def group(self, xid: str) -> Iterator[Unit]:
@@ -74,23 +64,25 @@ def _entities_by_unit(tx: Transaction, group: str) -> dict[str, list[Entity]]:
     return found
 
 
-def _unit(xid: str, entities: Iterable[Entity], shapes: Shapes, home: str, origin: UnitOrigin | None) -> Unit:
+def _unit(
+    xid: str, entities: Iterable[Entity], shapes: replica_unit.Shapes, home: str, origin: UnitOrigin | None
+) -> Unit:
     own, *versions = entities
     parts = xid.split("/")
-    group: GroupShape = shapes[parts[1]]
+    group: replica_unit.GroupShape = shapes[parts[1]]
     shape = group.resources[parts[3]] if len(parts) > 3 else None
     body = _attributes(own) if shape is None else _resource(own, versions, shape)
     if origin is None or origin.deleted:
         entry = UnitEntry(
-            digest=digest_of(body, shape),
-            stamp=Stamp(0, newest_time(body, shape)),
+            digest=replica_unit.digest_of(body, shape),
+            stamp=replica_unit.Stamp(0, replica_unit.newest_time(body, shape)),
             home=home,
             authority=authority_in(body, shape),
         )
         return Unit(xid=xid, body=body, entry=entry)
     if origin.implied and shape is not None:
         body = _without(body, origin.implied)
-    return Unit(xid=xid, body=body, entry=imported_entry(digest_of(body, shape), origin))
+    return Unit(xid=xid, body=body, entry=imported_entry(replica_unit.digest_of(body, shape), origin))
 
 
 def imported_entry(digest: str, origin: UnitOrigin) -> UnitEntry:

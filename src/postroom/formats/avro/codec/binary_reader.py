@@ -11,20 +11,9 @@ from collections.abc import Callable, Sequence
 from functools import singledispatchmethod
 from typing import Any
 
+from postroom.formats.avro import types
 from postroom.formats.avro.codec.varints import read_long
 from postroom.formats.avro.logical_types import logical_decoder
-from postroom.formats.avro.types import (
-    ArrayType,
-    AvroType,
-    EnumType,
-    FixedType,
-    MapType,
-    PrimitiveType,
-    RecordType,
-    UnionType,
-    branch_name,
-    takes_no_bytes,
-)
 from postroom.formats.avro.value_errors import Misfit
 
 # A buffer, a position and how many records lie around it: the value there and the position behind it.
@@ -39,17 +28,17 @@ _unpack_float = struct.Struct("<f").unpack_from
 _unpack_double = struct.Struct("<d").unpack_from
 
 
-def compile_reader(schema: AvroType) -> Read:
+def compile_reader(schema: types.AvroType) -> Read:
     """Compile the function that reads a type; it raises nothing but Misfit."""
     return guarded(schema, ReaderCompiler().read(schema))
 
 
-def compile_lenient_reader(schema: AvroType) -> Read:
+def compile_lenient_reader(schema: types.AvroType) -> Read:
     """Compile the function that reads a type and keeps plain values that its logical type cannot decode."""
     return guarded(schema, ReaderCompiler(lenient=True).read(schema))
 
 
-def guarded(schema: AvroType, read: Read) -> Read:
+def guarded(schema: types.AvroType, read: Read) -> Read:
     """Raise Misfit where the buffer ends too early."""
 
     def decode_all(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
@@ -69,9 +58,9 @@ class ReaderCompiler:
         self._logical = logical
         self._lenient = lenient
 
-    def read(self, schema: AvroType) -> Read:
+    def read(self, schema: types.AvroType) -> Read:
         """The function that reads a type; IndexError and struct.error say that the buffer ended."""
-        if isinstance(schema, PrimitiveType | FixedType):
+        if isinstance(schema, types.PrimitiveType | types.FixedType):
             plain = plain_reader(schema)
             if schema.logical is None or not self._logical:
                 return plain
@@ -84,23 +73,23 @@ class ReaderCompiler:
         raise TypeError(f"there is no reader for {schema!r}")
 
     @_read.register
-    def _(self, schema: EnumType) -> Read:
+    def _(self, schema: types.EnumType) -> Read:
         return enum_reader(schema, schema.symbols)
 
     @_read.register
-    def _(self, schema: UnionType) -> Read:
+    def _(self, schema: types.UnionType) -> Read:
         return union_reader(schema, tuple(map(self.read, schema.branches)))
 
     @_read.register
-    def _(self, schema: ArrayType) -> Read:
+    def _(self, schema: types.ArrayType) -> Read:
         return array_reader(schema, self.read(schema.items))
 
     @_read.register
-    def _(self, schema: MapType) -> Read:
+    def _(self, schema: types.MapType) -> Read:
         return map_reader(schema, self.read(schema.values))
 
     @_read.register
-    def _(self, schema: RecordType) -> Read:
+    def _(self, schema: types.RecordType) -> Read:
         if id(schema) in self._records:
             return self._records[id(schema)]
         fields: list[tuple[str, Read]] = []
@@ -109,12 +98,12 @@ class ReaderCompiler:
         return read
 
 
-def plain_reader(schema: PrimitiveType | FixedType) -> Read:
+def plain_reader(schema: types.PrimitiveType | types.FixedType) -> Read:
     """The function that reads a type without its logical type."""
-    return PRIMITIVE_READERS[schema.type_name] if isinstance(schema, PrimitiveType) else _fixed(schema)
+    return PRIMITIVE_READERS[schema.type_name] if isinstance(schema, types.PrimitiveType) else _fixed(schema)
 
 
-def enum_reader(schema: EnumType, meanings: Sequence[Any]) -> Read:
+def enum_reader(schema: types.EnumType, meanings: Sequence[Any]) -> Read:
     """The function that reads an enum, with the value of each symbol."""
     count = len(schema.symbols)
 
@@ -132,10 +121,10 @@ def enum_reader(schema: EnumType, meanings: Sequence[Any]) -> Read:
     return read_enum
 
 
-def union_reader(schema: UnionType, branches: Sequence[Read]) -> Read:
+def union_reader(schema: types.UnionType, branches: Sequence[Read]) -> Read:
     """The function that reads a union, with those of its branches."""
     count = len(schema.branches)
-    names = ", ".join(map(branch_name, schema.branches))
+    names = ", ".join(map(types.branch_name, schema.branches))
 
     def read_union(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         index = buffer[position]
@@ -151,9 +140,9 @@ def union_reader(schema: UnionType, branches: Sequence[Read]) -> Read:
     return read_union
 
 
-def array_reader(schema: ArrayType, item: Read) -> Read:
+def array_reader(schema: types.ArrayType, item: Read) -> Read:
     """The function that reads a list, with that of its items."""
-    most = _MOST_EMPTY_ITEMS if takes_no_bytes(schema.items) else None
+    most = _MOST_EMPTY_ITEMS if types.takes_no_bytes(schema.items) else None
 
     def read_array(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         values: list[Any] = []
@@ -176,7 +165,7 @@ def array_reader(schema: ArrayType, item: Read) -> Read:
     return read_array
 
 
-def map_reader(schema: MapType, item: Read) -> Read:
+def map_reader(schema: types.MapType, item: Read) -> Read:
     """The function that reads a map, with that of its values."""
 
     def read_map(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
@@ -199,7 +188,7 @@ def map_reader(schema: MapType, item: Read) -> Read:
     return read_map
 
 
-def _record(schema: RecordType, fields: list[tuple[str, Read]]) -> Read:
+def _record(schema: types.RecordType, fields: list[tuple[str, Read]]) -> Read:
     def read_record(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
         values: dict[str, Any] = {}
         name = ""
@@ -216,7 +205,7 @@ def _record(schema: RecordType, fields: list[tuple[str, Read]]) -> Read:
     return read_record
 
 
-def limit_depth(schema: RecordType, read: Read) -> Read:
+def limit_depth(schema: types.RecordType, read: Read) -> Read:
     """Bound how often a record may lie in itself."""
     if not schema.is_recursive:
         return read
@@ -265,9 +254,9 @@ def _require_few(count: int, most: int) -> None:
         raise Misfit("payload_items", f"a list of at most {most} empty items", f"a list of {count}")
 
 
-def truncated(schema: AvroType, *steps: str | int) -> Misfit:
+def truncated(schema: types.AvroType, *steps: str | int) -> Misfit:
     """The error for a buffer that ends inside a type."""
-    misfit = Misfit("payload_truncated", branch_name(schema), "cut off")
+    misfit = Misfit("payload_truncated", types.branch_name(schema), "cut off")
     misfit.steps.extend(steps)
     return misfit
 
@@ -330,7 +319,7 @@ def _bytes(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:
     return buffer[position:end], end
 
 
-def _fixed(schema: FixedType) -> Read:
+def _fixed(schema: types.FixedType) -> Read:
     size = schema.size
 
     def read_fixed(buffer: bytes, position: int, depth: int) -> tuple[Any, int]:

@@ -10,19 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.formats.jsonschema.compat import containment_rules as parts
+from postroom.formats.jsonschema.compat import merged_assertions
 from postroom.formats.jsonschema.compat.compare_context import CompareContext
 from postroom.formats.jsonschema.compat.equivalence import EquivalenceClasses
-from postroom.formats.jsonschema.compat.merged_assertions import (
-    NUMBERS,
-    MergedAssertions,
-    Nodes,
-    accepts_nothing,
-    elements,
-    longest_prefix,
-    members,
-    merge_assertions,
-    types_of,
-)
+from postroom.formats.jsonschema.compat.merged_assertions import MergedAssertions, Nodes
 from postroom.formats.jsonschema.compat.normal_form import Node
 
 _DEEPEST = 40
@@ -95,7 +86,7 @@ class Prover:
         wanted = self.equivalence.of(goal)
         if any(self.equivalence.of(node) == wanted for node in given) or self.empty(given, level):
             return True
-        assertions = merge_assertions(given)
+        assertions = merged_assertions.merge_assertions(given)
         if assertions.values is not None or assertions.types <= {"null", "boolean"}:
             return self._one_by_one(given, assertions, goal)
         missing = self._uncovered(given, assertions, goal, level)
@@ -160,14 +151,14 @@ class Prover:
         given = self.context.flat(given)
         self.context.spend(len(given) // 4)
         key = tuple(map(id, given))
-        if any(map(accepts_nothing, given)):
+        if any(map(merged_assertions.accepts_nothing, given)):
             return True
         if key in self._proving_empty or self._depth >= _DEEPEST:
             return False
         self._proving_empty.add(key)
         self._depth += 1
         try:
-            return self._is_empty(given, merge_assertions(given), level)
+            return self._is_empty(given, merged_assertions.merge_assertions(given), level)
         finally:
             self._proving_empty.discard(key)
             self._depth -= 1
@@ -178,12 +169,12 @@ class Prover:
         if assertions.values is not None and not self.opaque and not self._exact_integers:
             return not any(self.context.accepts(given, value) for value in assertions.values)
         if assertions.types == {"object"} and any(
-            self.empty(members(given, name), level + 1) for name in sorted(assertions.required)
+            self.empty(merged_assertions.members(given, name), level + 1) for name in sorted(assertions.required)
         ):
             return True
         if assertions.types == {"array"} and any(
-            self.empty(elements(given, index), level + 1)
-            for index in range(min(assertions.least["Items"], longest_prefix(given) + 1))
+            self.empty(merged_assertions.elements(given, index), level + 1)
+            for index in range(min(assertions.least["Items"], merged_assertions.longest_prefix(given) + 1))
         ):
             return True
         return self._is_refused(given, level) or self._has_no_branch(given, assertions, level)
@@ -239,11 +230,11 @@ def _condition(prover: Prover, given: Nodes, assertions: MergedAssertions, goal:
 def _type(prover: Prover, given: Nodes, assertions: MergedAssertions, goal: Node, level: int) -> bool:
     whole = any(step.denominator == 1 for step in assertions.steps)
     types = assertions.types - {"fraction"} if whole else assertions.types
-    return types <= types_of(goal)
+    return types <= merged_assertions.types_of(goal)
 
 
 def _integer_token(prover: Prover, given: Nodes, assertions: MergedAssertions, goal: Node, level: int) -> bool:
-    return assertions.exact_integers or not assertions.types & NUMBERS
+    return assertions.exact_integers or not assertions.types & merged_assertions.NUMBERS
 
 
 def _unproven(prover: Prover, given: Nodes, assertions: MergedAssertions, goal: Node, level: int) -> bool:

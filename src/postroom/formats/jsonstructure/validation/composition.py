@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from postroom.formats.jsonstructure.types import (
-    JsonAnyType,
-    JsonArrayType,
-    JsonChoiceType,
-    JsonConditionalType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonTupleType,
-    JsonType,
-    JsonUnionType,
-    resolved,
-)
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.validation.violations import InstancePath, ViolationCollector
 
 # Checks a value at a path, adds violations, and returns the decoded value.
@@ -25,14 +13,14 @@ Check = Callable[[Any, InstancePath, ViolationCollector], Any]
 
 _WRONG_TYPE = ("payload_type", "null_not_allowed")
 # What violations call types that are not primitive.
-_WORDS: dict[type[JsonType], str] = {
-    JsonAnyType: "anything",
-    JsonObjectType: "an object",
-    JsonArrayType: "listing",
-    JsonMapType: "mapping",
-    JsonTupleType: "tuple",
-    JsonChoiceType: "choice",
-    JsonConditionalType: "conditional",
+_WORDS: dict[type[types.JsonType], str] = {
+    types.JsonAnyType: "anything",
+    types.JsonObjectType: "an object",
+    types.JsonArrayType: "listing",
+    types.JsonMapType: "mapping",
+    types.JsonTupleType: "tuple",
+    types.JsonChoiceType: "choice",
+    types.JsonConditionalType: "conditional",
 }
 
 
@@ -44,7 +32,7 @@ def fits(check: Check, value: Any, path: InstancePath, found: ViolationCollector
     return not tried.violations, decoded
 
 
-def union(checks: list[Check], type_: JsonUnionType) -> Check:
+def union(checks: list[Check], type_: types.JsonUnionType) -> Check:
     """The first alternative that fits. If none does, the violations of the only one of the right JSON type."""
     words = " or ".join(_word(alternative) for alternative in type_.alternatives)
 
@@ -74,14 +62,14 @@ def _is_here(at: str, path: InstancePath) -> bool:
     return at.count("/") == depth
 
 
-def _word(type_: JsonType) -> str:
-    found = resolved(type_)
-    if isinstance(found, JsonPrimitiveType):
+def _word(type_: types.JsonType) -> str:
+    found = types.resolved(type_)
+    if isinstance(found, types.JsonPrimitiveType):
         return found.name
     return _WORDS.get(type(found), "union")
 
 
-def conditional(type_: JsonConditionalType, check_of: Callable[[JsonType], Check]) -> Check:
+def conditional(type_: types.JsonConditionalType, check_of: Callable[[types.JsonType], Check]) -> Check:
     """A type with conditions on top; values are decoded by the type."""
     base = None if type_.base is None else check_of(type_.base)
     every = [check_of(part) for part in type_.all_of]

@@ -6,20 +6,8 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import Any
 
+from postroom.formats.jsonstructure import types
 from postroom.formats.jsonstructure.enum_values import canonical
-from postroom.formats.jsonstructure.types import (
-    JsonAnyType,
-    JsonArrayType,
-    JsonChoiceType,
-    JsonConditionalType,
-    JsonMapType,
-    JsonObjectType,
-    JsonPrimitiveType,
-    JsonTupleType,
-    JsonType,
-    JsonUnionType,
-    resolved,
-)
 from postroom.formats.jsonstructure.validation import constraints
 from postroom.formats.jsonstructure.validation.composition import Check, conditional, union
 from postroom.formats.jsonstructure.validation.primitives import REFUSED, reader
@@ -30,11 +18,11 @@ class Checks:
     """The checks of a document's types, each made when it is first needed."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[JsonType, Check]] = {}
+        self._made: dict[int, tuple[types.JsonType, Check]] = {}
 
-    def of(self, type_: JsonType) -> Check:
+    def of(self, type_: types.JsonType) -> Check:
         """The check of a type."""
-        real = resolved(type_)
+        real = types.resolved(type_)
         made = self._made.get(id(real))
         if made is not None:
             return made[1]
@@ -45,7 +33,7 @@ class Checks:
         self._made[id(real)] = (real, check)
         return check
 
-    def _deferred(self, type_: JsonType) -> Check:
+    def _deferred(self, type_: types.JsonType) -> Check:
         # Behind a reference only when a value leads there: types may refer to themselves, or far.
         def check(value: Any, path: InstancePath, found: ViolationCollector) -> Any:
             return self.of(type_)(value, path, found)
@@ -57,7 +45,7 @@ class Checks:
         raise TypeError(f"no check for {type_!r}")
 
     @_make.register
-    def _(self, type_: JsonAnyType) -> Check:
+    def _(self, type_: types.JsonAnyType) -> Check:
         if type_.values is None:
             return lambda value, path, found: value
         is_listed, words = _listed(type_.values)
@@ -70,7 +58,7 @@ class Checks:
         return check_listed
 
     @_make.register
-    def _(self, type_: JsonPrimitiveType) -> Check:
+    def _(self, type_: types.JsonPrimitiveType) -> Check:
         read, words = reader(type_.name, type_.rules)
         rules = constraints.of_primitive(type_.rules, type_.at)
         if type_.values is not None:
@@ -90,9 +78,9 @@ class Checks:
         return check
 
     @_make.register
-    def _(self, type_: JsonObjectType) -> Check:
+    def _(self, type_: types.JsonObjectType) -> Check:
         members = {name: self.of(member) for name, member in type_.members.items()}
-        extra = self.of(type_.extra) if isinstance(type_.extra, JsonType) else type_.extra
+        extra = self.of(type_.extra) if isinstance(type_.extra, types.JsonType) else type_.extra
         required = sorted(type_.required)
         reserved = type_.reserved
         alternatives = type_.alternatives
@@ -125,7 +113,7 @@ class Checks:
         return check
 
     @_make.register
-    def _(self, type_: JsonMapType) -> Check:
+    def _(self, type_: types.JsonMapType) -> Check:
         inner = self.of(type_.values)
         rules = constraints.of_members(type_.rules, self.of)
 
@@ -140,7 +128,7 @@ class Checks:
         return check
 
     @_make.register
-    def _(self, type_: JsonArrayType) -> Check:
+    def _(self, type_: types.JsonArrayType) -> Check:
         inner = self.of(type_.items)
         rules = constraints.of_items(type_.rules, type_.contains, self.of)
         unique = type_.unique
@@ -158,7 +146,7 @@ class Checks:
         return check
 
     @_make.register
-    def _(self, type_: JsonTupleType) -> Check:
+    def _(self, type_: types.JsonTupleType) -> Check:
         inner = [self.of(member) for _, member in type_.members]
         words = f"an array of {len(inner)}: " + ", ".join(name for name, _ in type_.members)[:200]
 
@@ -173,17 +161,17 @@ class Checks:
         return check
 
     @_make.register
-    def _(self, type_: JsonChoiceType) -> Check:
+    def _(self, type_: types.JsonChoiceType) -> Check:
         choices = {name: self.of(choice) for name, choice in type_.choices.items()}
         words = "one of " + ", ".join(choices)[:200]
         return _tagged(choices, words) if type_.selector is None else _inline(type_, choices, words, self.of)
 
     @_make.register
-    def _(self, type_: JsonUnionType) -> Check:
+    def _(self, type_: types.JsonUnionType) -> Check:
         return union([self.of(alternative) for alternative in type_.alternatives], type_)
 
     @_make.register
-    def _(self, type_: JsonConditionalType) -> Check:
+    def _(self, type_: types.JsonConditionalType) -> Check:
         return conditional(type_, self.of)
 
 
@@ -202,7 +190,7 @@ def _tagged(choices: dict[str, Check], words: str) -> Check:
 
 
 def _inline(
-    type_: JsonChoiceType, choices: dict[str, Check], words: str, check_of: Callable[[JsonType], Check]
+    type_: types.JsonChoiceType, choices: dict[str, Check], words: str, check_of: Callable[[types.JsonType], Check]
 ) -> Check:
     selector = type_.selector or ""
     # A variant that declares the selector as a member of its own checks it too.
@@ -223,9 +211,9 @@ def _inline(
     return check
 
 
-def _declares(type_: JsonType, selector: str) -> bool:
-    real = resolved(type_)
-    return isinstance(real, JsonObjectType) and selector in real.members
+def _declares(type_: types.JsonType, selector: str) -> bool:
+    real = types.resolved(type_)
+    return isinstance(real, types.JsonObjectType) and selector in real.members
 
 
 def _check_alternatives(

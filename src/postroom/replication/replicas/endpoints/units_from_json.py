@@ -5,24 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.catalog.export import CHECKS
+from postroom.replication.replicas import replica_unit
 from postroom.replication.replicas.export_units import authority_in
-from postroom.replication.replicas.replica_unit import (
-    PROVENANCE,
-    GroupShape,
-    ResourceShape,
-    Shapes,
-    Stamp,
-    Tree,
-    Unit,
-    UnitEntry,
-    digest_of,
-    newest_time,
-)
+from postroom.replication.replicas.replica_unit import ResourceShape, Tree, Unit, UnitEntry
 
 _OF_THE_SERVER = frozenset({"self", "shortself", "xid", "epoch", "isdefault", "readonly", *CHECKS})
 
 
-def shapes_in(model: Any) -> Shapes:
+def shapes_in(model: Any) -> replica_unit.Shapes:
     """The shapes of a model as a service shows it."""
     shapes = {}
     for plural, kind in _objects(_object(model).get("groups")).items():
@@ -34,11 +24,11 @@ def shapes_in(model: Any) -> Shapes:
             )
             for name, one in _objects(kind.get("resources")).items()
         }
-        shapes[plural] = GroupShape(str(kind.get("singular", plural)), resources)
+        shapes[plural] = replica_unit.GroupShape(str(kind.get("singular", plural)), resources)
     return shapes
 
 
-def group_unit(xid: str, seen: Tree, shape: GroupShape, home: str) -> Unit:
+def group_unit(xid: str, seen: Tree, shape: replica_unit.GroupShape, home: str) -> Unit:
     """A Group without what is in it."""
     nested = {name + end for name in shape.resources for end in ("", "url", "count")}
     body = {
@@ -71,8 +61,8 @@ def _version(version: Tree, shape: ResourceShape) -> Tree:
 
 def _unit(xid: str, body: Tree, shape: ResourceShape | None, home: str) -> Unit:
     entry = UnitEntry(
-        digest=digest_of(body, shape),
-        stamp=Stamp(0, newest_time(body, shape)),
+        digest=replica_unit.digest_of(body, shape),
+        stamp=replica_unit.Stamp(0, replica_unit.newest_time(body, shape)),
         home=home,
         authority=authority_in(body, shape),
     )
@@ -80,7 +70,9 @@ def _unit(xid: str, body: Tree, shape: ResourceShape | None, home: str) -> Unit:
 
 
 def _has_room(attributes: Any) -> bool:
-    return isinstance(attributes, dict) and ("*" in attributes or all(name in attributes for name in PROVENANCE))
+    return isinstance(attributes, dict) and (
+        "*" in attributes or all(name in attributes for name in replica_unit.PROVENANCE)
+    )
 
 
 def _object(value: Any) -> Tree:

@@ -10,21 +10,11 @@ from collections.abc import Callable, Mapping
 from functools import singledispatch
 from typing import Any
 
+from postroom.replication.subscriptions.cesql import syntax_tree
 from postroom.replication.subscriptions.cesql.errors import Failure, WorkExceeded
 from postroom.replication.subscriptions.cesql.evaluation_context import EvaluationContext
 from postroom.replication.subscriptions.cesql.functions import function
-from postroom.replication.subscriptions.cesql.syntax_tree import (
-    AttributeReference,
-    Binary,
-    Exists,
-    In,
-    Invocation,
-    Like,
-    Literal,
-    Node,
-    Unary,
-    Value,
-)
+from postroom.replication.subscriptions.cesql.syntax_tree import Node, Value
 
 BODY = frozenset(("data", "data_base64"))
 
@@ -50,13 +40,13 @@ def _value(node: Any, scope: EvaluationContext) -> Value:
 
 
 @_value.register
-def _(node: Literal, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.Literal, scope: EvaluationContext) -> Value:
     scope.spend(1)
     return node.value
 
 
 @_value.register
-def _(node: AttributeReference, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.AttributeReference, scope: EvaluationContext) -> Value:
     scope.spend(1)
     value = scope.attributes.get(node.name) if node.name not in BODY else None
     if value is None:
@@ -66,13 +56,13 @@ def _(node: AttributeReference, scope: EvaluationContext) -> Value:
 
 
 @_value.register
-def _(node: Exists, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.Exists, scope: EvaluationContext) -> Value:
     scope.spend(1)
     return node.name not in BODY and scope.attributes.get(node.name) is not None
 
 
 @_value.register
-def _(node: Unary, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.Unary, scope: EvaluationContext) -> Value:
     operand = _value(node.operand, scope)
     if node.operator == "NOT":
         return not scope.failures and not scope.cast(operand, bool)
@@ -80,7 +70,7 @@ def _(node: Unary, scope: EvaluationContext) -> Value:
 
 
 @_value.register
-def _(node: Like, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.Like, scope: EvaluationContext) -> Value:
     operand = _value(node.operand, scope)
     if scope.failures:
         return False
@@ -90,7 +80,7 @@ def _(node: Like, scope: EvaluationContext) -> Value:
 
 
 @_value.register
-def _(node: In, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.In, scope: EvaluationContext) -> Value:
     """The operand's type is what the members are cast to."""
     operand = _value(node.operand, scope)
     for member in node.members:
@@ -103,7 +93,7 @@ def _(node: In, scope: EvaluationContext) -> Value:
 
 
 @_value.register
-def _(node: Invocation, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.Invocation, scope: EvaluationContext) -> Value:
     found = function(node.name, len(node.arguments))
     if found is None:
         scope.fail("missingFunction", f"there is no function {node.name} with {len(node.arguments)} arguments")
@@ -119,11 +109,11 @@ def _(node: Invocation, scope: EvaluationContext) -> Value:
 
 
 @_value.register
-def _(node: Binary, scope: EvaluationContext) -> Value:
+def _(node: syntax_tree.Binary, scope: EvaluationContext) -> Value:
     """A chain of operators nests to the left, as deep as it is long; so it is walked, not descended."""
-    chain: list[Binary] = []
+    chain: list[syntax_tree.Binary] = []
     first: Node = node
-    while isinstance(first, Binary):
+    while isinstance(first, syntax_tree.Binary):
         chain.append(first)
         first = first.left
     value = _value(first, scope)
@@ -132,7 +122,7 @@ def _(node: Binary, scope: EvaluationContext) -> Value:
     return value
 
 
-def _step(node: Binary, left: Value, scope: EvaluationContext) -> Value:
+def _step(node: syntax_tree.Binary, left: Value, scope: EvaluationContext) -> Value:
     scope.spend(1)
     if node.operator in ("AND", "OR") and not scope.failures:
         left = bool(scope.cast(left, bool))

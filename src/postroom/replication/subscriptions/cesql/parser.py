@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from postroom.replication.subscriptions.cesql import syntax_tree
 from postroom.replication.subscriptions.cesql.errors import ExpressionRefused
 from postroom.replication.subscriptions.cesql.lexer import Token, tokens
 from postroom.replication.subscriptions.cesql.like_patterns import parse_pattern
-from postroom.replication.subscriptions.cesql.syntax_tree import (
-    AttributeReference,
-    Binary,
-    Exists,
-    In,
-    Invocation,
-    Like,
-    Literal,
-    Node,
-    Unary,
-)
+from postroom.replication.subscriptions.cesql.syntax_tree import Node
 
 LONGEST = 16_384
 DEEPEST = 64
@@ -47,13 +38,13 @@ def _check_depth(whole: Node) -> None:
         node, depth = waiting.pop()
         if depth > DEEPEST:
             raise _too_deep()
-        if isinstance(node, Binary):
+        if isinstance(node, syntax_tree.Binary):
             waiting += [(node.left, depth), (node.right, depth + 1)]
-        elif isinstance(node, Unary | Like):
+        elif isinstance(node, syntax_tree.Unary | syntax_tree.Like):
             waiting.append((node.operand, depth + 1))
-        elif isinstance(node, In):
+        elif isinstance(node, syntax_tree.In):
             waiting += [(inner, depth + 1) for inner in (node.operand, *node.members)]
-        elif isinstance(node, Invocation):
+        elif isinstance(node, syntax_tree.Invocation):
             waiting += [(argument, depth + 1) for argument in node.arguments]
 
 
@@ -117,7 +108,7 @@ class _Parser:
                 node = tested
             elif _BINARY.get(token.text, 0) > strength:
                 self._take()
-                node = Binary(token.text, node, self._expression(_BINARY[token.text]))
+                node = syntax_tree.Binary(token.text, node, self._expression(_BINARY[token.text]))
             else:
                 return node
 
@@ -132,16 +123,16 @@ class _Parser:
         self._at += 1 + negated
         if operator.text == "IN":
             self._expect("(")
-            return In(node, self._list(), negated)
+            return syntax_tree.In(node, self._list(), negated)
         if self._next.kind != "text":
             raise self._unexpected("a text")
-        return Like(node, parse_pattern(self._take().text), negated)
+        return syntax_tree.Like(node, parse_pattern(self._take().text), negated)
 
     def _operand(self) -> Node:
         if self._takes("NOT"):
-            return Unary("NOT", self._expression(_UNARY))
+            return syntax_tree.Unary("NOT", self._expression(_UNARY))
         if self._takes("EXISTS"):
-            return Exists(self._attribute())
+            return syntax_tree.Exists(self._attribute())
         if self._takes("("):
             node = self._expression(0)
             self._expect(")")
@@ -155,23 +146,23 @@ class _Parser:
         sign = self._take()
         number = self._next
         if number.kind == "integer" and number.at == sign.at + 1:
-            return Literal(self._integer(sign.text))
+            return syntax_tree.Literal(self._integer(sign.text))
         if sign.text == "+":
             raise self._unexpected("a number")
-        return Unary("-", self._expression(_UNARY))
+        return syntax_tree.Unary("-", self._expression(_UNARY))
 
     def _atom(self) -> Node:
         token = self._next
         if token.kind == "text":
-            return Literal(self._take().text)
+            return syntax_tree.Literal(self._take().text)
         if token.kind == "integer":
-            return Literal(self._integer(""))
+            return syntax_tree.Literal(self._integer(""))
         if token.text in ("TRUE", "FALSE") and token.kind == "keyword":
-            return Literal(self._take().text == "TRUE")
+            return syntax_tree.Literal(self._take().text == "TRUE")
         if token.kind == "word" and self._tokens[self._at + 1].text == "(" and token.text[0].isalpha():
             self._at += 2
-            return Invocation(token.text.upper(), () if self._takes(")") else self._list())
-        return AttributeReference(self._attribute())
+            return syntax_tree.Invocation(token.text.upper(), () if self._takes(")") else self._list())
+        return syntax_tree.AttributeReference(self._attribute())
 
     def _integer(self, sign: str) -> int:
         digits = self._next.text
