@@ -12,14 +12,13 @@ import msgspec
 
 from postroom.catalog.sources import read_source
 from postroom.errors import DefinitionRefused, MessageUnknown, RecordRefused
-from postroom.messages.definitions.catalog_tree import Tree
+from postroom.messages.definitions.catalog_tree import Tree, endpoint_messages
 from postroom.messages.definitions.compile import compile_catalog
 from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition
-from postroom.messages.definitions.endpoint_messages import contract
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.messages.making.make import Maker
-from postroom.messages.matching.dispatch import Dispatcher, Handler, Otherwise
+from postroom.messages.matching.dispatch import Handler, MessageDispatcher, Otherwise
 from postroom.messages.matching.explain import explain_match
 from postroom.messages.matching.outcome import Match
 from postroom.messages.matching.record_input import as_record, taken_in
@@ -129,11 +128,11 @@ class Catalog:
     ) -> Callable[[Any], list[Any]]:
         """A function that takes records and calls the handler of the definition each message fits.
 
-        Handlers are named by xid (or id, where only one definition has it) and get a `Delivery`; `otherwise` gets the
-        match and the record of every message that has no handler or does not land.
+        Handlers are named by xid (or id, where only one definition has it) and get a `DispatchedMessage`; `otherwise`
+        gets the match and the record of every message that has no handler or does not land.
         """
         named = {self._find(name).xid: handler for name, handler in handlers.items()}
-        dispatch = Dispatcher(self.engine, named, otherwise)
+        dispatch = MessageDispatcher(self.engine, named, otherwise)
         return lambda record: dispatch(as_record(record))
 
     def message(self, xid: str) -> MessageTemplate:
@@ -164,7 +163,7 @@ class Catalog:
 
     def for_endpoint(self, xid: str) -> Catalog:
         """The contract of an endpoint: its own messages, those of its message groups, and those that either borrow."""
-        xids = contract(self.tree, xid)
+        xids = endpoint_messages(self.tree, xid)
         chosen = tuple(definition for definition in self.definitions if definition.xid in xids)
         return Catalog(
             self.tree, settings=self.settings, compiled=msgspec.structs.replace(self.compiled, definitions=chosen)

@@ -18,7 +18,7 @@ from postroom.formats.schema import CheckingSchema, FastSchema, FramedSchema, Op
 from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Version, Versions, WriterVersion
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
-from postroom.messages.definitions.schema_documents import Documents
+from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.matching.columnar import EventGroup
 from postroom.messages.matching.definition_index import DefinitionIndex, Fit
 from postroom.messages.matching.event_groups import RecordColumns, group_columns, group_lines
@@ -70,7 +70,7 @@ class Engine:
         keep_undeclared: bool = False,
     ) -> None:
         self.definitions = catalog.definitions
-        self._documents = Documents(catalog.schemas)
+        self._documents = SchemaDocuments(catalog.schemas)
         self._assert_formats = catalog.assert_formats
         self._stored = catalog.schemas
         self.index: DefinitionIndex = DefinitionIndex(catalog.definitions, None if like is None else like.index)

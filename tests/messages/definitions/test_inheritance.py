@@ -13,9 +13,9 @@ def catalog(**messages: dict[str, Any]) -> Tree:
 
 
 def effective(tree: Tree, name: str) -> tuple[Tree, tuple[str, ...]]:
-    place = find_message(tree, f"/messagegroups/fleet/messages/{name}")
-    assert place is not None
-    return resolve(tree, place)
+    entry = find_message(tree, f"/messagegroups/fleet/messages/{name}")
+    assert entry is not None
+    return resolve(tree, entry)
 
 
 XID = "/messagegroups/fleet/messages/"

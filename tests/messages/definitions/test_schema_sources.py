@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from postroom.messages.definitions.schema_documents import Documents
+from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
 
 TREE: dict[str, Any] = {
@@ -30,7 +30,7 @@ TREE: dict[str, Any] = {
     },
 }
 GROUP = "/schemagroups/fleet/schemas/"
-DOCUMENTS = Documents(stored_schemas(TREE, ["fleet"]))
+DOCUMENTS = SchemaDocuments(stored_schemas(TREE, ["fleet"]))
 
 
 @pytest.mark.feature("MSG-028", "MSG-029", "MSG-030")

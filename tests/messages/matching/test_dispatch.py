@@ -8,7 +8,7 @@ import pytest
 
 from postroom.catalog.catalog import Catalog
 from postroom.errors import MessageUnknown, RecordRefused
-from postroom.messages.matching.dispatch import Delivery
+from postroom.messages.matching.dispatch import DispatchedMessage
 from postroom.messages.matching.outcome import Match
 from postroom.protocols.records import Record
 
@@ -29,8 +29,8 @@ def catalog() -> Catalog:
 
 
 def test_each_definition_has_its_handler(catalog: Catalog) -> None:
-    def read(delivery: Delivery) -> tuple[Any, ...]:
-        return delivery.variables["oven"], delivery.data["heat"], delivery.attributes["id"]
+    def read(message: DispatchedMessage) -> tuple[Any, ...]:
+        return message.variables["oven"], message.data["heat"], message.attributes["id"]
 
     dispatch = catalog.dispatcher({"reading": read, "/messagegroups/ovens/messages/alarm": lambda _: "alarm"})
     assert dispatch(EVENT) == [("7", 5, "1")]

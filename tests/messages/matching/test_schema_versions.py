@@ -251,12 +251,12 @@ def test_avro_in_json_is_resolved_too() -> None:
 
 
 def test_consumers_get_the_value_that_was_written() -> None:
-    from postroom.messages.matching.dispatch import Dispatcher
+    from postroom.messages.matching.dispatch import MessageDispatcher
     from postroom.protocols.records import parse_record
 
     first, second, written, landed = PAIRS[1]
     known = catalog({"1": (first, [101]), "2": (second, [102])})
-    dispatcher = Dispatcher(known.engine, {"/messagegroups/g/messages/m": lambda delivery: delivery.data})
+    dispatcher = MessageDispatcher(known.engine, {"/messagegroups/g/messages/m": lambda message: message.data})
     assert dispatcher(parse_record(line(framed(101, avro(first, written))))) == [landed]
 
 

@@ -9,7 +9,7 @@ from postroom.formats.schema import Library
 from postroom.messages.definitions.catalog_tree import Tree, find_message, members
 from postroom.messages.definitions.definition import SchemaSource
 from postroom.messages.definitions.inheritance import base_reference, chain_of, merged
-from postroom.messages.definitions.schema_documents import Documents
+from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
 
 # A schema as formats compare it: its format, its document, and where to look up references.
@@ -23,7 +23,7 @@ class ComparedCatalog:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._stored = stored_schemas(tree, members(tree, "schemagroups"))
-        self._documents = Documents(self._stored)
+        self._documents = SchemaDocuments(self._stored)
 
     def effective(self, xid: str, message: Tree) -> tuple[Tree, str]:
         """A message with what it inherits or stands for, and the reference to a base that cannot be had."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from postroom.documents.lint.members import text
 from postroom.documents.lint.written_properties import Property, envelope_properties, option_properties
 from postroom.errors import DefinitionRefused
-from postroom.messages.definitions.catalog_tree import Place, Tree, default_version, members, message_places
+from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, default_version, members
 from postroom.messages.definitions.compile import compile_definition
 from postroom.messages.definitions.definition import Definition, SchemaSource
 from postroom.messages.definitions.inheritance import resolve
@@ -51,25 +51,25 @@ class LintedResource:
 class LintedMessage(LintedResource):
     """A message definition: what its author wrote, and what becomes of it with its bases."""
 
-    def __init__(self, tree: Tree, place: Place) -> None:
-        raw = place.owner["messages"][place.id]
-        super().__init__((place.owner_kind, place.owner_id, "messages", place.id), raw)
+    def __init__(self, tree: Tree, entry: CatalogMessage) -> None:
+        raw = entry.owner["messages"][entry.id]
+        super().__init__((entry.owner_type, entry.owner_id, "messages", entry.id), raw)
         self.tree = tree
-        self.place = place
+        self.entry = entry
         meta = raw.get("meta")
         self.meta: Tree = meta if isinstance(meta, dict) else {}
         self.refusal: DefinitionRefused | None = None
         self.bases: tuple[str, ...] = ()
         self.effective: Tree = {}
         try:
-            self.effective, self.bases = resolve(tree, place)
+            self.effective, self.bases = resolve(tree, entry)
         except DefinitionRefused as error:
             self.refusal = error
 
     @property
     def group(self) -> tuple[str, str]:
         """Kind and id of what the message belongs to."""
-        return self.place.owner_kind, self.place.owner_id
+        return self.entry.owner_type, self.entry.owner_id
 
     @property
     def borrowed(self) -> bool:
@@ -82,7 +82,7 @@ class LintedMessage(LintedResource):
         if self.borrowed or self.refusal is not None:
             return None
         try:
-            return compile_definition(self.tree, self.place)
+            return compile_definition(self.tree, self.entry)
         except DefinitionRefused as error:
             self.refusal = error
             return None
@@ -156,7 +156,7 @@ class LintedDocument:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.messages = [LintedMessage(tree, place) for place in message_places(tree)]
+        self.messages = [LintedMessage(tree, entry) for entry in catalog_messages(tree)]
         self.by_xid = {message.xid: message for message in self.messages}
         self.schemas = [
             LintedSchema(("schemagroups", group, "schemas", name), schema)

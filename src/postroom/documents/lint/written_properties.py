@@ -53,7 +53,7 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
 def envelope_properties(message: LintedMessage) -> Iterator[Property]:
     """The attributes of the envelope, found also where older texts put them."""
-    attributes = section(normalise(message.place), "envelopemetadata")
+    attributes = section(normalise(message.entry), "envelopemetadata")
     home = _home(message, attributes)
     for name, value in attributes.items():
         kind = EVENT_TYPES.get(name, "string") if message.is_event else "any"

@@ -12,7 +12,7 @@ import msgspec
 from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
 from postroom.errors import DefinitionRefused
 from postroom.http.messagecatalog.group_formats import default_version
-from postroom.messages.definitions.catalog_tree import Place, local_path
+from postroom.messages.definitions.catalog_tree import CatalogMessage, local_path
 from postroom.messages.definitions.inheritance import BASE_NAMES, base_reference, resolve
 from postroom.protocols.protocol_table import canonical_protocol
 from postroom.registry.changes.provenance import VERSION_URI
@@ -120,9 +120,9 @@ def _effective(message: Tree, around: MessageContext) -> Tree:
     if not base_reference(message):
         return message
     owner, group_id, _, message_id = around.xid.split("/")[1:5]
-    place = Place(around.xid, owner, group_id, around.group.attributes, message_id, message)
+    entry = CatalogMessage(around.xid, owner, group_id, around.group.attributes, message_id, message)
     try:
-        effective, _ = resolve(_bases(around, message), place)
+        effective, _ = resolve(_bases(around, message), entry)
     except DefinitionRefused:
         effective = message
     return {name: value for name, value in effective.items() if name not in BASE_NAMES}

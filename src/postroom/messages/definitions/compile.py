@@ -1,4 +1,4 @@
-"""From what authors wrote to definitions: bases merged, implied rules added, every constraint with its place."""
+"""Compilation of catalog documents to definitions: bases merged, implied rules added."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import msgspec
 
 from postroom.errors import DefinitionRefused
 from postroom.formats.format_table import format_named
-from postroom.messages.definitions.catalog_tree import Place, Tree, message_places
+from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, xref_target
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition
-from postroom.messages.definitions.endpoint_messages import borrowed_from
 from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, merged
 from postroom.messages.definitions.schema_documents import with_fetched
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
@@ -29,53 +28,53 @@ _TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
 
 
 def compile_catalog(tree: Tree, fetch: Fetch | None = None) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
-    """All usable definitions of a catalog, and the complaints about those that are not."""
+    """All usable definitions of a catalog, and why the others are not usable."""
     definitions: list[Definition] = []
     refused: list[DefinitionRefused] = []
-    for place in message_places(tree):
-        if borrowed_from(place):  # an xref is its target and never competes with it
+    for message in catalog_messages(tree):
+        if xref_target(message):  # an xref stands for its target and never competes with it
             continue
         try:
-            definitions.append(compile_definition(tree, place, fetch))
+            definitions.append(compile_definition(tree, message, fetch))
         except DefinitionRefused as error:
             refused.append(error)
     # In one order wherever the catalog came from, so that the same definitions have the same digest.
     definitions.sort(key=lambda definition: definition.xid)
-    places = [definition.schema.place for definition in definitions if definition.schema and definition.schema.place]
+    paths = [definition.schema.place for definition in definitions if definition.schema and definition.schema.place]
     # All documents of the groups that are used: schemas refer to their neighbours.
-    groups = sorted({place.split("/")[2] for place in places})
+    groups = sorted({path.split("/")[2] for path in paths})
     compiled = CompiledCatalog(tuple(definitions), stored_schemas(tree, groups))
     return compiled if fetch is None else with_fetched(compiled, fetch), refused
 
 
-def compile_definition(tree: Tree, place: Place, fetch: Fetch | None = None) -> Definition:
-    """One definition, resolved."""
-    chain = chain_of(tree, place, fetch)
+def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = None) -> Definition:
+    """Compile one definition."""
+    chain = chain_of(tree, entry, fetch)
     message, bases = merged(chain), tuple(xid for xid, _ in chain[1:])
-    envelope = _text(message, "envelope")
+    envelope = _string(message, "envelope")
     is_event = envelope.lower() == ENVELOPE.lower()
     schema = schema_source(tree, message, fetch)
     definition = Definition(
-        xid=place.xid,
+        xid=entry.xid,
         version=str(message.get("versionid") or message.get("epoch") or "1"),
-        group=f"/{place.owner_kind}/{place.owner_id}",
-        id=place.id,
-        name=_text(message, "name"),
-        description=_text(message, "description"),
-        protocol=canonical_protocol(_text(message, "protocol")),
+        group=f"/{entry.owner_type}/{entry.owner_id}",
+        id=entry.id,
+        name=_string(message, "name"),
+        description=_string(message, "description"),
+        protocol=canonical_protocol(_string(message, "protocol")),
         envelope=ENVELOPE if is_event else envelope,
         envelope_constraints=_declared(_envelope(message, is_event) if envelope else (), chain),
         protocol_constraints=_declared(_protocol(message), chain),
         contenttype=_content_type(message, schema.format if schema else ""),
-        mode=_text(message.get("envelopeoptions") or {}, "mode").lower(),
+        mode=_string(message.get("envelopeoptions") or {}, "mode").lower(),
         schema=schema,
         bases=bases,
     )
     for constraint in (*definition.envelope_constraints, *definition.protocol_constraints):
         try:
-            Check(constraint, place.xid)
+            Check(constraint, entry.xid)
         except DefinitionRefused as error:
-            raise DefinitionRefused(error.sentence, place=f"{place.xid}{constraint.at}", remedy=error.remedy) from None
+            raise DefinitionRefused(error.sentence, place=f"{entry.xid}{constraint.at}", remedy=error.remedy) from None
     return definition
 
 
@@ -96,14 +95,14 @@ def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
         declared["specversion"].setdefault("value", "1.0")
         declared.setdefault("time", {})
     for name, value in declared.items():
-        kind = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
+        type_name = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
         yield Constraint(
             at=pointer(("envelopemetadata", name)),
             path=(name,),
-            type=kind,
+            type=type_name,
             value=_value(value),
-            required=_required(value, kind) and name not in _TAKEN_FROM_DEFINITION,
-            description=_text(value, "description"),
+            required=_required(value, type_name) and name not in _TAKEN_FROM_DEFINITION,
+            description=_string(value, "description"),
         )
 
 
@@ -111,48 +110,48 @@ def _protocol(message: Tree) -> Iterator[Constraint]:
     options = message.get("protocoloptions")
     if not isinstance(options, dict):
         return
-    wire = wire_named(_text(message, "protocol"))
-    for name, given in options.items():
+    wire = wire_named(_string(message, "protocol"))
+    for name, value in options.items():
         option = wire.option(name)
         if option is None:
-            # A protocol we do not know is matched literally; an unknown option of one we know is for lint to say.
-            if not wire.options and not isinstance(given, list):
-                yield _constraint(Option(name, "any"), (name,), pointer(("protocoloptions", name)), _property(given))
+            # A protocol we do not know is matched literally; lint reports an unknown option of one we know.
+            if not wire.options and not isinstance(value, list):
+                yield _constraint(Option(name, "any"), (name,), pointer(("protocoloptions", name)), _property(value))
             continue
-        yield from _option(option, given, pointer(("protocoloptions", name)))
+        yield from _option(option, value, pointer(("protocoloptions", name)))
 
 
-def _option(option: Option, given: Any, at: str) -> Iterator[Constraint]:
+def _option(option: Option, value: Any, at: str) -> Iterator[Constraint]:
     if option.shape == "value":
-        yield _constraint(option, (option.name,), at, _property(given))
+        yield _constraint(option, (option.name,), at, _property(value))
         return
-    for name, value, step in _pairs(given):
-        yield _constraint(option, (option.name, name), at + pointer((step,)), value)
+    for name, item, step in _pairs(value):
+        yield _constraint(option, (option.name, name), at + pointer((step,)), item)
 
 
-def _pairs(given: Any) -> Iterator[tuple[str, Tree, str]]:
+def _pairs(value: Any) -> Iterator[tuple[str, Tree, str]]:
     """The named constraints of headers, sections and the like: (name, property, step of the pointer)."""
-    if isinstance(given, dict):
-        for key, value in given.items():
-            item = _property(value)
+    if isinstance(value, dict):
+        for key, member in value.items():
+            item = _property(member)
             yield str(item.get("name") or key), item, key  # C-09: `name` holds the true spelling
-    elif isinstance(given, list):
-        for position, item in enumerate(given):
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
             if isinstance(item, dict) and "name" in item:
-                yield str(item["name"]), item, str(position)
+                yield str(item["name"]), item, str(index)
 
 
 def _constraint(option: Option, path: tuple[str, ...], at: str, value: Tree) -> Constraint:
     default = option.members.get(path[-1], option.type) if len(path) > 1 else option.type
-    kind = _type(value, default)
+    type_name = _type(value, default)
     return Constraint(
         at=at,
         path=path,
-        type=kind,
+        type=type_name,
         value=_value(value),
-        required=_required(value, kind),
+        required=_required(value, type_name),
         decides=option.decides,
-        description=_text(value, "description"),
+        description=_string(value, "description"),
     )
 
 
@@ -166,26 +165,26 @@ def _value(value: Tree) -> Any:
     return None if isinstance(found, dict | list) else found
 
 
-def _required(value: Tree, kind: str) -> bool:
-    # MSG-045: a value that is fixed must be there, unless the author says that it need not. A timestamp's value only
+def _required(value: Tree, type_name: str) -> bool:
+    # MSG-045: a value that is fixed must be there, unless the author says otherwise. A timestamp's value only
     # says how to make one.
     stated = value.get("required")
-    return stated if isinstance(stated, bool) else _value(value) is not None and kind != "timestamp"
+    return stated if isinstance(stated, bool) else _value(value) is not None and type_name != "timestamp"
 
 
 def _type(value: Tree, default: str) -> str:
     stated = value.get("type")
-    kind = stated.lower() if isinstance(stated, str) and stated else default
-    return {"var": "any", "datetime": "timestamp"}.get(kind, kind)
+    type_name = stated.lower() if isinstance(stated, str) and stated else default
+    return {"var": "any", "datetime": "timestamp"}.get(type_name, type_name)
 
 
 def _content_type(message: Tree, schema_format: str) -> str:
     declared = _property((message.get("envelopemetadata") or {}).get("datacontenttype"))
     known = format_named(schema_format)
     inferred = known.family.media_types[0] if known else ""  # C-21
-    return str(_value(declared) or "") or _text(message, "datacontenttype") or inferred
+    return str(_value(declared) or "") or _string(message, "datacontenttype") or inferred
 
 
-def _text(holder: Tree, name: str) -> str:
+def _string(holder: Tree, name: str) -> str:
     value = holder.get(name)
     return value if isinstance(value, str) else ""

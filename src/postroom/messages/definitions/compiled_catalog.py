@@ -7,41 +7,47 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from postroom.errors import DefinitionRefused
-from postroom.messages.definitions.catalog_tree import Place, Tree, find_message, local_path, message_places
+from postroom.messages.definitions.catalog_tree import (
+    CatalogMessage,
+    Tree,
+    catalog_messages,
+    find_message,
+    local_path,
+    xref_target,
+)
 from postroom.messages.definitions.compile import compile_definition
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, StoredSchema
-from postroom.messages.definitions.endpoint_messages import borrowed_from
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.messages.definitions.schema_sources import schema_reference, stored_schemas
 
-_MOST_NEEDED = 1_000
+_MAX_BASES = 1_000
 """More bases than any definition may have: a longer chain is a circle, or refused."""
 
 
-class Entry(NamedTuple):
-    """What became of one message, and the xids of all Groups and Resources that had a say in it."""
+class CompiledMessage(NamedTuple):
+    """The definition of one message or why it was refused, and the xids of the Groups and Resources it depends on."""
 
     definition: Definition | None
     refused: DefinitionRefused | None
-    needs: frozenset[str]
+    dependencies: frozenset[str]
     schema_group: str = ""
 
 
 class Compilation:
-    """The definitions of a catalog, each with what it was made of. Nothing is fetched from elsewhere."""
+    """The definitions of a catalog, each with its dependencies. Nothing is fetched from elsewhere."""
 
     def __init__(
-        self, tree: Tree, entries: Mapping[str, Entry], schemas: Mapping[str, Mapping[str, StoredSchema]]
+        self, tree: Tree, messages: Mapping[str, CompiledMessage], schemas: Mapping[str, Mapping[str, StoredSchema]]
     ) -> None:
         self.tree = tree
-        self._entries = entries
+        self._messages = messages
         self._schemas = schemas
         """The documents of each schema group that is used."""
-        self.refused = [entry.refused for entry in entries.values() if entry.refused is not None]
+        self.refused = [message.refused for message in messages.values() if message.refused is not None]
 
     def catalog(self, before: CompiledCatalog | None = None) -> CompiledCatalog:
         """What `compile_catalog` makes of the same tree; documents are those of the catalog before if none changed."""
-        found = [entry.definition for entry in self._entries.values() if entry.definition is not None]
+        found = [message.definition for message in self._messages.values() if message.definition is not None]
         found.sort(key=lambda definition: definition.xid)
         documents = {path: schema for group in sorted(self._schemas) for path, schema in self._schemas[group].items()}
         if before is not None and before.schemas == documents:
@@ -49,60 +55,60 @@ class Compilation:
         return CompiledCatalog(tuple(found), documents)
 
     def updated(self, tree: Tree, changed: AbstractSet[str]) -> Compilation:
-        """The compilation of the catalog as it is now, where these Groups and Resources are not what they were."""
-        dependent = {xid for xid, entry in self._entries.items() if not entry.needs.isdisjoint(changed)}
-        entries = dict(self._entries)
+        """The compilation of the catalog as it is now, in which these Groups and Resources changed."""
+        dependent = {xid for xid, message in self._messages.items() if not message.dependencies.isdisjoint(changed)}
+        messages = dict(self._messages)
         for xid in sorted(dependent | {xid for xid in changed if find_message(tree, xid) is not None}):
-            place = find_message(tree, xid)
-            if place is None or borrowed_from(place):
-                entries.pop(xid, None)
+            entry = find_message(tree, xid)
+            if entry is None or xref_target(entry):
+                messages.pop(xid, None)
             else:
-                entries[xid] = _entry(tree, place)
+                messages[xid] = _compiled(tree, entry)
         touched = {xid.split("/")[2] for xid in changed if xid.startswith("/schemagroups/")}
         kept = {group: found for group, found in self._schemas.items() if group not in touched}
-        return Compilation(tree, entries, _documents(tree, entries.values(), kept))
+        return Compilation(tree, messages, _documents(tree, messages.values(), kept))
 
 
 def compilation(tree: Tree) -> Compilation:
     """Compile a whole catalog."""
-    entries = {place.xid: _entry(tree, place) for place in message_places(tree) if not borrowed_from(place)}
-    return Compilation(tree, entries, _documents(tree, entries.values(), {}))
+    messages = {entry.xid: _compiled(tree, entry) for entry in catalog_messages(tree) if not xref_target(entry)}
+    return Compilation(tree, messages, _documents(tree, messages.values(), {}))
 
 
-def _entry(tree: Tree, place: Place) -> Entry:
-    needs = frozenset(_needs(tree, place))
+def _compiled(tree: Tree, entry: CatalogMessage) -> CompiledMessage:
+    dependencies = frozenset(_dependencies(tree, entry))
     try:
-        definition = compile_definition(tree, place)
+        definition = compile_definition(tree, entry)
     except DefinitionRefused as error:
-        error.__context__ = None  # it is kept, and would keep what led to it
-        return Entry(None, error.with_traceback(None), needs)
-    home = definition.schema.place.split("/") if definition.schema is not None else []
-    return Entry(definition, None, needs, home[2] if len(home) > 2 else "")
+        error.__context__ = None  # it is kept, and its context would be kept with it
+        return CompiledMessage(None, error.with_traceback(None), dependencies)
+    steps = definition.schema.place.split("/") if definition.schema is not None else []
+    return CompiledMessage(definition, None, dependencies, steps[2] if len(steps) > 2 else "")
 
 
 def _documents(
-    tree: Tree, entries: Iterable[Entry], known: Mapping[str, Mapping[str, StoredSchema]]
+    tree: Tree, messages: Iterable[CompiledMessage], known: Mapping[str, Mapping[str, StoredSchema]]
 ) -> dict[str, Mapping[str, StoredSchema]]:
     """All documents of the schema groups that are used: schemas refer to their neighbours."""
-    groups = {entry.schema_group for entry in entries}
+    groups = {message.schema_group for message in messages}
     return {group: known[group] if group in known else stored_schemas(tree, [group]) for group in groups if group}
 
 
-def _needs(tree: Tree, place: Place) -> Iterator[str]:
+def _dependencies(tree: Tree, entry: CatalogMessage) -> Iterator[str]:
     """The message, its bases and their schemas, those that are missing included, and the Groups of the messages."""
     seen: set[str] = set()
-    present: Place | None = place
-    while present is not None and present.xid not in seen and len(seen) < _MOST_NEEDED:
-        seen.add(present.xid)
-        yield _first(present.xid, 4)
-        yield _first(present.xid, 2)
-        yield from _schemas(tree, present.message)
-        path = local_path(base_reference(present.message), tree)
+    current: CatalogMessage | None = entry
+    while current is not None and current.xid not in seen and len(seen) < _MAX_BASES:
+        seen.add(current.xid)
+        yield _first(current.xid, 4)
+        yield _first(current.xid, 2)
+        yield from _schemas(tree, current.message)
+        path = local_path(base_reference(current.message), tree)
         if path is None:
             return
         yield _first(path, 4)
         yield _first(path, 2)
-        present = find_message(tree, path)
+        current = find_message(tree, path)
 
 
 def _schemas(tree: Tree, message: Tree) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 The specification leaves it to a server whether it checks them (endpoint, Protocol Options), but every client has to
 refuse an endpoint that breaks one, so its author hears of it here. Where a value holds a placeholder, only the client
-that fills it in can judge. What the text calls role applicability is advice, and not checked.
+that fills it in can check. What the text calls role applicability is advice, and not checked.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ _SECRET = re.compile(r"[^@:]*:(?P<secret>[^@]+)@")
 
 
 @dataclass(frozen=True)
-class Place:
+class OptionValue:
     """A value, present or not, with the object it is a member of and the endpoint around it."""
 
     path: Path
     value: Any
-    beside: dict[str, Any]
+    siblings: dict[str, Any]
     options: dict[str, Any]
     usage: tuple[str, ...]
 
     @property
-    def text(self) -> str:
-        """The value where it is a text; the model has spoken where it is something else."""
+    def string(self) -> str:
+        """The value where it is a string, else empty: the model reports other types."""
         return self.value if isinstance(self.value, str) else ""
 
 
-Check = Callable[[Place], bool]
+OptionCheck = Callable[[OptionValue], bool]
 
 
 @dataclass(frozen=True)
-class Rule:
-    """What holds at a place of the options, for some protocols (none: for all)."""
+class OptionRule:
+    """What must hold for the values at a path of the options, for some protocols (none: for all)."""
 
     protocols: tuple[str, ...]
     path: tuple[str, ...]
-    holds: Check
+    holds: OptionCheck
     detail: str
 
 
@@ -62,87 +62,87 @@ def option_violations(attributes: dict[str, Any]) -> Iterator[AttributeViolation
     if not isinstance(options, dict):
         return
     name = canonical_protocol(protocol) if isinstance(protocol, str) else ""
-    roles = tuple(word for word in usage if isinstance(word, str)) if isinstance(usage, list) else ()
+    roles = tuple(role for role in usage if isinstance(role, str)) if isinstance(usage, list) else ()
     for rule in RULES:
         if rule.protocols and name not in rule.protocols:
             continue
-        for path, value, beside in _places(options, rule.path, ("protocoloptions",)):
-            if not rule.holds(Place(path, value, beside, options, roles)):
+        for path, value, siblings in _values_at(options, rule.path, ("protocoloptions",)):
+            if not rule.holds(OptionValue(path, value, siblings, options, roles)):
                 yield AttributeViolation("missing" if value is None else "invalid", path, rule.detail)
 
 
-def _places(value: Any, path: tuple[str, ...], walked: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
-    """Where a path leads; its last name may be missing, all before it have to be there."""
+def _values_at(value: Any, path: tuple[str, ...], parent_path: Path) -> Iterator[tuple[Path, Any, dict[str, Any]]]:
+    """The values at a path with their paths and parents; only its last name may be missing."""
     if not path:
         return
     name, *rest = path
     if name == ANY_ITEM and isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _places(item, tuple(rest), (*walked, number))
+        for index, item in enumerate(value):
+            yield from _values_at(item, tuple(rest), (*parent_path, index))
     elif name == ANY_ITEM and isinstance(value, dict):
         for key, member in value.items():
-            yield (*walked, key), member, value
+            yield (*parent_path, key), member, value
     elif isinstance(value, dict) and not rest:
-        yield (*walked, name), value.get(name), value
+        yield (*parent_path, name), value.get(name), value
     elif isinstance(value, dict):
-        yield from _places(value.get(name), tuple(rest), (*walked, name))
+        yield from _values_at(value.get(name), tuple(rest), (*parent_path, name))
 
 
-def _one_of(*values: Any) -> Check:
-    return lambda place: place.value is None or place.value in values or "{" in place.text
+def _one_of(*values: Any) -> OptionCheck:
+    return lambda option: option.value is None or option.value in values or "{" in option.string
 
 
-def _within(low: int, high: int) -> Check:
-    return lambda place: not isinstance(place.value, int) or low <= place.value <= high
+def _within(low: int, high: int) -> OptionCheck:
+    return lambda option: not isinstance(option.value, int) or low <= option.value <= high
 
 
-def _present(place: Place) -> bool:
-    return place.value is not None and place.value not in ("", [])
+def _present(option: OptionValue) -> bool:
+    return option.value is not None and option.value not in ("", [])
 
 
-def _not_empty(place: Place) -> bool:
-    return bool(place.value != "")
+def _not_empty(option: OptionValue) -> bool:
+    return bool(option.value != "")
 
 
-def _only_beside(name: str) -> Check:
-    return lambda place: place.value is None or place.beside.get(name) is not None
+def _only_beside(name: str) -> OptionCheck:
+    return lambda option: option.value is None or option.siblings.get(name) is not None
 
 
-def _never_beside(name: str) -> Check:
-    return lambda place: place.value is None or place.beside.get(name) is None
+def _never_beside(name: str) -> OptionCheck:
+    return lambda option: option.value is None or option.siblings.get(name) is None
 
 
-def _not_for(*roles: str) -> Check:
-    return lambda place: place.value is None or not set(roles) & set(place.usage)
+def _not_for(*roles: str) -> OptionCheck:
+    return lambda option: option.value is None or not set(roles) & set(option.usage)
 
 
-def _for(role: str, check: Check) -> Check:
-    return lambda place: role not in place.usage or check(place)
+def _for(role: str, check: OptionCheck) -> OptionCheck:
+    return lambda option: role not in option.usage or check(option)
 
 
-def _without(*marks: str) -> Check:
-    return lambda place: not any(mark in place.text for mark in marks)
+def _without(*characters: str) -> OptionCheck:
+    return lambda option: not any(character in option.string for character in characters)
 
 
-def _no_wildcard_token(place: Place) -> bool:
-    return not {"*", ">"} & set(place.text.split("."))
+def _no_wildcard_token(option: OptionValue) -> bool:
+    return not {"*", ">"} & set(option.string.split("."))
 
 
-def _scheme(*names: str) -> Check:
+def _scheme(*names: str) -> OptionCheck:
     """The scheme is one of these, or a placeholder."""
 
-    def holds(place: Place) -> bool:
-        scheme, mark, _ = place.text.partition("://")
-        return not place.text or "{" in scheme or (bool(mark) and scheme.lower() in names)
+    def holds(option: OptionValue) -> bool:
+        scheme, separator, _ = option.string.partition("://")
+        return not option.string or "{" in scheme or (bool(separator) and scheme.lower() in names)
 
     return holds
 
 
-def _uri_part(check: Callable[[re.Match[str]], bool]) -> Check:
-    """A check on a part of a URI; what is no absolute URI is for the rule on schemes to refuse."""
+def _uri_part(check: Callable[[re.Match[str]], bool]) -> OptionCheck:
+    """A check on a part of a URI; the rule on schemes refuses what is no absolute URI."""
 
-    def holds(place: Place) -> bool:
-        found = _URI.match(place.text)
+    def holds(option: OptionValue) -> bool:
+        found = _URI.match(option.string)
         return found is None or check(found)
 
     return holds
@@ -161,86 +161,86 @@ def _no_secret(uri: re.Match[str]) -> bool:
     return found is None or "{" in found["secret"]
 
 
-def _broker_address(place: Place) -> bool:
-    return _present(place) or bool(place.beside.get("uri"))  # C-35
+def _broker_address(option: OptionValue) -> bool:
+    return _present(option) or bool(option.siblings.get("uri"))  # C-35
 
 
-def _mechanism_of_sasl(place: Place) -> bool:
-    return place.value is None or str(place.beside.get("type", "")).casefold() == "sasl"
+def _mechanism_of_sasl(option: OptionValue) -> bool:
+    return option.value is None or str(option.siblings.get("type", "")).casefold() == "sasl"
 
 
-def _carriers(place: Place) -> set[str]:
-    return {str(place.options[name]).casefold() for name in CARRIERS if place.options.get(name)}
+def _carriers(option: OptionValue) -> set[str]:
+    return {str(option.options[name]).casefold() for name in CARRIERS if option.options.get(name)}
 
 
-def _no_credential_header(place: Place) -> bool:
-    name = str(place.beside.get("name", "")).casefold()
-    return _is_open(place) or name not in SECRET_HEADERS | _carriers(place)
+def _no_credential_header(option: OptionValue) -> bool:
+    name = str(option.siblings.get("name", "")).casefold()
+    return _is_open(option) or name not in SECRET_HEADERS | _carriers(option)
 
 
-def _no_credential_parameter(place: Place) -> bool:
-    return _is_open(place) or str(place.path[-1]).casefold() not in _carriers(place)
+def _no_credential_parameter(option: OptionValue) -> bool:
+    return _is_open(option) or str(option.path[-1]).casefold() not in _carriers(option)
 
 
-def _no_credential_member(place: Place) -> bool:
-    name = str(place.path[-1]).casefold().replace("-", "").replace("_", "")
-    return _is_open(place) or name not in SECRETS
+def _no_credential_member(option: OptionValue) -> bool:
+    name = str(option.path[-1]).casefold().replace("-", "").replace("_", "")
+    return _is_open(option) or name not in SECRETS
 
 
-def _is_open(place: Place) -> bool:
-    """Whether a text is left to the client to fill in."""
-    return not place.text or "{" in place.text
+def _is_open(option: OptionValue) -> bool:
+    """Whether a string is left to the client to fill in."""
+    return not option.string or "{" in option.string
 
 
 _ADDRESS = ("endpoints", ANY_ITEM, "uri")
 _GRANT = ("authorization", ANY_ITEM)
 _KEPT_OUT = "must not hold a credential; clients get it elsewhere"
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[OptionRule, ...] = (
     # protocoloptions.endpoints, protocoloptions.authorization
-    Rule(BY_URI, _ADDRESS, _present, "must be there"),
-    Rule(("KAFKA",), ("endpoints", ANY_ITEM, "bootstrap.servers"), _broker_address, "must not be empty"),
-    Rule((), _ADDRESS, _uri_part(_no_secret), _KEPT_OUT),
-    Rule((), (*_GRANT, "type"), _not_empty, "must not be empty"),
-    Rule((), (*_GRANT, "mechanism"), _not_empty, "must not be empty"),
-    Rule((), (*_GRANT, "mechanism"), _mechanism_of_sasl, "is for the type SASL only"),
-    Rule((), (*_GRANT, "resourceuri"), _not_empty, "must not be empty"),
-    Rule((), (*_GRANT, "authorityuri"), _not_empty, "must not be empty"),
-    Rule((), (*_GRANT, ANY_ITEM), _no_credential_member, _KEPT_OUT),
+    OptionRule(BY_URI, _ADDRESS, _present, "must be there"),
+    OptionRule(("KAFKA",), ("endpoints", ANY_ITEM, "bootstrap.servers"), _broker_address, "must not be empty"),
+    OptionRule((), _ADDRESS, _uri_part(_no_secret), _KEPT_OUT),
+    OptionRule((), (*_GRANT, "type"), _not_empty, "must not be empty"),
+    OptionRule((), (*_GRANT, "mechanism"), _not_empty, "must not be empty"),
+    OptionRule((), (*_GRANT, "mechanism"), _mechanism_of_sasl, "is for the type SASL only"),
+    OptionRule((), (*_GRANT, "resourceuri"), _not_empty, "must not be empty"),
+    OptionRule((), (*_GRANT, "authorityuri"), _not_empty, "must not be empty"),
+    OptionRule((), (*_GRANT, ANY_ITEM), _no_credential_member, _KEPT_OUT),
     # HTTP options
-    Rule(("HTTP",), _ADDRESS, _scheme("http", "https"), "must begin with http:// or https://"),
-    Rule(("HTTP",), ("apikeyin",), _one_of("header", "query"), "must be one of: header, query"),
-    Rule(("HTTP",), ("plainscheme",), _one_of("basic", "form", "query"), "must be one of: basic, form, query"),
-    Rule(("HTTP",), ("headers", ANY_ITEM, "value"), _no_credential_header, _KEPT_OUT),
-    Rule(("HTTP",), ("query", ANY_ITEM), _no_credential_parameter, _KEPT_OUT),
+    OptionRule(("HTTP",), _ADDRESS, _scheme("http", "https"), "must begin with http:// or https://"),
+    OptionRule(("HTTP",), ("apikeyin",), _one_of("header", "query"), "must be one of: header, query"),
+    OptionRule(("HTTP",), ("plainscheme",), _one_of("basic", "form", "query"), "must be one of: basic, form, query"),
+    OptionRule(("HTTP",), ("headers", ANY_ITEM, "value"), _no_credential_header, _KEPT_OUT),
+    OptionRule(("HTTP",), ("query", ANY_ITEM), _no_credential_parameter, _KEPT_OUT),
     # AMQP options
-    Rule(("AMQP/1.0",), _ADDRESS, _scheme("amqp", "amqps"), "must begin with amqp:// or amqps://"),
+    OptionRule(("AMQP/1.0",), _ADDRESS, _scheme("amqp", "amqps"), "must begin with amqp:// or amqps://"),
     # MQTT options
-    Rule(
+    OptionRule(
         MQTT,
         _ADDRESS,
         _scheme("mqtt", "mqtts", "tcp", "ssl", "wss"),
         "must begin with mqtt:// or mqtts:// (or tcp://, ssl://, wss://)",
     ),
-    Rule(MQTT, _ADDRESS, _uri_part(_path_only_for_mqtt), "has a path, which only mqtt:// and mqtts:// may have"),
-    Rule(MQTT, _ADDRESS, _uri_part(lambda uri: "+" not in uri["path"]), "has a path that is no topic name"),
+    OptionRule(MQTT, _ADDRESS, _uri_part(_path_only_for_mqtt), "has a path, which only mqtt:// and mqtts:// may have"),
+    OptionRule(MQTT, _ADDRESS, _uri_part(lambda uri: "+" not in uri["path"]), "has a path that is no topic name"),
     # A topic is what producers publish to; real catalogs have filters there for consumers, which no text gives a
     # meaning, so those are kept as they are (EP-023).
-    Rule(MQTT, ("topic",), _for("producer", _without("+", "#")), "must not have the wildcards + and #"),
-    Rule(MQTT, ("topic",), _never_beside("topicfilter"), "must not be there with topicfilter"),
-    Rule(("MQTT/5.0",), ("sessionexpiryinterval",), _within(0, 2**32 - 1), "must be from 0 to 4294967295"),
-    Rule(MQTT, ("sharedsubscriptiongroup",), _only_beside("topicfilter"), "is for use with topicfilter only"),
-    Rule(MQTT, ("sharedsubscriptiongroup",), _without("/"), "must be the bare name of the group, without /"),
+    OptionRule(MQTT, ("topic",), _for("producer", _without("+", "#")), "must not have the wildcards + and #"),
+    OptionRule(MQTT, ("topic",), _never_beside("topicfilter"), "must not be there with topicfilter"),
+    OptionRule(("MQTT/5.0",), ("sessionexpiryinterval",), _within(0, 2**32 - 1), "must be from 0 to 4294967295"),
+    OptionRule(MQTT, ("sharedsubscriptiongroup",), _only_beside("topicfilter"), "is for use with topicfilter only"),
+    OptionRule(MQTT, ("sharedsubscriptiongroup",), _without("/"), "must be the bare name of the group, without /"),
     # KAFKA options
-    Rule(("KAFKA",), ("acks",), _within(-1, 1), "must be -1, 0 or 1"),
-    Rule(("KAFKA",), ("consumergroup",), _for("consumer", _present), "must be there for a consumer"),
-    Rule(("KAFKA",), ("consumergroup",), _not_for("subscriber"), "must not be there for a subscriber"),
-    Rule(("KAFKA",), ("autooffsetreset",), _not_for("producer", "subscriber"), "is for consumers only"),
-    Rule(("KAFKA",), ("enableautocommit",), _not_for("producer", "subscriber"), "is for consumers only"),
+    OptionRule(("KAFKA",), ("acks",), _within(-1, 1), "must be -1, 0 or 1"),
+    OptionRule(("KAFKA",), ("consumergroup",), _for("consumer", _present), "must be there for a consumer"),
+    OptionRule(("KAFKA",), ("consumergroup",), _not_for("subscriber"), "must not be there for a subscriber"),
+    OptionRule(("KAFKA",), ("autooffsetreset",), _not_for("producer", "subscriber"), "is for consumers only"),
+    OptionRule(("KAFKA",), ("enableautocommit",), _not_for("producer", "subscriber"), "is for consumers only"),
     # NATS options
-    Rule(("NATS",), _ADDRESS, _scheme("nats", "tls", "ws"), "must begin with nats://, tls:// or ws://"),
-    Rule(("NATS",), _ADDRESS, _uri_part(_port), "must have a port"),
-    Rule(("NATS",), ("subject",), _no_wildcard_token, "must not have the wildcards * and >"),
-    Rule(("NATS",), ("subject",), _never_beside("subjectfilter"), "must not be there with subjectfilter"),
-    Rule(("NATS",), ("queuegroup",), _only_beside("subjectfilter"), "is for use with subjectfilter only"),
+    OptionRule(("NATS",), _ADDRESS, _scheme("nats", "tls", "ws"), "must begin with nats://, tls:// or ws://"),
+    OptionRule(("NATS",), _ADDRESS, _uri_part(_port), "must have a port"),
+    OptionRule(("NATS",), ("subject",), _no_wildcard_token, "must not have the wildcards * and >"),
+    OptionRule(("NATS",), ("subject",), _never_beside("subjectfilter"), "must not be there with subjectfilter"),
+    OptionRule(("NATS",), ("queuegroup",), _only_beside("subjectfilter"), "is for use with subjectfilter only"),
 )

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from postroom.errors import DefinitionRefused
-from postroom.messages.definitions.catalog_tree import Place, Tree, find_message, local_path
+from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, find_message, local_path
 from postroom.model.json_pointers import leads, steps_of
 from postroom.protocols.protocol_table import canonical_protocol
 
-# The text at a URL; None when it cannot be had.
+# Fetches the document at a URL; None when that fails.
 Fetch = Callable[[str], str | None]
 
 BASE_NAMES = ("basemessage", "basemessageuri", "basemessageurl")
@@ -41,7 +41,7 @@ _NEVER_INHERITED = frozenset(
         "deprecated",
     )
 )
-_LONGEST_CHAIN = 100
+_MAX_BASES = 100
 _OBJECTS = ("envelopemetadata", "envelopeoptions", "protocoloptions")
 _SCHEMA_NAMES = ("dataschema", "dataschemauri", "dataschemaxid")
 
@@ -50,25 +50,25 @@ _SCHEMA_NAMES = ("dataschema", "dataschemauri", "dataschemaxid")
 Chain = list[tuple[str, Tree]]
 
 
-def resolve(tree: Tree, place: Place, fetch: Fetch | None = None) -> tuple[Tree, tuple[str, ...]]:
-    """The effective message and the xids of its bases, nearest first. A base that cannot be had ends the chain."""
-    chain = chain_of(tree, place, fetch)
+def resolve(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = None) -> tuple[Tree, tuple[str, ...]]:
+    """The effective message and the xids of its bases, nearest first. A base that is not found ends the chain."""
+    chain = chain_of(tree, entry, fetch)
     return merged(chain), tuple(xid for xid, _ in chain[1:])
 
 
-def chain_of(tree: Tree, place: Place, fetch: Fetch | None = None) -> Chain:
-    """A message and its bases. Bases elsewhere are read only where there is a way to fetch them (MSG-019)."""
-    chain: Chain = [(place.xid, normalise(place))]
-    reference = base_reference(place.message)
+def chain_of(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = None) -> Chain:
+    """A message and its bases. Bases outside the catalog are read only with `fetch` (MSG-019)."""
+    chain: Chain = [(entry.xid, normalise(entry))]
+    reference = base_reference(entry.message)
     while reference:
         base = _base(tree, reference, fetch)
         if base is None:
             break
         if any(base.xid == xid for xid, _ in chain):
             circle = " → ".join([*(xid for xid, _ in chain), base.xid])
-            raise DefinitionRefused(f"its base messages form a circle: {circle}.", place=place.xid)
-        if len(chain) > _LONGEST_CHAIN:
-            raise DefinitionRefused(f"it has more than {_LONGEST_CHAIN} base messages.", place=place.xid)
+            raise DefinitionRefused(f"its base messages form a circle: {circle}.", place=entry.xid)
+        if len(chain) > _MAX_BASES:
+            raise DefinitionRefused(f"it has more than {_MAX_BASES} base messages.", place=entry.xid)
         chain.append((base.xid, normalise(base)))
         reference = base_reference(base.message)
     return chain
@@ -83,21 +83,21 @@ def merged(chain: Chain) -> Tree:
 
 
 def declarer(chain: Chain, pointer: str) -> str:
-    """The xid of the message that says what the effective message has at a pointer; empty when none does."""
+    """The xid of the message that declares the value at a pointer of the effective message; empty when none does."""
     steps = steps_of(pointer)
     return next((xid for xid, layer in chain if leads(layer, steps)), "")
 
 
-def _base(tree: Tree, reference: str, fetch: Fetch | None) -> Place | None:
+def _base(tree: Tree, reference: str, fetch: Fetch | None) -> CatalogMessage | None:
     path = local_path(reference, tree)
     if path is not None:
         return find_message(tree, path)
-    text = fetch(reference) if fetch is not None else None
+    document = fetch(reference) if fetch is not None else None
     try:
-        message = msgspec.json.decode(text) if text is not None else None
+        message = msgspec.json.decode(document) if document is not None else None
     except (msgspec.DecodeError, RecursionError):
         return None
-    return Place(reference, "", "", {}, "", message) if isinstance(message, dict) else None
+    return CatalogMessage(reference, "", "", {}, "", message) if isinstance(message, dict) else None
 
 
 def base_reference(message: Tree) -> str:
@@ -105,17 +105,17 @@ def base_reference(message: Tree) -> str:
     return next((message[name] for name in BASE_NAMES if isinstance(message.get(name), str)), "")
 
 
-def normalise(place: Place) -> Tree:
-    """What the author of one message wrote, in the one shape we work with."""
+def normalise(entry: CatalogMessage) -> Tree:
+    """One message as its author wrote it, in the shape that the rest of the code expects."""
     message = {
         name: value
-        for name, value in place.message.items()
-        if name not in _OBJECTS or isinstance(value, dict)  # what is no object says nothing; lint tells its author
+        for name, value in entry.message.items()
+        if name not in _OBJECTS or isinstance(value, dict)  # lint reports what is no object
     }
     for selector in ("envelope", "protocol"):
         # C-07: a message without a selector has its group's.
-        if not message.get(selector) and isinstance(place.owner.get(selector), str):
-            message[selector] = place.owner[selector]
+        if not message.get(selector) and isinstance(entry.owner.get(selector), str):
+            message[selector] = entry.owner[selector]
     metadata, options = _mapping(message.get("envelopemetadata")), _mapping(message.get("envelopeoptions"))
     if set(metadata) == {"attributes"} and _all_objects(metadata["attributes"]):
         metadata = metadata["attributes"]  # C-03: prose nests under `attributes`

@@ -29,12 +29,12 @@ def is_now(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(_NOW_PREFIXES)
 
 
-def checker(kind: str) -> Callable[[Any], bool]:
-    """The function that tells whether a value found on the wire has the type; an unknown type takes anything.
+def checker(type_name: str) -> Callable[[Any], bool]:
+    """Return the function that checks whether a value of a message has the type; an unknown type accepts any.
 
-    Headers carry text, so the text forms of booleans and numbers count.
+    Headers carry strings, so the string forms of booleans and numbers count.
     """
-    return _CHECKS.get(kind.lower(), lambda _value: True)
+    return _CHECKS.get(type_name.lower(), lambda _value: True)
 
 
 def _is_boolean(value: Any) -> bool:
@@ -54,7 +54,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_text(value: Any) -> bool:
+def _is_string(value: Any) -> bool:
     return isinstance(value, str)
 
 
@@ -99,9 +99,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "boolean": _is_boolean,
     "integer": _is_integer,
     "number": _is_number,
-    "string": _is_text,
-    # A template says what the value looks like; without a value any text fits.
-    "uritemplate": _is_text,
+    "string": _is_string,
+    # A template says what the value looks like; without a value any string fits.
+    "uritemplate": _is_string,
     "symbol": _is_symbol,
     "binary": _is_binary,
     "timestamp": _is_timestamp,

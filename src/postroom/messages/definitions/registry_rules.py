@@ -19,7 +19,7 @@ NOT_EMPTY = ("envelope", "protocol", "channel")
 BASE_ALIASES = ("basemessageuri", "basemessageurl")  # C-01
 
 
-def read_endpoint(kind: GroupType, body: Body) -> tuple[Body, list[AttributeViolation]]:
+def read_endpoint(entity_type: GroupType, body: Body) -> tuple[Body, list[AttributeViolation]]:
     """An endpoint as written, with what older texts call differently under today's names."""
     body = _read_deprecated(body)
     if isinstance(body.get("usage"), str):  # rc2 and older: one word instead of a list
@@ -27,11 +27,11 @@ def read_endpoint(kind: GroupType, body: Body) -> tuple[Body, list[AttributeViol
     return body, []
 
 
-def read_message(kind: ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
+def read_message(entity_type: ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
     """A Version as written, with the aliases of `basemessage` read as it (C-01)."""
     violations = []
-    for alias in BASE_ALIASES if "basemessage" in kind.attributes else ():
-        if alias in kind.attributes or alias not in body:
+    for alias in BASE_ALIASES if "basemessage" in entity_type.attributes else ():
+        if alias in entity_type.attributes or alias not in body:
             continue
         value = body[alias]
         if body.get("basemessage", value) != value:
@@ -40,16 +40,16 @@ def read_message(kind: ResourceType, body: Body) -> tuple[Body, list[AttributeVi
     return body, violations
 
 
-def check_messagegroup(kind: GroupType, group: Body) -> Iterator[AttributeViolation]:
+def check_messagegroup(entity_type: GroupType, group: Body) -> Iterator[AttributeViolation]:
     """The rules that a group of messages breaks."""
     for name in NOT_EMPTY:
-        if group.get(name) == "" and name in kind.attributes:
+        if group.get(name) == "" and name in entity_type.attributes:
             yield AttributeViolation("invalid", (name,), "must not be empty")
 
 
-def check_endpoint(kind: GroupType, endpoint: Body) -> Iterator[AttributeViolation]:
+def check_endpoint(entity_type: GroupType, endpoint: Body) -> Iterator[AttributeViolation]:
     """The rules that an endpoint breaks."""
-    yield from check_messagegroup(kind, endpoint)
+    yield from check_messagegroup(entity_type, endpoint)
     yield from _check_usage(endpoint)
     envelope = endpoint.get("envelope")
     if isinstance(envelope, str) and not all(envelope.split("/", 1)):

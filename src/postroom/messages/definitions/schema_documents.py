@@ -15,15 +15,15 @@ from postroom.formats.schema_versions import MOST_WRITERS
 from postroom.messages.definitions.definition import CompiledCatalog, SchemaSource, StoredSchema
 
 
-class Documents:
+class SchemaDocuments:
     """Documents by their paths: a default version under its schema's path, the others under their own."""
 
     def __init__(self, schemas: Mapping[str, StoredSchema], fetch: Callable[[str], Any] | None = None) -> None:
         self._schemas = schemas
         self._fetch = fetch or self._fetched
-        self._places: dict[str, list[str]] = {}
-        for place in schemas:
-            self._places.setdefault(place.partition("/versions/")[0], []).append(place)
+        self._paths: dict[str, list[str]] = {}
+        for path in schemas:
+            self._paths.setdefault(path.partition("/versions/")[0], []).append(path)
 
     def of(self, source: SchemaSource) -> tuple[Any, Library]:
         """The document of a definition's schema, and the library that its references are looked up in."""
@@ -32,15 +32,15 @@ class Documents:
 
     def versions(self, source: SchemaSource) -> list[tuple[SchemaSource, tuple[int | str, ...]]]:
         """All versions of the schema that a definition refers to, with the ids that registries gave them."""
-        home = source.place.partition("/versions/")[0]
-        return [self._version(source, place) for place in self._places.get(home, ()) if home]
+        schema_path = source.place.partition("/versions/")[0]
+        return [self._version(source, path) for path in self._paths.get(schema_path, ()) if schema_path]
 
-    def _version(self, source: SchemaSource, place: str) -> tuple[SchemaSource, tuple[int | str, ...]]:
-        stored = self._schemas[place]
+    def _version(self, source: SchemaSource, path: str) -> tuple[SchemaSource, tuple[int | str, ...]]:
+        stored = self._schemas[path]
         missing = "" if stored.document is not None else "its document is not in the catalog"
         own = SchemaSource(
             format=stored.format or source.format,
-            place=place,
+            place=path,
             fragment=source.fragment,
             reference=source.reference,
             version=stored.version,
@@ -61,13 +61,13 @@ class Documents:
                 return None
         return None if stored.document is None else LibraryDocument(path, stored.document)
 
-    def _names(self, place: str) -> Iterable[str]:
-        prefix = "/".join(place.split("/")[:4]) + "/"
-        return [path for path in self._schemas if path.startswith(prefix) and "/versions/" not in path]
+    def _names(self, path: str) -> Iterable[str]:
+        prefix = "/".join(path.split("/")[:4]) + "/"
+        return [other for other in self._schemas if other.startswith(prefix) and "/versions/" not in other]
 
 
 def with_fetched(catalog: CompiledCatalog, fetch: Callable[[str], str | None]) -> CompiledCatalog:
-    """The catalog with the documents from elsewhere that its schemas refer to, so that workers need not fetch any."""
+    """The catalog with the external documents that its schemas refer to, so that workers fetch none."""
     fetched: dict[str, StoredSchema] = {}
 
     def remember(url: str) -> str | None:
@@ -76,7 +76,7 @@ def with_fetched(catalog: CompiledCatalog, fetch: Callable[[str], str | None]) -
             fetched[url] = StoredSchema(format="", version="", document=document)
         return document
 
-    documents = Documents(catalog.schemas, remember)
+    documents = SchemaDocuments(catalog.schemas, remember)
     sources = [definition.schema for definition in catalog.definitions if definition.schema is not None]
     versions = {
         (version.place, version.fragment): version
@@ -90,5 +90,5 @@ def with_fetched(catalog: CompiledCatalog, fetch: Callable[[str], str | None]) -
         try:
             parse_schema(source.format, document, source.fragment, library)
         except (SchemaRefused, FormatUnknown):
-            continue  # the engine says what is wrong with it
+            continue  # the engine reports what is wrong with it
     return msgspec.structs.replace(catalog, schemas={**catalog.schemas, **fetched})

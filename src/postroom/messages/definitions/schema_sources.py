@@ -1,4 +1,4 @@
-"""Where a message's payload schema is: inline, somewhere in the catalog, or, where a setting allows it, elsewhere."""
+"""Sources of payload schemas: inline, in the catalog, or, where a setting allows it, at a URL."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def schema_source(tree: Tree, message: Tree, fetch: Fetch | None = None) -> Sche
         return None
     path = local_path(reference, tree)
     if path is None:
-        return _from_elsewhere(reference, stated, fetch)
+        return _from_url(reference, stated, fetch)
     return _from_catalog(tree, reference, path, stated)
 
 
 def schema_reference(message: Tree) -> str:
-    """Where a message says that its schema is; empty when it does not."""
+    """The reference of a message to its schema; empty when it has none."""
     reference = message.get("dataschemaxid") or message.get("dataschemauri")
     return reference if isinstance(reference, str) else ""
 
 
-def _from_elsewhere(reference: str, stated: str, fetch: Fetch | None) -> SchemaSource:
+def _from_url(reference: str, stated: str, fetch: Fetch | None) -> SchemaSource:
     url, _, fragment = reference.partition("#")
     if fetch is None:
         why = "it lies outside this catalog, and nothing is fetched"
@@ -48,8 +48,8 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
     for group in groups:
         for name, schema in members(members(tree, "schemagroups").get(group, {}), "schemas").items():
             path = f"/schemagroups/{group}/schemas/{name}"
-            for place, version in _versions(path, schema):
-                found[place] = StoredSchema(
+            for version_path, version in _versions(path, schema):
+                found[version_path] = StoredSchema(
                     format=str(version.get("format") or schema.get("format") or ""),
                     version=str(version.get("versionid") or "1"),
                     document=_document(version),
@@ -59,13 +59,10 @@ def stored_schemas(tree: Tree, groups: Iterable[str]) -> dict[str, StoredSchema]
 
 
 def _ids(version: Tree) -> tuple[int | str, ...]:
-    """The ids that registries gave a version: numbers, and texts for registries that have no numbers."""
-    given = version.get("schemaids")
-    return (
-        tuple(i for i in given if isinstance(i, int | str) and i is not True and i is not False)
-        if isinstance(given, list)
-        else ()
-    )
+    """The ids that registries gave a version: numbers, and strings from registries that have no numbers."""
+    ids = version.get("schemaids")
+    found = ids if isinstance(ids, list) else ()
+    return tuple(i for i in found if isinstance(i, int | str) and not isinstance(i, bool))
 
 
 def _versions(path: str, schema: Tree) -> Iterator[tuple[str, Tree]]:
@@ -86,21 +83,21 @@ def _from_catalog(tree: Tree, reference: str, path: str, stated: str) -> SchemaS
     if version is None:
         return SchemaSource(format=stated, reference=reference, missing="the catalog has no such version of the schema")
     missing = "" if _document(version) is not None else "the schema's document is not in the catalog"
-    home = f"/schemagroups/{parts[1]}/schemas/{name}"
+    schema_path = f"/schemagroups/{parts[1]}/schemas/{name}"
     is_default = version.get("versionid") == default_version(schema).get("versionid")
     pointer = "/" + "/".join(deeper) if deeper else ""
     return SchemaSource(
         format=str(version.get("format") or schema.get("format") or stated),
-        place=home if is_default else f"{home}/versions/{version['versionid']}",
+        place=schema_path if is_default else f"{schema_path}/versions/{version['versionid']}",
         fragment=fragment or suffix or picked or pointer,
-        reference=home,
+        reference=schema_path,
         version=str(version.get("versionid") or "1"),
         missing=missing,
     )
 
 
 def _find(tree: Tree, parts: list[str]) -> tuple[str, Tree | None, list[str], str]:
-    """The schema that a path leads to: its id, itself, the rest of the path, and the type that the path picks."""
+    """The schema at a path: its id, itself, the rest of the path, and the type that the path picks."""
     if len(parts) < 4 or parts[0] != "schemagroups" or parts[2] != "schemas":
         return "", None, [], ""
     group = member(tree, "schemagroups", parts[1]) or {}

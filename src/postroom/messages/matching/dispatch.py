@@ -1,4 +1,4 @@
-"""Dispatching: hand each message to the function that deals with its definition."""
+"""Dispatch of messages to the handlers of their definitions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from postroom.protocols.cloudevents import Malformed, Message, unwrap
 from postroom.protocols.records import Record
 
 
-class Delivery(msgspec.Struct, frozen=True):
-    """A message in the hands of a consumer: its envelope, what its templates bound, and its payload, decoded.
+class DispatchedMessage(msgspec.Struct, frozen=True):
+    """A message as a handler gets it: its envelope, the values of its placeholders, and its payload, decoded.
 
-    `data` is the payload as its schema reads it, or its bytes where there is no schema.
+    `data` is the payload as its schema decodes it, or its bytes where there is no schema.
     """
 
     definition: Definition
@@ -28,11 +28,11 @@ class Delivery(msgspec.Struct, frozen=True):
     data: Any
 
 
-Handler = Callable[[Delivery], Any]
+Handler = Callable[[DispatchedMessage], Any]
 Otherwise = Callable[[Match, Record], Any]
 
 
-class Dispatcher:
+class MessageDispatcher:
     """Calls the handler of the definition that a message fits; `otherwise` gets what has none, or fits nothing."""
 
     def __init__(self, engine: Engine, handlers: Mapping[str, Handler], otherwise: Otherwise | None = None) -> None:
@@ -45,16 +45,16 @@ class Dispatcher:
         self._otherwise = otherwise
 
     def __call__(self, record: Record) -> list[Any]:
-        """Deal with the messages of one record; what the functions answered."""
-        return [self._deal(message, record) for message in unwrap(record)]
+        """Dispatch the messages of one record; return what the handlers returned."""
+        return [self._dispatch(message, record) for message in unwrap(record)]
 
-    def _deal(self, message: Message | Malformed, record: Record) -> Any:
+    def _dispatch(self, message: Message | Malformed, record: Record) -> Any:
         result = self._engine.judged(message)
         handler = self._handlers.get(result.match.message or "") if result.match.outcome == "landed" else None
         if handler is None or result.definition is None or isinstance(message, Malformed):
             return None if self._otherwise is None else self._otherwise(result.match, record)
         return handler(
-            Delivery(
+            DispatchedMessage(
                 result.definition,
                 result.attributes,
                 result.match.variables,

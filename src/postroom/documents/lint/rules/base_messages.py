@@ -8,7 +8,7 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
 from postroom.documents.lint.rules.messages import METADATA, is_circle
 from postroom.documents.lint.subjects import LintedMessage
-from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, Place, find_message, local_path
+from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, CatalogMessage, find_message, local_path
 from postroom.messages.definitions.inheritance import BASE_NAMES, base_reference, normalise
 from postroom.protocols.protocol_table import canonical_protocol
 
@@ -22,7 +22,7 @@ def _local(message: LintedMessage) -> str | None:
     return local_path(reference, message.tree) if reference else None
 
 
-def _base(message: LintedMessage) -> Place | None:
+def _base(message: LintedMessage) -> CatalogMessage | None:
     path = _local(message)
     return find_message(message.tree, path) if path else None
 
@@ -71,7 +71,7 @@ def base_of_other_kind(message: LintedMessage) -> Iterator[Diagnostic]:
     base = _base(message)
     if base is None:
         return
-    theirs, own = normalise(base), normalise(message.place)
+    theirs, own = normalise(base), normalise(message.entry)
     for selector, member in METADATA.items():
         before, after = text(theirs, selector), text(own, selector)
         if before and after and member in theirs and canonical_protocol(before) != canonical_protocol(after):

@@ -111,6 +111,6 @@ def type_open(document: LintedDocument) -> Iterator[Diagnostic]:
 def type_other_than_id(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message is called like the type of its events."""
     one = _attribute(message, "type")
-    if one is not None and isinstance(one.value, str) and one.value.lower() != message.place.id.lower():
-        sentence = f"the message is called {message.place.id!r} and its type is {one.value!r}."
+    if one is not None and isinstance(one.value, str) and one.value.lower() != message.entry.id.lower():
+        sentence = f"the message is called {message.entry.id!r} and its type is {one.value!r}."
         yield Diagnostic(one.value_pointer, sentence, "Call the message like its type, if you can.")

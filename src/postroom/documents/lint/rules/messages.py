@@ -89,7 +89,7 @@ def protocol_version_missing(message: LintedMessage) -> Iterator[Diagnostic]:
 
 def group_mismatch(message: LintedMessage) -> Iterator[Diagnostic]:
     """A message has the envelope and protocol of its group or endpoint."""
-    owner, kind = message.place.owner, message.place.owner_kind
+    owner, kind = message.entry.owner, message.entry.owner_type
     if kind == "endpoints":
         for violation in check_message(owner, message.own):
             yield Diagnostic(message.at(*violation.path), f"{violation.detail}.", "Make both the same.")
@@ -106,7 +106,7 @@ def metadata_missing(message: LintedMessage) -> Iterator[Diagnostic]:
     for selector, member in METADATA.items():
         named = text(message.own, selector)
         # A group's selector is that of its messages; a registry writes it into them.
-        inherited = canonical_protocol(named) == canonical_protocol(text(message.place.owner, selector))
+        inherited = canonical_protocol(named) == canonical_protocol(text(message.entry.owner, selector))
         if canonical_protocol(named) and message.effective and member not in message.effective:
             if inherited or member in message.own:  # the latter is no object, which is another finding
                 continue

@@ -15,7 +15,7 @@ from postroom.formats.format_table import check_schema, parse_schema, readable
 from postroom.formats.schema import Verdict
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.messages.definitions.definition import SchemaSource
-from postroom.messages.definitions.schema_documents import Documents
+from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.definitions.schema_sources import stored_schemas
 
 # A refusal of a reference to a document that is not there, rather than of the document itself.
@@ -28,7 +28,7 @@ class SchemaChecks:
     def __init__(self, document: LintedDocument) -> None:
         self._document = document
         groups = members(document.tree, "schemagroups")
-        self._documents = Documents(stored_schemas(document.tree, groups))
+        self._documents = SchemaDocuments(stored_schemas(document.tree, groups))
         self._types: dict[tuple[str, str], SchemaRefused | None] = {}
 
     @cached_property
