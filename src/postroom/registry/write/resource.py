@@ -11,11 +11,19 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.document_checks import VersionChecks
 from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_identity
-from postroom.registry.write.meta import MetaDraft, apply_meta, choose_default, refit_meta
+from postroom.registry.write.meta import (
+    MetaDraft,
+    apply_meta,
+    check_plain_reference,
+    check_target,
+    choose_default,
+    is_reference,
+    reference_of,
+    refit_meta,
+)
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.registry.write.version_drafts import Drafting
 from postroom.registry.write.versions import VersionDraft, drop, link_ancestors, oldest, refuse_circles
-from postroom.registry.write.xref import check_plain_reference, check_target, is_reference, reference_of
 
 RESOURCE_LEVEL = ("metaurl", "versionsurl", "versionscount")
 
