@@ -11,7 +11,7 @@ from postroom.http.messagecatalog.paths import route
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, root_of, translate_problem
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
-from postroom.http.xregistry.preconditions import check_preconditions
+from postroom.http.xregistry.preconditions import check_method, check_preconditions
 from postroom.registry.changes.provenance import version_uri
 from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.paths import resolve
@@ -45,13 +45,9 @@ def answer_catalog(request: Request, store: Store, settings: Settings) -> Respon
         return _looked_up(request, store, settings)
     kind, native, version = route(request.path)
     handlers = _allowed(HANDLERS[kind], store)
-    if request.method == "OPTIONS":
-        methods = _methods(handlers)
-        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    handler = handlers.get("GET" if request.method in READS else request.method)
-    if handler is None:
-        subject, headers = CATALOG + request.path.rstrip("/"), {"allow": _methods(handlers)}
-        raise RegistryProblem("action_not_supported", subject, action=request.method, headers=headers)
+    if options := check_method(request, {*handlers, "HEAD"}, CATALOG + request.path.rstrip("/")):
+        return options
+    handler = handlers["GET" if request.method in READS else request.method]
 
     def visit(tx: Transaction, asked: Request, answer: Handler) -> Response:
         path = resolve(tx.model(), native)
@@ -87,11 +83,8 @@ def answer_lookup(request: Request, store: Store, settings: Settings) -> Respons
 
 
 def _looked_up(request: Request, store: Store, settings: Settings) -> Response:
-    methods = ", ".join((*READS, "OPTIONS"))
-    if request.method == "OPTIONS":
-        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    if request.method not in READS:
-        raise RegistryProblem("action_not_supported", LOOKUP, action=request.method, headers={"allow": methods})
+    if options := check_method(request, READS, LOOKUP):
+        return options
     wanted = [value for name, value in request.query if name == "uri" and value]
     if len(wanted) != 1:
         raise RegistryProblem("bad_request", LOOKUP, error_detail="it takes one uri, that of a version: ?uri=…")
@@ -121,7 +114,3 @@ def _allowed(handlers: dict[str, Handler], store: Store) -> dict[str, Handler]:
         capabilities = read_capabilities(tx)
     capabilities.require("entities")
     return handlers if capabilities.mutable("entities") else {"GET": handlers["GET"]}
-
-
-def _methods(handlers: dict[str, Handler]) -> str:
-    return ", ".join(sorted((*handlers, "HEAD", "OPTIONS")))

@@ -37,14 +37,15 @@ def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
     parts = request.path.removeprefix("/").split("/")
     is_escaped = parts[0] == "-"
     name = "/".join(parts[1:2]) if is_escaped else parts[0]
-    if name not in MOUNTS or not (is_escaped or _is_free(name, store)):
+    if name not in MOUNTS or not (is_escaped or is_free(name, store)):
         return None
     prefix = f"/-/{name}" if is_escaped else f"/{name}"
     inner = msgspec.structs.replace(request, path=request.path.removeprefix(prefix) or "/", base=request.base + prefix)
     return MOUNTS[name], inner
 
 
-def _is_free(name: str, store: Store) -> bool:
+def is_free(name: str, store: Store) -> bool:
+    """Whether the model has nothing of that name, so that the path below the root is ours."""
     with store.read() as tx:
         model = tx.model()
     return name not in model.groups and name not in model.attributes

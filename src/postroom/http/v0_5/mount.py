@@ -15,7 +15,7 @@ from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of, v0_5_path
 from postroom.http.v0_5.read import ReadHandler
 from postroom.http.v0_5.resources import ResourceWriter
-from postroom.http.xregistry.preconditions import check_preconditions
+from postroom.http.xregistry.preconditions import check_method, check_preconditions
 from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
@@ -53,14 +53,10 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
         return Response(status=308, headers={"Location": request.base + right + query})
     with store.read() as tx:
         path = resolve_path(tx.model(), request.path)
-        allowed = _allowed(tx, path)
-        methods = ", ".join(sorted((*allowed, "OPTIONS")))
-        if request.method == "OPTIONS":
-            return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-        if request.method not in allowed:
-            raise RegistryProblem(
-                "action_not_supported", request.path, action=request.method, headers={"allow": methods}
-            )
+        capabilities = read_capabilities(tx)
+        capabilities.require("entities")
+        if options := check_method(request, METHODS[path.kind] if capabilities.mutable("entities") else READS):
+            return options
         if request.method in READS:
             return ReadHandler(tx, request, settings).answer(path)
     return write_checked(store, lambda tx: _written(tx, request, settings))
@@ -73,12 +69,6 @@ def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
     answer = _write(work, request, path, settings)
     work.finish()
     return correlated(answer, work, settings)
-
-
-def _allowed(tx: Transaction, path: EntityPath) -> tuple[str, ...]:
-    capabilities = read_capabilities(tx)
-    capabilities.require("entities")
-    return METHODS[path.kind] if capabilities.mutable("entities") else READS
 
 
 def _write(work: UnitOfWork, request: Request, path: EntityPath, settings: Settings) -> Response:

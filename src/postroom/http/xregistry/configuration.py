@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,8 +12,10 @@ from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
 from postroom.http.services.match_and_make import answer_make, answer_match
 from postroom.http.xregistry.read import EntityQuery, export_flags
-from postroom.model.includes import Fetch
+from postroom.model.includes import CachedFetch, Fetch, expand_includes
+from postroom.model.model_refused import ModelRefused
 from postroom.model.render import render_model
+from postroom.outbound.client import allowed_fetcher
 from postroom.registry.configuration.capabilities import Capabilities
 from postroom.registry.configuration.capabilities_update import write_capabilities
 from postroom.registry.configuration.model_update import write_modelsource
@@ -134,3 +137,23 @@ def required_json(request: Request, settings: Settings) -> Any:
     if not request.body.strip():
         raise RegistryProblem("missing_body", request.path)
     return parse_json(request.body, settings.max_depth, request.path)
+
+
+def fetch_includes(request: Request, settings: Settings) -> Fetch:
+    """A fetch that knows what the includes of the request's model need and goes nowhere else.
+
+    They are fetched before the store is locked for the change: a slow host must not hold writers. What is refused here
+    is met again by the change itself.
+    """
+    fetch = CachedFetch(allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb))
+    with suppress(RegistryProblem, ModelRefused):
+        body = parse_json(request.body, settings.max_depth, request.path)
+        source = body.get("modelsource") if request.path == "/" and isinstance(body, dict) else body
+        if isinstance(source, dict):
+            expand_includes(source, fetch)
+    return fetch.cached_only()
+
+
+def may_have_includes(request: Request) -> bool:
+    """Whether a request brings a model."""
+    return request.path.strip("/") == "modelsource" or (request.path == "/" and b"modelsource" in request.body)

@@ -17,9 +17,9 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import MustFetch, completed
 from postroom.http.server.thread_pools import busy
-from postroom.http.services.mounts import mounted
+from postroom.http.services.mounts import is_free, mounted
 from postroom.http.xregistry import configuration, entities
-from postroom.http.xregistry.model_includes import fetch_includes, may_have_includes
+from postroom.http.xregistry.preconditions import check_method
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import EntityPath, resolve
@@ -128,19 +128,19 @@ def _dispatch(request: Request, store: Store, settings: Settings) -> Response:
     if request.method not in WRITES:
         with store.read() as tx:
             return _registry(tx, request, name, settings)
-    fetch = _includes(request, name, store, settings) if may_have_includes(request) else refuse_fetch
+    fetch = _includes(request, name, store, settings) if configuration.may_have_includes(request) else refuse_fetch
     return write_checked(store, lambda tx: _registry(tx, request, name, settings, fetch))
 
 
 def _includes(request: Request, name: str | None, store: Store, settings: Settings) -> Fetch:
     if settings.allow_fetch:  # nothing is fetched for a write that is not allowed
         with store.read() as tx:
-            _checked_method(request, _target(tx, request, name, read_capabilities(tx))[1])
-    return fetch_includes(request, settings)
+            check_method(request, _target(tx, request, name, read_capabilities(tx))[1])
+    return configuration.fetch_includes(request, settings)
 
 
 def _service(name: str, request: Request, store: Store, settings: Settings) -> Response:
-    if options := _checked_method(request, configuration.METHODS[name]):
+    if options := check_method(request, configuration.METHODS[name]):
         return options
     with store.read() as tx:
         parse_flags(request.query, read_capabilities(tx), request.path)
@@ -156,7 +156,7 @@ def _registry(
         native, release = translate_request(request, tx, capabilities, settings)
         native = msgspec.structs.replace(native, keeps_json=True)
     path, allowed = _target(tx, native, name, capabilities)
-    if options := _checked_method(native, allowed):
+    if options := check_method(native, allowed):
         made = options
     elif path is not None:
         made = entities.answer_entities(tx, native, path, capabilities, settings, fetch)
@@ -176,16 +176,6 @@ def _target(
     return path, allowed if capabilities.mutable(name or "entities") else ("GET",)
 
 
-def _checked_method(request: Request, allowed: tuple[str, ...]) -> Response | None:
-    """The response to OPTIONS; a problem for a method that is not allowed."""
-    methods = ", ".join(sorted((*allowed, "OPTIONS")))
-    if request.method == "OPTIONS":
-        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
-    if request.method not in allowed:
-        raise RegistryProblem("action_not_supported", request.path, action=request.method, headers={"allow": methods})
-    return None
-
-
 def _fixed_name(path: str, store: Store) -> str | None:
     """A fixed name; our own ones give way to a Group type of the same name and then live under `/-/` only."""
     trimmed = path.removeprefix("/").removesuffix("/")
@@ -201,7 +191,5 @@ def _fixed_name(path: str, store: Store) -> str | None:
     if len(parts) > 1 and parts[0] not in configuration.OURS:
         raise RegistryProblem("api_not_found", path)
     if parts[0] in configuration.OURS:
-        with store.read() as tx:
-            model = tx.model()
-            return None if parts[0] in model.groups or parts[0] in model.attributes else parts[0]
+        return parts[0] if is_free(parts[0], store) else None
     return parts[0]

@@ -1,8 +1,8 @@
-"""If-Match and If-None-Match on writes: compared with what a GET of the same URL would answer right now."""
+"""Methods, and If-Match and If-None-Match on writes: compared with what a GET of the same URL would answer now."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -48,3 +48,14 @@ def _tags(request: Request, read: Read, settings: Settings) -> set[str]:
 
 def _refuse(request: Request, detail: str) -> None:
     raise RegistryProblem("bad_request", request.path, error_detail=detail, status=FAILED)
+
+
+def check_method(request: Request, allowed: Iterable[str], subject: str = "") -> Response | None:
+    """Refuse a method that is not allowed; the response to OPTIONS, None for any other method."""
+    methods = ", ".join(sorted({*allowed, "OPTIONS"}))
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": methods, "Access-Control-Allow-Methods": methods})
+    if request.method not in allowed:
+        headers = {"allow": methods}
+        raise RegistryProblem("action_not_supported", subject or request.path, action=request.method, headers=headers)
+    return None
