@@ -101,12 +101,12 @@ def _is_whole(answer: bytearray) -> bool:
 
 
 def _serve_bare() -> None:
-    from postroom.http.server.worker_processes import Announcing, configuration
+    from postroom.http.server.worker_processes import AnnouncingServer, configuration
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         config = configuration(Settings(), lambda: bare)  # type: ignore[arg-type,return-value]
-        Announcing(config, lambda: print(f"listening on http://127.0.0.1:{port}", flush=True)).run([listening])
+        AnnouncingServer(config, lambda: print(f"listening on http://127.0.0.1:{port}", flush=True)).run([listening])
 
 
 if __name__ == "__main__":

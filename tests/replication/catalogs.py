@@ -13,7 +13,7 @@ from typing import Any
 from postroom.catalog.open_store import open_store
 from postroom.catalog.wiring import RULES
 from postroom.http.server.app import create_app
-from postroom.http.server.worker_processes import Announcing, configuration
+from postroom.http.server.worker_processes import AnnouncingServer, configuration
 from postroom.replication.replicas.conflict_policy import ConflictPolicy
 from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.endpoints.store import StoreEndpoint
@@ -81,7 +81,9 @@ def served(kitchen: Kitchen, settings: Settings | None = None) -> Iterator[str]:
     settings = settings or Settings()
     started = threading.Event()
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Announcing(configuration(settings, lambda: create_app(_opened(kitchen, settings), settings)), started.set)
+    server = AnnouncingServer(
+        configuration(settings, lambda: create_app(_opened(kitchen, settings), settings)), started.set
+    )
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()

@@ -141,10 +141,7 @@ def _bases(around: MessageContext, message: Tree) -> Tree:
         owner = tree.setdefault(parts[0], {}).setdefault(parts[1], {**group.attributes, "messages": {}})
         if parts[3] in owner["messages"]:
             break
-        owner["messages"][parts[3]] = {**found.attributes, **_only_version(parts, found)}
+        version = {"versions": {found.id: found.attributes}} if len(parts) == 6 else {}
+        owner["messages"][parts[3]] = {**found.attributes, **version}
         message = found.attributes
     return tree
-
-
-def _only_version(parts: list[str], found: Entity) -> Tree:
-    return {"versions": {found.id: found.attributes}} if len(parts) == 6 else {}

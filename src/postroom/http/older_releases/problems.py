@@ -75,7 +75,7 @@ def problem_document(problem: RegistryProblem, release: OlderRelease, base: str)
     name = RC2_NAMES.get(problem.name, problem.name)
     document: dict[str, Any] = {
         "type": CORE + name,
-        "instance": base + ("" if problem.subject in SERVER_SUBJECTS else _path(problem.subject)),
+        "instance": base + ("" if problem.subject in SERVER_SUBJECTS else "/" + problem.subject.removeprefix("/")),
         "title": plain["title"],
     }
     detail = problem.detail or problem.args_map.get("error_detail")
@@ -91,10 +91,6 @@ def problem_status(problem: RegistryProblem, release: OlderRelease) -> int:
     """The status for a client of an older version; one that was chosen for the case stays."""
     is_usual = problem.status == PROBLEMS[problem.name].status
     return RC2_STATUS.get(problem.name, problem.status) if release.is_rc2 and is_usual else problem.status
-
-
-def _path(subject: str) -> str:
-    return subject if subject.startswith("/") else "/" + subject
 
 
 def _named(value: Any, release: OlderRelease, problem: RegistryProblem) -> Any:

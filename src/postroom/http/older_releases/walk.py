@@ -57,7 +57,8 @@ def entity_types(model: Model, source: Any = None) -> EntityTypes:
     groups = source.get("groups")
     for plural, group in groups.items() if isinstance(groups, dict) else ():
         resources = group.get("resources") if isinstance(group, dict) else None
-        brought[plural] = tuple({**dict.fromkeys(brought.get(plural, ())), **_object(resources)})
+        named = resources if isinstance(resources, dict) else ()
+        brought[plural] = tuple(dict.fromkeys((*brought.get(plural, ()), *named)))
     return EntityTypes(model, brought)
 
 
@@ -113,7 +114,3 @@ def _resource(translator: EntityTranslator, plural: str, kind: ResourceType | No
     if "versions" in made:
         made["versions"] = _members(made["versions"], lambda one: translator.version(plural, kind, one))
     return translator.version(plural, kind, made)
-
-
-def _object(value: Any) -> Tree:
-    return value if isinstance(value, dict) else {}

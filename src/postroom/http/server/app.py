@@ -97,7 +97,7 @@ class Edge:
         if b"if-none-match" in headers or b"origin" in headers:
             await self._send(kept, self._request(scope), send)
         else:
-            await _send_plainly(kept, send)
+            await _send_whole(kept.status, [*kept.headers, _content_length(kept.body)], kept.body, send)
         return True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,7 +133,7 @@ class Edge:
             return
         if request.method not in READING:
             self._streams.nudge()
-        if _is_kept(given, request):
+        if request.method == "GET" and given.status in (200, 303) and given.cacheable:
             self._cache.put(_key(request.base, scope, _first_headers(scope)), state, made)
         await self._send(made, request, send)
 
@@ -219,7 +219,7 @@ class Edge:
             status, body = 304, b""
         headers += self._sharing(request)
         if status not in (204, 304):
-            headers.append((b"content-length", str(len(body)).encode()))
+            headers.append(_content_length(body))
         await _send_whole(status, headers, b"" if request.method == "HEAD" else body, send)
 
     def _sharing(self, request: Request) -> RawHeaders:
@@ -244,9 +244,8 @@ def _key(base: str, scope: Scope, headers: dict[bytes, bytes]) -> tuple[str, str
     return base, _path(scope), scope.get("query_string", b""), gzips
 
 
-async def _send_plainly(made: Representation, send: Send) -> None:
-    headers = [*made.headers, (b"content-length", b"%d" % len(made.body))]
-    await _send_whole(made.status, headers, made.body, send)
+def _content_length(body: bytes) -> tuple[bytes, bytes]:
+    return b"content-length", b"%d" % len(body)
 
 
 async def _send_whole(status: int, headers: RawHeaders, body: bytes, send: Send) -> None:
@@ -255,7 +254,3 @@ async def _send_whole(status: int, headers: RawHeaders, body: bytes, send: Send)
     for start in range(0, last, PIECE):
         await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
     await send({"type": "http.response.body", "body": body[last:]})
-
-
-def _is_kept(given: Response, request: Request) -> bool:
-    return request.method == "GET" and given.status in (200, 303) and given.cacheable

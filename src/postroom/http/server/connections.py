@@ -117,7 +117,8 @@ class HttpConnection(HttpToolsProtocol):
         try:
             self._feed(with_encoded_line(data) if was_idle else data, was_idle)
         except httptools.HttpParserError as error:
-            self._refuse(self._problem or _no_http(error, self.url if self._in_request else b""))
+            detail = f"this is no HTTP request ({str(error).rstrip('.').lower()})"
+            self._refuse(self._problem or _bad(detail, self.url if self._in_request else b""))
         if self._in_head and not self._error_response:
             self._limit_head(len(data))
 
@@ -302,7 +303,3 @@ def _bad(detail: str, target: bytes, status: int = 400) -> RegistryProblem:
 
 def _too_long(what: str, limit: int, target: bytes, status: int) -> RegistryProblem:
     return _bad(f"{what} is longer than {limit} bytes", target, status)
-
-
-def _no_http(error: Exception, target: bytes) -> RegistryProblem:
-    return _bad(f"this is no HTTP request ({str(error).rstrip('.').lower()})", target)

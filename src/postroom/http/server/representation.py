@@ -42,7 +42,7 @@ def represent(answer: Response, method: str, gzips: bool) -> Representation:
     headers, body, etag = dict(answer.headers), answer.content, ""
     if method == "GET" and answer.status in TAGGED:
         etag = tag(headers, body)
-    if _is_compressible(headers, body):
+    if len(body) >= SMALLEST_COMPRESSED and _can_compress(headers):
         headers["Vary"] = "Accept-Encoding"
         if gzips:
             body = gzip.compress(body, compresslevel=6, mtime=0)
@@ -95,10 +95,6 @@ def matches(condition: str, etag: str) -> bool:
     if condition.strip() == "*":
         return True
     return any(part.strip().removeprefix("W/") == etag for part in condition.split(","))
-
-
-def _is_compressible(headers: dict[str, str], body: bytes) -> bool:
-    return len(body) >= SMALLEST_COMPRESSED and _can_compress(headers)
 
 
 def _can_compress(headers: dict[str, str]) -> bool:

@@ -62,13 +62,16 @@ def run(settings: Settings, listening: socket.socket) -> None:
     host, port = settings.host, listening.getsockname()[1]
     # A second signal, or one that comes before the server looks for them, ends the process without ado.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+        signal.signal(number, lambda *_: sys.exit(0))
     try:
         if settings.workers == 1:
-            Announcing(config, functools.partial(_say, host, port)).run([listening])
+            AnnouncingServer(config, functools.partial(_say, host, port)).run([listening])
         else:
             threading.Thread(target=_say_when_answering, args=(host, port), daemon=True).start()
-            _supervise(config, listening)
+            supervisor = Multiprocess(config, [listening])
+            supervisor.run()
+            if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
+                sys.exit(STARTUP_FAILURE)
     except SystemExit as stop:
         if stop.code not in (None, 0):
             raise MissingSystem("the server stopped because it could not start.") from None
@@ -124,7 +127,7 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     return app
 
 
-class Announcing(uvicorn.Server):
+class AnnouncingServer(uvicorn.Server):
     """A server that says when it answers."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
@@ -136,17 +139,6 @@ class Announcing(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._announce()
-
-
-def _supervise(config: uvicorn.Config, listening: socket.socket) -> None:
-    supervisor = Multiprocess(config, [listening])
-    supervisor.run()
-    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
-        sys.exit(STARTUP_FAILURE)
-
-
-def _leave(*_: object) -> None:
-    sys.exit(0)
 
 
 def _follow(parent: int) -> None:

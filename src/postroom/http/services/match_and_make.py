@@ -61,10 +61,10 @@ def catalogs(store: Store, settings: Settings) -> Catalogs:
 
 def answer_match(request: Request, store: Store, settings: Settings) -> Response:
     """Records in, outcomes out: one record or batch as JSON, any number as lines."""
-    is_lines = _media_type(request) in NDJSON
+    is_lines = (request.header("content-type") or "").partition(";")[0].strip().lower() in NDJSON
     if not is_lines and not request.body.strip():
         raise RegistryProblem("missing_body", request.path)
-    if is_lines and _lines_in(request.body) > settings.max_records:
+    if is_lines and request.body.count(b"\n") + (not request.body.endswith(b"\n")) > settings.max_records:
         _refuse_more(request.path, settings)
     matching = Matching(request, _catalog(request, store, settings), settings)
     if is_lines:
@@ -175,11 +175,6 @@ def _catalog(request: Request, store: Store, settings: Settings) -> Catalog:
         _refuse(request.path, error.sentence)
 
 
-def _lines_in(body: bytes) -> int:
-    """How many lines a body has, counted without making them."""
-    return body.count(b"\n") + (not body.endswith(b"\n"))
-
-
 def _line_batches(body: bytes) -> Iterator[list[bytes]]:
     batch, size = [], 0
     for line in io.BytesIO(body):
@@ -210,10 +205,6 @@ def _as_array(batches: Iterable[list[Any]]) -> Iterator[bytes]:
         yield start + b",".join(map(encode_json, batch))
         start = b","
     yield b"]"
-
-
-def _media_type(request: Request) -> str:
-    return (request.header("content-type") or "").partition(";")[0].strip().lower()
 
 
 def _refuse(path: str, detail: str) -> NoReturn:

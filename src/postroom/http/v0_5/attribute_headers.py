@@ -26,16 +26,13 @@ _TYPED = ("boolean", "decimal", "integer", "uinteger")
 def resource_headers(state: VersionView) -> dict[str, str]:
     """What is said about a Resource beside its body."""
     headers: dict[str, str] = {}
+    double = state.kind.singular + "url" if state.uri else None
     for name, value in state.metadata.items():
         if name == "tags" and isinstance(value, dict):
             headers |= {f"Registry-tags.{tag}": _encoded(tag, one) for tag, one in value.items() if one}
-        elif isinstance(value, str | int | float) and value != "" and not _is_double(name, state):
+        elif isinstance(value, str | int | float) and value != "" and name != double:
             headers[f"Registry-{name}"] = _encoded(name, value)
     return {**headers, "Content-Location": headers["Registry-self"]}
-
-
-def _is_double(name: str, state: VersionView) -> bool:
-    return bool(state.uri) and name == state.kind.singular + "url"
 
 
 def _encoded(name: str, value: Any) -> str:

@@ -68,8 +68,8 @@ class ReadHandler:
                 group = self.states.group(path.group, require_entity(self.tx, path.xid))
                 return Response(json=self.group(group, has_parameter(self.request, "inline")))
             case "resource" | "version":
-                is_latest = path.kind == "resource"
-                return self._entity(self.states.latest(path) if is_latest else self.states.version(path))
+                state = self.states.latest(path) if path.kind == "resource" else self.states.version(path)
+                return Response(json=state.metadata) if has_parameter(self.request, "meta") else self.resource(state)
             case _:
                 return self._collection(path)
 
@@ -91,8 +91,10 @@ class ReadHandler:
         headers = resource_headers(state)
         if location:
             headers["Location"] = self.request.base + v0_5_path(location)
+        if state.uri and self._is_read():
+            return Response(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
         if state.uri:
-            return self._elsewhere(state, headers, status)
+            return Response(status=status, headers=headers)
         if not state.kind.hasdocument:
             return Response(status=status, headers=headers, json=state.content)
         return self._document(state, headers, status)
@@ -105,16 +107,8 @@ class ReadHandler:
         proxied = entity.attributes.get(proxy_name(state.kind.singular))
         return relay(made, proxied, self.settings, is_read=self._is_read()) if proxied else made
 
-    def _elsewhere(self, state: VersionView, headers: dict[str, str], status: int) -> Response:
-        if not self._is_read():
-            return Response(status=status, headers=headers)
-        return Response(status=307, headers={**headers, "Location": quote(state.uri, safe=URL_CHARACTERS)})
-
     def _is_read(self) -> bool:
         return self.request.method in ("GET", "HEAD")
-
-    def _entity(self, state: VersionView) -> Response:
-        return Response(json=state.metadata) if has_parameter(self.request, "meta") else self.resource(state)
 
     def _inlined(self, state: VersionView, versions: bool = False) -> Tree:
         document = {**state.metadata, **state.inlined}

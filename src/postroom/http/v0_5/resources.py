@@ -126,7 +126,8 @@ class ResourceWriter:
             operations.put_resource(self.work, path, tree, True, "")
         else:
             _check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
-            stored = {**state.stored, **_extras_of(state)}
+            extras: Any = state.tree.entity.attributes.get(EXTRAS)
+            stored = state.stored if extras is None else {**state.stored, EXTRAS: extras}
             patch = {**attribute_patch(stored, self._result(state, given)), **given.document}
             operations.put_version(self.work, path, version_id, patch, True, "")
 
@@ -270,11 +271,6 @@ def _local(document: Tree, state: VersionView) -> Tree:
     """An entity without the words about where it is, which the registry keeps elsewhere."""
     left_out = (uri_name(state.kind), *((stored_uri(state.kind),) if state.kind.hasdocument else ()))
     return {name: value for name, value in document.items() if name not in left_out}
-
-
-def _extras_of(state: VersionView) -> Tree:
-    stored: Any = state.tree.entity.attributes.get(EXTRAS)
-    return {} if stored is None else {EXTRAS: stored}
 
 
 def _check_compatible(tx: Transaction, state: VersionView, document: Tree, form: Any, version_id: str) -> None:

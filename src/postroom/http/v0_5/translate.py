@@ -184,16 +184,13 @@ def extras_beside(group: Tree, kind: ResourceType, resource_id: str, version_id:
     What was said about all versions of the Resource is then said about each of the others.
     """
     own = pointer((plural(kind), resource_id)) + "/"
+    of_others = tuple(own + "versions" + pointer((other,)) + "/" for other in others)
     left = []
     for extra in extras_in(group):
         at = str(extra.get("at", ""))
-        if not at.startswith(own) or (version_id and _is_of_others(at, own, others)):
+        if not at.startswith(own) or (version_id and at.startswith(of_others)):
             left.append(extra)
         elif version_id and not at.startswith(own + "versions/"):
             rest = at[len(own) - 1 :]
             left += [{**extra, "at": own + "versions" + pointer((other,)) + rest} for other in others]
     return left
-
-
-def _is_of_others(at: str, own: str, others: list[str]) -> bool:
-    return any(at.startswith(own + "versions" + pointer((other,)) + "/") for other in others)

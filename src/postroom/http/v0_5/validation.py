@@ -126,7 +126,9 @@ def with_common_format(kind: GroupType, document: Tree) -> Tree:
 def check_format(document: Tree, group: Tree, subject: str) -> None:
     """A definition has the format of its Group."""
     given, wanted = document.get("format"), group.get("format")
-    if given and isinstance(wanted, str) and not _is_same(given, wanted):
+    if not given or not isinstance(wanted, str) or given.lower() == wanted.lower():
+        return
+    if canonical_protocol(given) != canonical_protocol(wanted):
         _refuse(subject, "format", f"must be that of the group, {wanted}")
 
 
@@ -136,10 +138,6 @@ def check_external(uri: Any, name: str, base: str, subject: str) -> None:
         _refuse(subject, name, "must be an absolute URI")
     if uri.startswith(base + "/"):
         _refuse(subject, name, "must not lead into the same registry")
-
-
-def _is_same(one: str, other: str) -> bool:
-    return one.lower() == other.lower() or canonical_protocol(one) == canonical_protocol(other)
 
 
 def _check_kind(holder: Tree, name: str, kind: type, subject: str, above: str = "") -> Any:

@@ -43,7 +43,7 @@ def attribute_headers(document: dict[str, Any], kind: ResourceType, left_out: fr
         if isinstance(value, dict):
             if _is_scalar_map(kind.attributes.get(name)) and all(map(is_map_key, value)):
                 headers |= {f"xRegistry-{name}.{key}": encode(_text(member)) for key, member in value.items()}
-        elif _is_scalar(value):
+        elif isinstance(value, str | int | float | bool):
             text = _text(value)
             headers[f"xRegistry-{name}"] = encode(text.removesuffix("$details") if name == "self" else text)
     return headers
@@ -56,10 +56,6 @@ def _is_scalar_map(attribute: Attribute | None) -> bool:
         and attribute.item is not None
         and attribute.item.type in SCALAR_TYPES
     )
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool)
 
 
 def _text(value: Any) -> str:

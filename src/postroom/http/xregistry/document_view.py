@@ -34,7 +34,8 @@ def document_answer(
     if version is None:
         raise RegistryProblem("not_found", tree.xid)
     document = version.entity.document or Document()
-    headers = attribute_headers(render(tree, view), tree.type, _not_in_headers(tree.type))
+    not_in_headers = NOT_IN_HEADERS | {tree.type.singular, tree.type.singular + "base64"}
+    headers = attribute_headers(render(tree, view), tree.type, not_in_headers)
     headers |= {
         "Content-Location": view.base + version.xid,
         "Content-Disposition": version.resource_id,
@@ -56,10 +57,6 @@ def _redirect(made: Response, url: str, request: Request) -> Response:
     headers = {"Location": quote(url, safe=URL_CHARACTERS), **made.headers}
     status = 303 if request.method == "GET" else made.status
     return msgspec.structs.replace(made, status=status, headers=headers, content=b"")
-
-
-def _not_in_headers(kind: ResourceType) -> frozenset[str]:
-    return NOT_IN_HEADERS | {kind.singular, kind.singular + "base64"}
 
 
 def document_body(kind: ResourceType, request: Request) -> dict[str, Any]:

@@ -139,7 +139,8 @@ class EntityRequest:
         body = self._document_body() if document else self._metadata()
         default = self.flags.default
         written = operations.put_version(work, self.path, None, body, document, default)
-        path = self._version_place(written.versions[0])
+        xid = f"{self.path.resource_xid}/versions/{written.versions[0]}"
+        path = msgspec.structs.replace(self.path, kind="version", xid=xid)
         return self._entity(path, bool(written.new_versions))
 
     def _put_document(self, work: UnitOfWork) -> Response:
@@ -170,10 +171,6 @@ class EntityRequest:
         body = document_body(self.path.resource, self.request)
         remaining: dict[str, Any] = self.ignoring.remove_from(body, is_post=self.request.method == "POST")
         return remaining
-
-    def _version_place(self, version_id: str) -> EntityPath:
-        xid = f"{self.path.resource_xid}/versions/{version_id}"
-        return msgspec.structs.replace(self.path, kind="version", xid=xid)
 
     def _entity(self, path: EntityPath, created: bool = False) -> Response:
         if self.flags.collections:

@@ -51,7 +51,8 @@ def pop_document(
         raise RegistryProblem("one_resource", subject, list=", ".join(possible))
     values = {name: body.pop(name) for name in (inline, encoded, url) if name in body}
     if not given and not cleared:
-        return _unchanged(before, patch)
+        # RES-032: a document that is a URL is an attribute like any other, so a PUT without it removes it.
+        return None if before is not None and before.url and not patch else before
     if proxy not in given:
         body[proxy] = None  # RES-031: setting one removes the others
     if not given or given == [proxy]:
@@ -65,11 +66,6 @@ def pop_document(
     if name == encoded:
         return Document(content=_decoded(values[encoded], encoded, subject))
     return Document(content=encode_document(values[inline]), text=isinstance(values[inline], str))
-
-
-def _unchanged(before: Document | None, patch: bool) -> Document | None:
-    # RES-032: a document that is a URL is an attribute like any other, so a PUT without it removes it.
-    return None if before is not None and before.url and not patch else before
 
 
 def _url(value: Any, name: str, subject: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -72,6 +72,7 @@ class MetaTree(msgspec.Struct, frozen=True, kw_only=True):
     resource: ResourceTree
 
 
+T = TypeVar("T", RegistryTree, GroupTree)
 Tree = RegistryTree | GroupTree | ResourceTree | MetaTree | VersionTree
 Collection = dict[str, GroupTree] | dict[str, ResourceTree] | dict[str, VersionTree]
 
@@ -146,11 +147,10 @@ def require_entity(tx: Transaction, xid: str, subject: str = "") -> Entity:
 
 def read_registry(tx: Transaction, inline: Inline) -> RegistryTree:
     """Read the Registry with the Groups that are included."""
-    return _registry(tx, inline, UNFILTERED) or _absent("/")
-
-
-def _absent(xid: str) -> NoReturn:
-    raise RegistryProblem("not_found", xid)
+    found = _registry(tx, inline, UNFILTERED)
+    if found is None:
+        raise RegistryProblem("not_found", "/")
+    return found
 
 
 def _registry(tx: Transaction, inline: Inline, scope: FilterScope) -> RegistryTree | None:
@@ -163,10 +163,7 @@ def _registry(tx: Transaction, inline: Inline, scope: FilterScope) -> RegistryTr
     def read(plural: str, below: Inline, finer: FilterScope) -> dict[str, Any]:
         return _groups(tx, model.groups[plural], below, finer)
 
-    nested = _nested(tree, counts, inline, scope, read)
-    if nested is None:
-        return None
-    return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.included, queries=nested.queries)
+    return _with_nested(tree, _nested(tree, counts, inline, scope, read))
 
 
 def _group(
@@ -178,7 +175,10 @@ def _group(
     def read(plural: str, below: Inline, finer: FilterScope) -> dict[str, Any]:
         return _resources(tx, entity.xid, group_type.resources[plural], below, finer)
 
-    nested = _nested(tree, counts, inline, scope, read)
+    return _with_nested(tree, _nested(tree, counts, inline, scope, read))
+
+
+def _with_nested(tree: T, nested: Nested | None) -> T | None:
     if nested is None:
         return None
     return msgspec.structs.replace(tree, counts=nested.counts, collections=nested.included, queries=nested.queries)

@@ -8,9 +8,8 @@ was read on the way.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
 
 import msgspec
 
@@ -171,12 +170,5 @@ class _AttemptState:
         """The members of a collection."""
         with self._read() as tx:
             found: dict[str, Entity | None] = {entity.xid: entity for entity in tx.entities(collection)}
-        found.update(self._members(collection))
-        return sorted((entity for entity in found.values() if entity is not None), key=_folded)
-
-    def _members(self, collection: str) -> Iterator[tuple[str, Entity | None]]:
-        return ((xid, one) for xid, one in self._entities.items() if xid.rpartition("/")[0] == collection)
-
-
-def _folded(entity: Entity) -> Any:
-    return entity.xid.rpartition("/")[2].casefold()
+        found |= {xid: one for xid, one in self._entities.items() if xid.rpartition("/")[0] == collection}
+        return sorted((entity for entity in found.values() if entity is not None), key=lambda one: one.id.casefold())
