@@ -41,7 +41,7 @@ def drawn(maker: Maker, data: st.DataObject) -> tuple[dict[str, str], str, str]:
 
 @slow
 @given(tree=catalogs(), data=st.data(), seed=st.integers(0, 2**32))
-def test_what_make_makes_match_lands(tree: dict[str, Any], data: st.DataObject, seed: int) -> None:
+def test_every_message_that_is_made_lands(tree: dict[str, Any], data: st.DataObject, seed: int) -> None:
     maker = opened(tree)
     values, protocol, mode = drawn(maker, data)
     for way in ("exact", "route"):

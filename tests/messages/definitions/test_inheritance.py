@@ -43,7 +43,7 @@ def test_a_chain_is_merged_deeply_under_any_of_the_three_names(attribute: str) -
 @pytest.mark.parametrize(
     "reference", [XID + "missing", "https://elsewhere.example/messagegroups/g/messages/m", "#/nothing"]
 )
-def test_a_base_that_cannot_be_had_is_no_error(reference: str) -> None:
+def test_a_base_that_is_missing_is_no_error(reference: str) -> None:
     assert effective(catalog(position={"basemessage": reference}), "position")[1] == ()
 
 

@@ -88,7 +88,7 @@ def catalog(**message: Any) -> Catalog:
 
 
 @pytest.mark.parametrize(("name", "kind", "good", "bad"), ATTRIBUTES)
-def test_attributes(name: str, kind: str, good: Any, bad: Any) -> None:
+def test_an_attribute_lands_and_breaks_as_declared(name: str, kind: str, good: Any, bad: Any) -> None:
     made = catalog(envelope="CloudEvents/1.0", envelopemetadata={"type": {"value": "t"}, name: {"description": "d"}})
     (found,) = [c for c in made.definitions[0].envelope_constraints if c.path == (name,)]
     assert found.type == kind
@@ -111,7 +111,9 @@ def declared(path: tuple[str, ...], value: Any, protocol: str) -> Any:
 
 
 @pytest.mark.parametrize(("protocol", "path", "kind", "good", "bad"), OPTIONS)
-def test_options(protocol: str, path: tuple[str, ...], kind: str, good: Any, bad: Any) -> None:
+def test_a_protocol_option_lands_and_breaks_as_declared(
+    protocol: str, path: tuple[str, ...], kind: str, good: Any, bad: Any
+) -> None:
     """The type is the option's own; a required one must be there, a fixed one equal; brokers' own never decide."""
     wire = wire_named(protocol)
 
@@ -143,7 +145,7 @@ def test_options(protocol: str, path: tuple[str, ...], kind: str, good: Any, bad
 
 
 @pytest.mark.feature("MSG-082")
-def test_an_http_answer_is_known_by_its_status() -> None:
+def test_an_http_response_is_matched_by_its_status() -> None:
     made = catalog(protocol="HTTP", protocoloptions={"status": "201", "path": "/orders/{order}"})
     sent = {"protocol": "HTTP", "metadata": {"status": 201, "path": "/orders/7"}}
     assert made.match(sent).outcome == "landed"
@@ -155,7 +157,7 @@ def test_an_http_answer_is_known_by_its_status() -> None:
     ("protocol", "option", "name"),
     [("HTTP", "headers", "x-tag"), ("MQTT/5.0", "user_properties", "tag"), ("NATS", "headers", "tag")],
 )
-def test_repeated_names_are_all_looked_at(protocol: str, option: str, name: str) -> None:
+def test_all_headers_of_a_repeated_name_are_checked(protocol: str, option: str, name: str) -> None:
     sent = [{"name": name, "value": "a"}, {"name": name, "value": "b"}]
     made = catalog(protocol=protocol, protocoloptions={option: [{"name": name, "value": "a"}]})
     assert made.match({"protocol": protocol, "metadata": {option: sent}}).outcome == "landed"

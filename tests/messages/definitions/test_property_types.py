@@ -27,7 +27,7 @@ from postroom.messages.definitions.property_types import checker, is_now
         ("uritemplate", ["anything {at} all"], [5]),
     ],
 )
-def test_types(kind: str, good: list[Any], bad: list[Any]) -> None:
+def test_a_value_has_a_type_or_not(kind: str, good: list[Any], bad: list[Any]) -> None:
     assert [value for value in good if not checker(kind)(value)] == []
     assert [value for value in bad if checker(kind)(value)] == []
 

@@ -69,7 +69,7 @@ def test_references_into_the_catalog(reference: str, title: str, version: str, f
         ("https://elsewhere.example/s.json", "nothing is fetched"),
     ],
 )
-def test_a_schema_that_cannot_be_had_says_why(reference: str, why: str) -> None:
+def test_a_missing_schema_has_a_reason(reference: str, why: str) -> None:
     source = schema_source(TREE, {"dataschemaxid": reference})
     assert source is not None
     assert why in source.missing

@@ -22,7 +22,7 @@ def level_one(suite: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     return [(template, expected, variables) for variables, template, expected in cases if "{" in template]
 
 
-def test_the_public_suite(shared: Path) -> None:
+def test_expansion_passes_the_public_suite(shared: Path) -> None:
     folder = shared / "suites" / "uritemplate-test"
     cases = [
         case
@@ -39,7 +39,7 @@ def test_the_public_suite(shared: Path) -> None:
 
 
 @given(st.lists(values, min_size=3, max_size=3), separators, separators, st.sampled_from(["", "/", "/end"]))
-def test_extraction_is_the_inverse(texts: list[str], first: str, second: str, last: str) -> None:
+def test_extraction_is_the_inverse_for_any_separators(texts: list[str], first: str, second: str, last: str) -> None:
     template = Template(f"/x/{{a}}{first}{{b}}{second}{{c}}{last}")
     bound = dict(zip(NAMES, texts, strict=True))
     assert template.extract(template.expand(bound)) == bound

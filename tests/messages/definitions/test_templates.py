@@ -27,7 +27,7 @@ from postroom.messages.definitions.templates import Template, has_placeholder
         ("a.c", "abc", None),
     ],
 )
-def test_extracting(template: str, text: str, bound: dict[str, str] | None) -> None:
+def test_values_are_extracted_from_a_string(template: str, text: str, bound: dict[str, str] | None) -> None:
     assert Template(template).extract(text) == bound
 
 
@@ -39,7 +39,7 @@ def test_a_placeholder_alone_takes_any_non_empty_text() -> None:
 
 
 @pytest.mark.feature("MSG-048")
-def test_elsewhere_values_are_percent_encoded() -> None:
+def test_values_between_literals_are_percent_encoded() -> None:
     assert Template("/v/{vin}/x").expand({"vin": "a/b c"}) == "/v/a%2Fb%20c/x"
 
 
@@ -64,7 +64,7 @@ def test_extraction_is_the_inverse_of_expansion(values: list[str]) -> None:
     assert template.extract(template.expand(bound)) == bound
 
 
-def test_hostile_texts_end_at_once() -> None:
+def test_hostile_strings_are_matched_in_linear_time() -> None:
     # Six placeholders over half a million separators: with backtracking this would not end in a lifetime.
     template = Template("{a}-{b}-{c}-{d}-{e}-{f}!")
     assert template.extract("-" * 500_000) is None
@@ -79,7 +79,7 @@ def test_hostile_texts_end_at_once() -> None:
         st.text("av/x-.é?%2\n1", max_size=9) | st.sampled_from(["/v/1/x/2", "a-b", "/1.2/3", "/é/1?2", ""]), max_size=6
     ),
 )
-def test_a_column_says_what_its_values_say(template: str, values: list[str]) -> None:
+def test_a_column_has_the_values_of_its_strings(template: str, values: list[str]) -> None:
     compiled = Template(template)
     alone = [compiled.extract(value) for value in values]
     names = compiled.names
@@ -96,7 +96,7 @@ def test_a_column_says_what_its_values_say(template: str, values: list[str]) -> 
         ]
 
 
-def test_texts_that_come_again_are_read_by_column_whatever_they_are() -> None:
+def test_repeated_strings_are_extracted_by_column() -> None:
     template = Template("/é/{a}/{b}")
     found = template.columns(["/é/1/2", "/%C3%A9/a%20b/2", "/é/1", "/é/x\ny/z"] * 5)
     assert found == [["1", "a b", "", "x\ny"] * 5, ["2", "2", "", "z"] * 5]
@@ -107,7 +107,7 @@ def test_a_placeholder_alone_takes_a_column_as_it_is() -> None:
     assert Template("{a}").extract_all(["a/b", "%20", "", "x\ny"]) == [("a/b",), ("%20",), None, ("x\ny",)]
 
 
-def test_a_column_with_something_else_than_texts_is_refused() -> None:
+def test_a_column_with_values_that_are_no_strings_is_refused() -> None:
     with pytest.raises(TypeError):
         Template("/v/{a}/x/{b}").extract_all(["/v/1/x/2", None])
     for odd in (None, 7, ["/v/1/x/2"]):

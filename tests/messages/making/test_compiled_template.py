@@ -1,4 +1,4 @@
-"""What goes a route is what goes the exact way: over random definitions, all protocols, modes and payload formats."""
+"""Compiled templates make what exact rendering makes: random definitions, all protocols, modes and payload formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,19 @@ from postroom.protocols.records import Record
 from tests.messages.random_catalogs import catalogs, lengthy
 
 WIRES = ("HTTP", "AMQP/1.0", "MQTT/3.1.1", "MQTT/5.0", "KAFKA", "NATS")
-PLACES = ("subject", "time", "level", "x9", "traceid", "dataschema", "datacontenttype", "topic", "key", "path", "ring")
+OPEN_NAMES = (
+    "subject",
+    "time",
+    "level",
+    "x9",
+    "traceid",
+    "dataschema",
+    "datacontenttype",
+    "topic",
+    "key",
+    "path",
+    "ring",
+)
 NOON = "2026-05-04T12:00:00.000Z"
 NOON_NS = 1_777_896_000_000_000_000
 SOURCE = {"type": "uritemplate", "value": "/plants/{plant}"}
@@ -30,7 +42,9 @@ def opened(message: dict[str, Any]) -> Maker:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(tree=catalogs(), data=st.data(), seed=st.integers(0, 2**32))
-def test_a_route_leads_where_the_exact_way_leads(tree: dict[str, Any], data: st.DataObject, seed: int) -> None:
+def test_a_compiled_template_makes_what_exact_rendering_makes(
+    tree: dict[str, Any], data: st.DataObject, seed: int
+) -> None:
     catalog = Catalog(tree)
     assume(not catalog.refused)
     maker = catalog.message("/messagegroups/g/messages/m").maker
@@ -39,10 +53,12 @@ def test_a_route_leads_where_the_exact_way_leads(tree: dict[str, Any], data: st.
         "protocol": own or data.draw(st.sampled_from(["", *WIRES] if maker.is_event else WIRES), label="protocol"),
         "mode": data.draw(st.sampled_from(["", "binary", "structured"]), label="mode"),
     }
-    more = data.draw(st.dictionaries(st.sampled_from(PLACES), st.sampled_from(["a", "é %", 7, True, NOON]), max_size=1))
+    more = data.draw(
+        st.dictionaries(st.sampled_from(OPEN_NAMES), st.sampled_from(["a", "é %", 7, True, NOON]), max_size=1)
+    )
     body = data.draw(st.sampled_from([AUTO, AUTO, None, {"a": 1}, b"plain", b"\xff"]), label="data")
     with patch("postroom.messages.making.sample_values.time.time_ns", return_value=NOON_NS):
-        for _ in range(2):  # the first message goes the exact way
+        for _ in range(2):  # the first message is rendered exactly
             values = {name: data.draw(lengthy | st.just("oslo"), label=name) for name in maker.variables} | more
             made = outcome(lambda v=values: maker.make(v, body, **options, rng=random.Random(seed)))
             exact = outcome(lambda v=values: maker.draft(v, body, **options, rng=random.Random(seed)).record())
@@ -62,7 +78,7 @@ def outcome(make: Any) -> Record | str:
 
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 @pytest.mark.parametrize("protocol", ["", *WIRES])
-def test_there_is_a_route_on_every_protocol(protocol: str, mode: str) -> None:
+def test_templates_are_compiled_for_every_protocol_and_mode(protocol: str, mode: str) -> None:
     maker = opened({"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "t"}, "source": SOURCE}})
     for given_values in ({"plant": "oslo"}, {"plant": "a b", "subject": "s"}):
         maker.make(given_values, {"n": 1}, protocol=protocol, mode=mode)
@@ -70,7 +86,7 @@ def test_there_is_a_route_on_every_protocol(protocol: str, mode: str) -> None:
     assert all(maker._compiled.values())
 
 
-TEXTS = (
+STRINGS = (
     *("oslo", "a-b_c.d~e", "a b", '"', "\\", "\\u0041", "%", "%41", "%s", "{table}", "'", "</p>&", ",}]"),
     *("\x00\x1f\n\t\x7f", "é", "Å", "\u2028", "\ufeff", "😀", "a" * 5_000),
 )
@@ -89,7 +105,7 @@ DATA = (
 
 
 def odd_maker(**more: Any) -> Maker:
-    """Constants, templates, open places and invented values, all of them with characters that some protocol writes
+    """Constants, templates, open attributes and sampled values, all of them with characters that some protocol writes
     differently."""
     metadata = {
         "type": {"value": 'com.example."odd"\\ é 100%'},
@@ -115,13 +131,13 @@ def assert_same(maker: Maker, values: dict[str, Any], data: Any, protocol: str, 
 
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 @pytest.mark.parametrize("protocol", ["", *WIRES])
-def test_every_character_goes_the_same_way(protocol: str, mode: str) -> None:
+def test_every_character_is_written_as_exact_rendering_writes_it(protocol: str, mode: str) -> None:
     maker = odd_maker()
     maker.make({"table": "7", "guest": "ann"}, {"n": 1}, protocol=protocol, mode=mode)
     maker.make({"table": "7", "guest": "ann", "note": "x", "paid": True, "level": 1}, {}, protocol=protocol, mode=mode)
     assert len(maker._compiled) == 2
     assert all(maker._compiled.values())
-    for text in TEXTS:
+    for text in STRINGS:
         assert_same(maker, {"table": text, "guest": "ann"}, {"n": 1}, protocol, mode)
         assert_same(maker, {"table": "7", "guest": text}, {"n": 1}, protocol, mode)
         others = {"note": text, "paid": False, "level": -(2**31)}
@@ -131,7 +147,7 @@ def test_every_character_goes_the_same_way(protocol: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["binary", "structured"])
 @pytest.mark.parametrize("protocol", ["", *WIRES])
 @pytest.mark.parametrize("contenttype", ["", "application/json", "text/plain", "application/x-odd"])
-def test_all_data_goes_the_same_way(contenttype: str, protocol: str, mode: str) -> None:
+def test_all_data_is_encoded_as_exact_rendering_encodes_it(contenttype: str, protocol: str, mode: str) -> None:
     stated = {"datacontenttype": contenttype} if contenttype else {}
     schema = {"dataschemaformat": "JsonSchema/draft-07", "dataschema": {"type": ["object", "array"]}}
     for more in (stated, stated | schema):
@@ -147,14 +163,14 @@ def test_data_that_no_json_can_hold_is_refused(schema: dict[str, Any]) -> None:
     endless: dict[str, Any] = {}
     endless["endless"] = endless
     maker = odd_maker(**schema)
-    for _ in range(2):  # the exact way, and the route
+    for _ in range(2):  # exact rendering, and the compiled template
         for data in ({"n": "\ud800"}, {"n": object()}, {(1, 2): 3}, endless):
             with pytest.raises(MakeRefused, match="the data cannot be written"):
                 maker.make({"table": "7", "guest": "ann"}, data, protocol="KAFKA")
         maker.make({"table": "7", "guest": "ann"}, {"n": 1}, protocol="KAFKA")
 
 
-def test_a_content_type_that_is_not_settled_has_no_route() -> None:
+def test_an_open_content_type_is_not_compiled() -> None:
     declared = {"type": {"value": "t"}, "datacontenttype": {"required": True}}
     maker = opened({"envelope": "CloudEvents/1.0", "envelopemetadata": declared})
     for _ in range(2):
@@ -162,7 +178,7 @@ def test_a_content_type_that_is_not_settled_has_no_route() -> None:
     assert not any(maker._compiled.values())
 
 
-def test_records_share_nothing() -> None:
+def test_records_of_one_template_share_no_objects() -> None:
     pairs = [{"name": "tenant", "value": "north"}]
     for protocol, headers in (("KAFKA", {"tenant": {"value": "north"}}), ("HTTP", pairs)):
         message = {"protocol": protocol, "protocoloptions": {"headers": headers}, "envelope": "CloudEvents/1.0"}
@@ -175,7 +191,7 @@ def test_records_share_nothing() -> None:
         assert len(maker.make({"plant": "oslo"}, {"n": 1}).metadata["headers"]) == len(kept["headers"])
 
 
-def test_the_same_rules_hold_on_a_route() -> None:
+def test_compiled_templates_refuse_wrong_values_and_data() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "t"}, "source": SOURCE}}
     maker = opened(message | {"dataschemaformat": "JsonSchema/draft-07", "dataschema": schema})
@@ -206,7 +222,7 @@ def test_names_are_never_read_as_code(mode: str) -> None:
     assert headers.keys() <= sent.keys()
 
 
-def test_a_message_with_very_many_headers_goes_the_exact_way() -> None:
+def test_a_message_with_very_many_headers_is_rendered_exactly() -> None:
     headers = {f"h{number}": {"value": "x"} for number in range(1_500)}
     maker = odd_maker(protocol="KAFKA", protocoloptions={"headers": headers})
     for _ in range(2):

@@ -82,7 +82,9 @@ def test_structured_mode_and_other_protocols(demo_catalog: Catalog) -> None:
         ({"vin": "1", "depot": "oslo"}, "needs data"),
     ],
 )
-def test_what_is_wrong_is_said(demo_catalog: Catalog, arguments: dict[str, Any], says: str) -> None:
+def test_missing_and_wrong_inputs_are_refused_with_a_reason(
+    demo_catalog: Catalog, arguments: dict[str, Any], says: str
+) -> None:
     with pytest.raises(MakeRefused, match=says):
         demo_catalog.message(POSITION).make(**arguments)
 
@@ -121,7 +123,7 @@ MODES = st.sampled_from(["binary", "structured"])
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32), mode=MODES)
-def test_what_make_makes_match_lands(demo_catalog: Catalog, data: st.DataObject, seed: int, mode: str) -> None:
+def test_every_message_that_is_made_lands(demo_catalog: Catalog, data: st.DataObject, seed: int, mode: str) -> None:
     definition = data.draw(st.sampled_from(demo_catalog.definitions))
     maker = demo_catalog.message(definition.xid).maker
     if any(c.path == ("type",) and c.value is None for c in definition.envelope_constraints):

@@ -1,4 +1,4 @@
-"""Identities are random UUIDs, whether they are made one by one or many at a time."""
+"""Ids are random UUIDs, whether they are made one by one or many at a time."""
 
 from __future__ import annotations
 

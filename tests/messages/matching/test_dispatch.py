@@ -1,4 +1,4 @@
-"""Each message goes to the function that deals with its definition."""
+"""Each message goes to the handler of its definition."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_each_definition_has_its_handler(catalog: Catalog) -> None:
 
 
 @pytest.mark.feature("MSG-130")
-def test_the_rest_is_not_lost(catalog: Catalog) -> None:
+def test_messages_without_a_handler_go_to_otherwise(catalog: Catalog) -> None:
     rest: list[str] = []
 
     def otherwise(match: Match, record: Record) -> None:
@@ -57,6 +57,6 @@ def test_what_is_no_record_is_an_error(catalog: Catalog) -> None:
         catalog.dispatcher({"reading": lambda _: 1})(b"{")
 
 
-def test_a_handler_for_nothing_is_an_error(catalog: Catalog) -> None:
+def test_a_handler_of_an_unknown_message_is_an_error(catalog: Catalog) -> None:
     with pytest.raises(MessageUnknown):
         catalog.dispatcher({"nothing": lambda _: 1})

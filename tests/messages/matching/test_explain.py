@@ -12,7 +12,7 @@ def test_a_near_miss_reads_like_a_sentence() -> None:
     assert explain_reason(reason) == "/envelopemetadata/source must look like '/vehicles/{vin}' but is '/boats/9'"
 
 
-def test_matches_in_words() -> None:
+def test_matches_are_explained_in_words() -> None:
     assert explain_match(Match("landed", "/m", {"vin": "7"})) == "landed     /m with vin=7"
     other = Reason("/other", "/protocol", "protocol_mismatch", "NATS", "KAFKA")
     told = explain_match(Match("unmatched", reasons=(other,)))
@@ -23,7 +23,7 @@ def test_matches_in_words() -> None:
     ]
 
 
-def test_what_helps_several_reasons_is_said_once() -> None:
+def test_one_remedy_for_several_reasons_is_given_once() -> None:
     several = tuple(Reason(xid, "", "fits_as_well", "one definition", "2 definitions") for xid in ("/a", "/b"))
     told = explain_match(Match("ambiguous", reasons=several)).splitlines()
     assert [line.strip()[:5] for line in told] == ["ambig", "- /a:", "- /b:", "Make "]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from postroom.messages.definitions.definition import Constraint
 from postroom.messages.matching.explain import SENTENCES, explain_match
 from postroom.messages.matching.outcome import Match, Reason
-from postroom.messages.matching.remedies import REMEDIES, place_name, remedy
+from postroom.messages.matching.remedies import REMEDIES, pointer_in_words, remedy
 
 SPECIAL = {"type_mismatch", "required_missing", "template_mismatch"}
 
@@ -32,8 +32,8 @@ def test_every_reason_has_a_remedy() -> None:
         ("/data/lines/0/sku", (), "/data/lines/0/sku"),
     ],
 )
-def test_places_have_the_names_people_use(at: str, path: tuple[str, ...], name: str) -> None:
-    assert place_name(at, Constraint(at=at, path=path, type="string") if path else None) == name
+def test_pointers_are_put_in_words(at: str, path: tuple[str, ...], name: str) -> None:
+    assert pointer_in_words(at, Constraint(at=at, path=path, type="string") if path else None) == name
 
 
 SOURCE = "/envelopemetadata/source"
@@ -58,7 +58,7 @@ OPEN = Constraint(at="/envelopemetadata/level", path=("level",), type="integer",
         (Reason("/m", "/data/x", "payload_enum", "a", "b"), None, "Change the value, or the schema."),
     ],
 )
-def test_remedies_name_the_place_and_the_value(reason: Reason, constraint: Constraint | None, says: str) -> None:
+def test_remedies_name_the_member_and_the_value(reason: Reason, constraint: Constraint | None, says: str) -> None:
     assert says in remedy(reason, constraint)
 
 

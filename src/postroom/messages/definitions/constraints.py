@@ -1,4 +1,4 @@
-"""Constraints, compiled: does a value found on the wire satisfy what the definition says about it?"""
+"""Constraint checks: whether a value of a message satisfies a constraint of its definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPES_OF_ANY_STRING = ("string", "uritemplate", "any")
 
 
 class Check:
-    """One constraint ready to be tried on values."""
+    """One constraint, compiled for checking values."""
 
     def __init__(self, constraint: Constraint, message: str) -> None:
         self.constraint = constraint
@@ -37,10 +37,10 @@ class Check:
             self.constant = header_text(value)
 
     def problem(self, value: Any, variables: dict[str, str]) -> Reason | None:
-        """Try a value; placeholders that bind are added to `variables`. None when it fits."""
+        """Check a value and add the placeholders that it binds to `variables`; None when it fits."""
         constraint = self.constraint
         if value is None:
-            return self._reason("required_missing", self._wanted(), "nothing") if constraint.required else None
+            return self._reason("required_missing", self._expected(), "nothing") if constraint.required else None
         if self.constant is not None:
             same = self._equal(header_text(value), self.constant)
             return None if same else self._reason("constant_mismatch", self.constant, value)
@@ -60,16 +60,16 @@ class Check:
         bound = template.extract(value)
         if bound is None:
             return self._reason("template_mismatch", template.text, value)
-        for name, text in bound.items():
-            known = variables.setdefault(name, text)
-            if known == text or (template.alone and unquote(text) == known):
+        for name, string in bound.items():
+            known = variables.setdefault(name, string)
+            if known == string or (template.alone and unquote(string) == known):
                 continue
-            if unquote(known) != text:  # what was bound by a placeholder alone may be encoded
-                return self._reason("variable_conflict", f"{{{name}}} = {known}", text)
-            variables[name] = text
+            if unquote(known) != string:  # what was bound by a placeholder alone may be encoded
+                return self._reason("variable_conflict", f"{{{name}}} = {known}", string)
+            variables[name] = string
         return None
 
-    def _wanted(self) -> str:
+    def _expected(self) -> str:
         if self.constraint.value is not None:
             return str(self.constraint.value)
         return f"{'an' if self.constraint.type[:1] in 'aeiou' else 'a'} {self.constraint.type}"
@@ -79,7 +79,7 @@ class Check:
 
 
 def _is_uri(constraint: Constraint) -> bool:
-    # Topics, subjects and keys are text to brokers, and stay so with placeholders in them: only HTTP sends a URI.
+    # Topics, subjects and keys are plain strings to brokers, also with placeholders in them: only HTTP sends a URI.
     is_path = constraint.at == "/protocoloptions/path"
     return constraint.type in _URI_TYPES and (is_path or constraint.at.startswith("/envelopemetadata/"))
 
@@ -91,6 +91,6 @@ def _same_number(found: str, wanted: str) -> bool:
 
 
 def shorten(value: Any, limit: int = 200) -> str:
-    """A value for people: text, cut where it gets long."""
-    text = header_text(value) if not isinstance(value, bytes) else value.decode(errors="replace")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """A value as a string for people, cut where it gets long."""
+    string = header_text(value) if not isinstance(value, bytes) else value.decode(errors="replace")
+    return string if len(string) <= limit else string[: limit - 1] + "…"

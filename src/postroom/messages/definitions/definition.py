@@ -1,4 +1,4 @@
-"""Message definitions, resolved: what `compile` makes of a catalog and what workers load.
+"""Message definitions with their bases merged: what `compile` returns and workers load.
 
 Everything here is a plain frozen value that encodes to JSON, so that a compiled catalog can be written beside the data
 that was sorted with it.
@@ -32,7 +32,7 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
     """A schema document of the catalog; `ids` are those that registries gave it.
 
-    The document of a version that lies elsewhere is None.
+    The document of a version outside the catalog is None.
     """
 
     format: str
@@ -42,9 +42,9 @@ class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The payload schema of a definition, or why it cannot be had.
+    """The payload schema of a definition, or why it is missing.
 
-    An inline schema is here as `document`; one of the catalog is among its documents under `place`.
+    An inline schema is `document`; one of the catalog is among the catalog's schemas under the path `place`.
     """
 
     format: str
@@ -88,7 +88,7 @@ class CompiledCatalog(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """A short name for exactly these definitions."""
+        """The hash that identifies these definitions and schemas."""
         return hashlib.sha256(self.encode()).hexdigest()[:16]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""URI templates, level 1: fill them in, and read the values back out (C-19, C-20, MSG-046 to MSG-051)."""
+"""URI templates, level 1: expansion, and extraction of the values (C-19, C-20, MSG-046 to MSG-051)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
 
 class Expander(NamedTuple):
-    """Two ways to fill in a template: `form % strings(values)` for plain values, where there is a form, or `exact`."""
+    """Expands a template: `form % strings(values)` for plain values, where there is a form, or `exact`."""
 
     form: str | None
     strings: Callable[[Mapping[str, str]], Any]
@@ -30,9 +30,9 @@ class Expander(NamedTuple):
 
 
 class Template:
-    """A text with placeholders, compiled for matching in linear time.
+    """A string with placeholders, compiled for matching in linear time.
 
-    In a URI, what it cannot hold is percent-encoded, and found either way; a text stays as its author wrote it.
+    In a URI, characters that are not allowed are percent-encoded, and match encoded or not.
     """
 
     def __init__(self, text: str, *, is_uri: bool = True) -> None:
@@ -46,34 +46,34 @@ class Template:
                 f"two placeholders stand side by side in {text!r}, so nothing tells where one ends.",
                 remedy="Put a character between them.",
             )
-        self._written = tuple(map(_uri_text, self.literals)) if is_uri else self.literals
+        self._written = tuple(map(_encoded_literal, self.literals)) if is_uri else self.literals
         self._form = self._form_of(self._written)
         self._strings = itemgetter(*self.names) if self.names else _no_strings
         self.alone = self.literals == ("", "")
-        # Names that a regular expression can give to its groups, each once, so that a match is the answer.
+        # Names that a regular expression can give to its groups, each once, so that a match has the values by name.
         self._plain = len(set(self.names)) == len(self.names) and all(map(str.isidentifier, self.names))
         self._pattern = None if self.alone else re.compile(rf"\A{self._expression()}\Z", re.DOTALL)
         self._lines = self._line_pattern()
-        # Only here can a value hold the text that ends it, unencoded.
-        self._doubtful = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
+        # Only here can a value contain the literal that ends it, unencoded.
+        self._is_ambiguous = any(literal[0] not in "/?#" for literal in self.literals[1:-1])
 
     def _expression(self, segment: str = _ONE_SEGMENT) -> str:
-        first, *others = [_either(literal) if self._is_uri else re.escape(literal) for literal in self.literals]
+        first, *others = [_literal(literal) if self._is_uri else re.escape(literal) for literal in self.literals]
         if not self.names:
             return first
         groups = [f"({'?P<' + name + '>' if self._plain else ''}{segment}" for name in self.names]
-        inner = "".join(map(_step, groups, others, self.literals[1:-1]))
+        inner = "".join(map(_group_pattern, groups, others, self.literals[1:-1]))
         return f"{first}{inner}{groups[-1]}){others[-1]}"
 
     def _line_pattern(self) -> re.Pattern[str] | None:
-        """What finds all values in one text, a line for each."""
+        """The pattern that finds the values of many strings at once, one per line."""
         if self.alone or not self._plain or not self.names or "\n" in self.text:
             return None
         # A line that does not fit is found as well, without values: those that fit have no empty ones.
         return re.compile(rf"^(?:{self._expression(_ONE_SEGMENT_OF_A_LINE)}|.*)$", re.MULTILINE)
 
     def extract(self, value: str) -> dict[str, str] | None:
-        """The values of the placeholders, percent-decoded; None when the text does not fit."""
+        """The values of the placeholders, percent-decoded; None when the string does not match."""
         if self._pattern is None:
             return {self.names[0]: value} if value else None
         found = self._pattern.match(value)
@@ -83,15 +83,15 @@ class Template:
             return found.groupdict()
         bound: dict[str, str] = {}
         for name, raw in zip(self.names, found.groups(), strict=True):
-            text = unquote(raw) if "%" in raw else raw
-            if bound.setdefault(name, text) != text:
+            string = unquote(raw) if "%" in raw else raw
+            if bound.setdefault(name, string) != string:
                 return None
         return bound
 
     def extract_all(self, values: Sequence[str | None]) -> list[tuple[str, ...] | None]:
-        """The same for a column of texts: values in the order of the names, None where a text does not fit.
+        """Extract from a column of strings: values in the order of the names, None where a string does not match.
 
-        TypeError tells that something in the column is no text.
+        Raises TypeError when a value of the column is no string.
         """
         if self._pattern is None:
             return [(value,) if value and type(value) is str else None for value in values]
@@ -102,42 +102,42 @@ class Template:
         found = [one and one.groups() for one in map(match, values)]  # type: ignore[arg-type]  # as above
         if self._plain and "%" not in "".join(values):  # type: ignore[arg-type]  # as above
             return found
-        slowly = (self.extract(value) for value in values)  # type: ignore[arg-type]  # as above
-        return [None if one is None else tuple(one[name] for name in self.names) for one in slowly]
+        exact = (self.extract(value) for value in values)  # type: ignore[arg-type]  # as above
+        return [None if one is None else tuple(one[name] for name in self.names) for one in exact]
 
     def columns(self, values: Sequence[str | None]) -> list[Sequence[str]] | None:
-        """The values of each placeholder in a column of texts, in one go, empty for texts that do not fit.
+        """The values of each placeholder in a column of strings, empty for strings that do not match.
 
-        None where that is not possible; TypeError tells that something in the column is no text.
+        None where that is not possible; Raises TypeError when a value of the column is no string.
         """
         if self.alone:
             "".join(values)  # type: ignore[arg-type]  # hence the TypeError
-            return [values]  # type: ignore[list-item]  # texts, as was just seen
+            return [values]  # type: ignore[list-item]  # strings, as was just seen
         sample = values[:_SAMPLE]
         if not self.names or 4 * len(set(sample)) >= len(sample):
-            return self._different(values)
-        # Texts come again and again where they name machines and places: each is looked at once.
-        few = list(set(values))
-        found = self._different(few) or list(zip(*map(self._either_way, few), strict=True))
-        return [list(map(dict(zip(few, column, strict=True)).__getitem__, values)) for column in found]
+            return self._extract_lines(values)
+        # Strings that name machines and sites repeat: each is matched once.
+        distinct = list(set(values))
+        found = self._extract_lines(distinct) or list(zip(*map(self._extract_row, distinct), strict=True))
+        return [list(map(dict(zip(distinct, column, strict=True)).__getitem__, values)) for column in found]
 
-    def _different(self, values: Sequence[str | None]) -> list[Sequence[str]] | None:
-        text = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
-        if self._lines is None or "%" in text or not values or text.count("\n") != len(values) - 1:
+    def _extract_lines(self, values: Sequence[str | None]) -> list[Sequence[str]] | None:
+        joined = "\n".join(values)  # type: ignore[arg-type]  # hence the TypeError
+        if self._lines is None or "%" in joined or not values or joined.count("\n") != len(values) - 1:
             return None
-        found = self._lines.findall(text)
+        found = self._lines.findall(joined)
         return [found] if len(self.names) == 1 else list(zip(*found, strict=True))
 
-    def _either_way(self, value: str | None) -> tuple[str, ...]:
-        bound = self.extract(value)  # type: ignore[arg-type]  # all are texts
+    def _extract_row(self, value: str | None) -> tuple[str, ...]:
+        bound = self.extract(value)  # type: ignore[arg-type]  # all are strings
         return ("",) * len(self.names) if bound is None else tuple(bound[name] for name in self.names)
 
     def expand(self, values: Mapping[str, str]) -> str:
-        """The text with its placeholders filled; a placeholder alone is inserted as it is, others percent-encoded."""
+        """Fill in the placeholders; a placeholder alone is inserted as it is, others percent-encoded."""
         if self.alone:
             return values[self.names[0]]
         filled = self._form % tuple([_quoted(values[name]) for name in self.names])
-        if not self._doubtful or self._reads(filled, values):
+        if not self._is_ambiguous or self._reads(filled, values):
             return filled
         following = self.literals[1:]
         stricter = (_encoded(values[name], literal) for name, literal in zip(self.names, following, strict=True))
@@ -150,12 +150,12 @@ class Template:
         )
 
     def expander(self, write: Callable[[str], str] = str) -> Expander:
-        """The ways to what `expand` gives, as `write` writes it.
+        """Functions that return what `expand` does, as `write` writes it.
 
         `write` goes character by character, and leaves plain ones as they are.
         """
         expand = self.expand
-        form = None if self._doubtful else self._form_of(map(write, self._written))
+        form = None if self._is_ambiguous else self._form_of(map(write, self._written))
         return Expander(form, self._strings, lambda values: write(expand(values)))
 
     @staticmethod
@@ -166,9 +166,9 @@ class Template:
         return self.extract(filled) == {name: values[name] for name in self.names}
 
 
-def is_plain(text: str) -> bool:
-    """Whether a text has only characters that are the same in URIs, headers and JSON: those that URIs reserve not."""
-    return text.isascii() and (text.isalnum() or _PLAIN.fullmatch(text) is not None)
+def is_plain(string: str) -> bool:
+    """Whether a string has only characters that are written alike in URIs, headers and JSON (unreserved ones)."""
+    return string.isascii() and (string.isalnum() or _PLAIN.fullmatch(string) is not None)
 
 
 _percent_encoded = percent_encoder(string.ascii_letters + string.digits + "_.~-")
@@ -183,7 +183,7 @@ def _no_strings(_values: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _encoded(value: str, following: str) -> str:
-    """A value in which no character of the text that follows it is left as it is."""
+    """Percent-encode a value, with all characters of the literal that follows it."""
     return "".join(_percent(char) if char in following else _quoted(char) for char in value)
 
 
@@ -191,33 +191,33 @@ def _percent(char: str) -> str:
     return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
-def _uri_text(literal: str) -> str:
-    """A literal as a URI holds it (RFC 6570, 3.1); braces that are no placeholder stay (C-20)."""
+def _encoded_literal(literal: str) -> str:
+    """Percent-encode a literal for a URI (RFC 6570, 3.1); braces that are no placeholder stay (C-20)."""
     return quote(literal, safe=_IN_A_URI)
 
 
-def _either(literal: str) -> str:
-    """The pattern of a literal in which what a URI cannot hold is encoded or not."""
+def _literal(literal: str) -> str:
+    """The pattern of a literal whose characters that a URI does not allow may be encoded or not."""
     return "".join(
-        re.escape(char) if _uri_text(char) == char else f"(?:{re.escape(char)}|(?i:{_percent(char)}))"
+        re.escape(char) if _encoded_literal(char) == char else f"(?:{re.escape(char)}|(?i:{_percent(char)}))"
         for char in literal
     )
 
 
-def _step(group: str, pattern: str, literal: str) -> str:
-    if literal[0] in "/?#":  # which the placeholder cannot contain: it ends there, and no choice is to be made
+def _group_pattern(group: str, pattern: str, literal: str) -> str:
+    if literal[0] in "/?#":  # which the placeholder cannot contain, so it ends there
         return rf"{group}){pattern}"
-    # An atomic group commits to the first place where the next literal follows. No other choice can succeed: a
-    # placeholder never crosses "/", "?" or "#", so taking a later place only makes it longer. No backtracking.
+    # An atomic group commits to the first index where the next literal follows. No other choice can succeed: a
+    # placeholder never crosses "/", "?" or "#", so a later index only makes it longer. No backtracking.
     return rf"(?>{group}?){pattern})"
 
 
 def has_placeholder(value: object) -> bool:
-    """Whether a value is a text with at least one valid placeholder; other braces are literal (C-20)."""
+    """Whether a value is a string with at least one valid placeholder; other braces are literal (C-20)."""
     return isinstance(value, str) and _PLACEHOLDER.search(value) is not None
 
 
 @functools.lru_cache(maxsize=65536)
 def compile_template(text: str, is_uri: bool = True) -> Template:
-    """The compiled template of a text; equal texts share one."""
+    """Compile a template; equal strings share one."""
     return Template(text, is_uri=is_uri)

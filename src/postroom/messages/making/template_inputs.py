@@ -103,7 +103,7 @@ class TemplateParameters:
 
 
 def is_open(check: Check) -> bool:
-    """Whether a definition leaves a value open."""
+    """Whether a definition leaves a value to the sender."""
     return check.constant is None and check.template is None
 
 

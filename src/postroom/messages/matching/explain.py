@@ -1,4 +1,4 @@
-"""Explaining in words why a message is where it is."""
+"""Explanations of match outcomes, in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from postroom.messages.definitions.definition import Constraint
 from postroom.messages.matching.outcome import Match, Reason
 from postroom.messages.matching.remedies import is_member, remedy
 
-# The constraints of definitions, by xid and place.
+# The constraints of definitions, by xid and JSON pointer.
 Constraints = Mapping[tuple[str, str], Constraint]
 
 SENTENCES = {
@@ -47,7 +47,7 @@ SENTENCES = {
 
 
 def explain_reason(reason: Reason) -> str:
-    """One reason as a sentence without its end."""
+    """Explain one reason, as a sentence without its full stop."""
     sentence = SENTENCES.get(reason.code, "{at} must be {expected} but is {found}")
     if reason.code == "null_not_allowed" and not is_member(reason.at):
         sentence = "{at} is null; it must be {expected}"
@@ -55,18 +55,17 @@ def explain_reason(reason: Reason) -> str:
 
 
 def explain_match(match: Match, constraints: Constraints | None = None) -> str:
-    """What became of a message, in a line or a few, with what would make it fit; `constraints` are those of the
-    definitions, by xid and place."""
+    """Explain the outcome of a message in one or more lines, with remedies."""
     if match.outcome == "landed":
         bound = "".join(f" {name}={value}" for name, value in match.variables.items())
         return f"landed     {match.message}{' with' if bound else ''}{bound}"
     lines = [f"{match.outcome:<10} {match.message or 'no definition'}"]
     found = [(constraints or {}).get((reason.message, reason.at)) for reason in match.reasons]
     advice = [*map(remedy, match.reasons, found), ""]
-    for position, (reason, constraint) in enumerate(zip(match.reasons, found, strict=True)):
+    for index, (reason, constraint) in enumerate(zip(match.reasons, found, strict=True)):
         lines.append(f"           - {_subject(reason, match)}{explain_reason(reason)}{_origin(constraint)}")
-        if advice[position] and advice[position] != advice[position + 1]:  # what helps several is said once
-            lines.append(f"             {advice[position]}")
+        if advice[index] and advice[index] != advice[index + 1]:  # one remedy for several reasons is given once
+            lines.append(f"             {advice[index]}")
     return "\n".join(lines)
 
 

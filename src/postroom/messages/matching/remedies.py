@@ -1,4 +1,4 @@
-"""Remedies: what would make a message fit, one sentence per kind of misfit."""
+"""Remedies: what would make a message fit, one sentence per reason code."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ REMEDIES = {
 
 
 def remedy(reason: Reason, constraint: Constraint | None = None) -> str:
-    """What would make a message fit; empty where only the sender can know."""
-    name = place_name(reason.at, constraint)
+    """The remedy for a reason; empty where there is none."""
+    name = pointer_in_words(reason.at, constraint)
     if reason.code == "type_mismatch":
         return f"Set {name} to {EXAMPLES.get(reason.expected, reason.expected)}."
     if reason.code == "required_missing":
-        return f"Add {name}: {_wanted(reason, constraint)}."
+        return f"Add {name}: {_expected(reason, constraint)}."
     if reason.code == "template_mismatch":
         return f"Write {name} like {_example(reason.expected)!r}{_crossing(reason)}."
     if reason.code == "constant_mismatch" and reason.at == "/envelopemetadata/type":
@@ -77,13 +77,13 @@ def remedy(reason: Reason, constraint: Constraint | None = None) -> str:
 
 
 def is_member(at: str) -> bool:
-    """Whether a place of the payload is a member, which may be left out, and not an item of an array or the whole."""
+    """Whether a pointer leads to a member of the payload, which may be left out, not to an array item or the whole."""
     _, *steps = at.split("/")
     return len(steps) > 1 and not steps[-1].isdecimal()
 
 
-def place_name(at: str, constraint: Constraint | None = None) -> str:
-    """A place in words that people use for it: an attribute, a header, an option, a member of the payload."""
+def pointer_in_words(at: str, constraint: Constraint | None = None) -> str:
+    """A JSON pointer in words: an attribute, a header, an option, a member of the payload."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in at.split("/")[1:]]
     if not any(steps) or steps == ["protocoloptions"]:
         return "it"
@@ -94,11 +94,11 @@ def place_name(at: str, constraint: Constraint | None = None) -> str:
     path = constraint.path if constraint is not None else tuple(steps[1:])
     if len(path) == 1:
         return path[0]
-    kind = {"headers": "header", "user_properties": "user property", "query": "query parameter"}.get(path[0])
-    return f"the {kind} {path[-1]}" if kind else f"{path[-1]} in {path[0]}"
+    noun = {"headers": "header", "user_properties": "user property", "query": "query parameter"}.get(path[0])
+    return f"the {noun} {path[-1]}" if noun else f"{path[-1]} in {path[0]}"
 
 
-def _wanted(reason: Reason, constraint: Constraint | None) -> str:
+def _expected(reason: Reason, constraint: Constraint | None) -> str:
     if has_placeholder(reason.expected):
         return f"something like {_example(reason.expected)!r}"
     if constraint is not None and constraint.value is None:
@@ -107,7 +107,7 @@ def _wanted(reason: Reason, constraint: Constraint | None) -> str:
 
 
 def _example(template: str) -> str:
-    """A text that fits a template: placeholders in capitals."""
+    """A string that fits a template: placeholders in capitals."""
     return re.sub(r"\{([A-Za-z0-9_]+)\}", lambda found: found[1].upper(), template)
 
 
