@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from postroom.protocols.header_values import encoded
 from postroom.protocols.protocol import HeaderBroken, Wire
@@ -32,7 +32,7 @@ _IDENTIFYING = ("specversion", "id", "source", "type")
 _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _json_check = msgspec.json.Decoder(msgspec.Raw)
 _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
-_NO_RAW = msgspec.Raw(b"")
+_NO_RAW: Any = b""
 
 
 class _CommonEvent(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -89,8 +89,12 @@ def unwrap(record: Record, most: int | None = None) -> list[Message | Malformed]
     wire = wire_named(record.protocol)
     stated = wire.content_type(record.metadata) if record.protocol else _bare_content_type(record.metadata)
     media = media_type(stated)
+    if media in _EVENT:
+        return [_structured(record, record.payload)]
+    if media in _BATCH:
+        return _batch(record, most)
     if media.startswith(EVENT_MEDIA):
-        return _announced(record, media, stated, most)
+        return [Malformed("/metadata", "event_format_unknown", JSON_EVENT, stated)]
     try:
         binary = wire.event_headers(record.metadata)
     except HeaderBroken as broken:
@@ -106,14 +110,6 @@ def unwrap(record: Record, most: int | None = None) -> list[Message | Malformed]
 def _bare_content_type(metadata: dict[str, Any]) -> str:
     stated = metadata.get("content_type")
     return stated if isinstance(stated, str) else ""
-
-
-def _announced(record: Record, media: str, stated: str, most: int | None) -> list[Message | Malformed]:
-    if media in _EVENT:
-        return [_structured(record, record.payload)]
-    if media in _BATCH:
-        return _batch(record, most)
-    return [Malformed("/metadata", "event_format_unknown", JSON_EVENT, stated)]
 
 
 def _is_binary_event(wire: Wire, binary: dict[str, Any]) -> bool:
@@ -203,8 +199,12 @@ def _event_members(text: bytes) -> tuple[dict[str, Any], bytes, bytes]:
         decoded = ((name, msgspec.json.decode(value)) for name, value in members.items() if name not in _BODY)
         attributes = {name: value for name, value in decoded if value is not None}
         return attributes, bytes(members.get("data", b"")), bytes(members.get("data_base64", b""))
-    values = zip(_COMMON_ATTRIBUTES, astuple(event), strict=False)
-    return {name: value for name, value in values if value is not None}, bytes(event.data), bytes(event.data_base64)
+    attributes = asdict(event)
+    data, data_base64 = attributes.pop("data"), attributes.pop("data_base64")
+    for name in _COMMON_ATTRIBUTES:
+        if attributes[name] is None:
+            del attributes[name]
+    return attributes, bytes(data), bytes(data_base64)
 
 
 def _structured_body(data: bytes, data_base64: bytes, stated: str) -> tuple[bytes, str]:
@@ -212,7 +212,7 @@ def _structured_body(data: bytes, data_base64: bytes, stated: str) -> tuple[byte
     if data_base64 not in _ABSENT:
         return unpack(msgspec.json.decode(data_base64, type=str)), stated
     # JSON data stays as it came; a JSON string is the text of any other content type (CloudEvents JSON format 3.1).
-    if is_json(stated):
+    if stated in ("", JSON_DATA) or is_json(stated):
         return data, stated or JSON_DATA
     if data[:1] == b'"':
         text: str = msgspec.json.decode(data)

@@ -15,6 +15,7 @@ Shape = Literal["value", "named", "section"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_KNOWN = 64
+_MOST_KNOWN = 2048
 
 
 class HeaderBroken(ValueError):
@@ -103,15 +104,17 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     def event_headers(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """The headers that carry CloudEvents attributes in binary mode, by attribute name; or HeaderBroken."""
-        option = self.option(self.headers) if self.headers else None
-        if option is None:
+        if not self.headers:
             return {}
-        attributes: dict[str, Any] = {}
+        container = metadata[self.headers] if self.headers in metadata else self.lookup(metadata, (self.headers,))
+        headers = container.items() if type(container) is dict else pairs(container)
+        names = _attribute_names(self.prefixes)
         as_it_is = not (self.percent_encoded or self.native_values)
-        for name, value in pairs(_member(metadata, option)):
-            attribute = attribute_name(name, self.prefixes)
+        attributes: dict[str, Any] = {}
+        for name, value in headers:
+            attribute = names[name]
             if attribute and value is not None:
-                attributes[attribute] = value if as_it_is else self._attribute_value(name, attribute, value)
+                attributes[attribute] = value if as_it_is else self._attribute_value(str(name), attribute, value)
         return attributes
 
     def _attribute_value(self, header: str, attribute: str, value: Any) -> Any:
@@ -147,19 +150,32 @@ def _member(metadata: dict[str, Any], option: Option) -> Any:
 
 def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
     """The CloudEvents attribute that a header carries; empty for any other header."""
-    return _known_name(header, prefixes) if len(header) <= _LONGEST_KNOWN else _attribute_name(header, prefixes)
+    return _attribute_names(prefixes)[header]
 
 
-def _attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
-    name = header.lower()
-    for prefix in prefixes:
-        if prefix and name.startswith(prefix.lower()):
-            return name[len(prefix) :]
-    return name if "" in prefixes else ""
+class _AttributeNames(dict[Any, str]):
+    """Attributes by header: a stream names the same few headers over and over."""
+
+    def __init__(self, prefixes: tuple[str, ...]) -> None:
+        super().__init__()
+        self._prefixes = prefixes
+
+    def __missing__(self, header: Any) -> str:
+        attribute = self._find(str(header).lower())
+        if type(header) is str and len(header) <= _LONGEST_KNOWN:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[header] = attribute
+        return attribute
+
+    def _find(self, name: str) -> str:
+        for prefix in self._prefixes:
+            if prefix and name.startswith(prefix.lower()):
+                return name[len(prefix) :]
+        return name if "" in self._prefixes else ""
 
 
-# A stream names the same few headers over and over.
-_known_name = functools.lru_cache(maxsize=2048)(_attribute_name)
+_attribute_names = functools.cache(_AttributeNames)
 
 
 def timestamp_text(milliseconds: int) -> Any:

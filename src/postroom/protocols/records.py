@@ -25,7 +25,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     protocol: str | None = None
     metadata: dict[str, Any] | None = None
     payload: str | None = None
