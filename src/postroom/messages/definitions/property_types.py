@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 NOW = "0000-01-01T00:00:00Z"
@@ -14,10 +15,8 @@ _NOW_PREFIXES = ("0000-01-01", "01-01-0000", "0001-01-01")
 
 _SYMBOL = re.compile(r"\A[A-Za-z0-9_]+\Z")
 _DURATION = re.compile(r"\AP(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)\Z")
-_TIMESTAMP = re.compile(
-    r"\A\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?"
-    r"([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)\Z"
-)
+_DATE = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
+_TIME = re.compile(r"[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)\Z")
 _SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*:")
 _NOT_IN_URI = re.compile(r'[\s<>"{}|\\^`]')
 _INTEGER = re.compile(r"\A-?\d{1,10}\Z")
@@ -73,13 +72,15 @@ def _is_binary(value: Any) -> bool:
 
 
 def _is_timestamp(value: Any) -> bool:
-    if not isinstance(value, str) or not _TIMESTAMP.match(value):
-        return False
+    return isinstance(value, str) and _TIME.match(value, 10) is not None and _is_date(value[:10])
+
+
+@functools.lru_cache(maxsize=1024)  # a stream names the same few days over and over
+def _is_date(value: str) -> bool:
     try:
-        datetime.fromisoformat(value[:10])  # 31 April has the right form and does not exist
+        return _DATE.match(value) is not None and bool(date.fromisoformat(value))  # 31 April does not exist
     except ValueError:
         return False
-    return True
 
 
 def _is_duration(value: Any) -> bool:
