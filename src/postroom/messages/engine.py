@@ -76,6 +76,7 @@ class Engine:
         self.index: DefinitionIndex = DefinitionIndex(catalog.definitions, None if like is None else like.index)
         self._nulls_absent = nulls == "absent"
         self._max_record_mb = max_record_mb
+        self._max_record_bytes = max_record_mb * 1_000_000
         self._max_batch = max_batch
         self._schemas: dict[str, PayloadSchema | None] = {}
         self._versions: dict[str, Versions] = {}
@@ -102,7 +103,7 @@ class Engine:
 
     def match_line(self, line: bytes) -> list[Match]:
         """The matches of one line of JSON Lines. Never raises: what is no record is malformed."""
-        return [self._match(message) for message in self.opened(line)]
+        return list(map(self._match, self.opened(line)))
 
     def _match(self, message: Message | Malformed) -> Match:
         """The match of a message; a payload that surely fits need not be decoded for it."""
@@ -115,11 +116,12 @@ class Engine:
 
     def _surely_fits(self, definition: Definition, message: Message) -> bool:
         """Whether the fast path of a payload schema accepts a payload that has no header in front."""
-        if definition.xid not in self._fast_schemas:
+        try:
+            schema = self._fast_schemas[definition.xid]
+        except KeyError:
             parsed: Any = self.schema(definition)
-            self._fast_schemas[definition.xid] = parsed if isinstance(parsed, FastSchema) else None
-        schema = self._fast_schemas[definition.xid]
-        if schema is None or message.body[:1] in HEADER_FIRST_BYTES:
+            schema = self._fast_schemas[definition.xid] = parsed if isinstance(parsed, FastSchema) else None
+        if schema is None or message.body.startswith(HEADER_FIRST_BYTES):
             return False
         try:
             return schema.has_fast_path(type_of(definition, message)) and schema.fill(message.body)[1]
@@ -128,11 +130,11 @@ class Engine:
 
     def group_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
         """Group lines that the columnar judge may accept by definition, with the rows of the others; in parts."""
-        return group_lines(self.events, lines, self._max_record_mb * 1_000_000)
+        return group_lines(self.events, lines, self._max_record_bytes)
 
     def group_unread_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
         """Group lines for those who need no values: payloads are only checked, where their schema can do that."""
-        return group_lines(self._unread_events, lines, self._max_record_mb * 1_000_000)
+        return group_lines(self._unread_events, lines, self._max_record_bytes)
 
     @cached_property
     def _unread_events(self) -> EventReader:
@@ -140,7 +142,7 @@ class Engine:
 
     def group_columns(self, protocol: str, records: RecordColumns) -> tuple[list[EventGroup], list[int]]:
         """Group records whose headers were read already, by column."""
-        longest = self._max_record_mb * 1_000_000
+        longest = self._max_record_bytes
         if max(map(len, records.bodies), default=0) > longest:
             large = (row for row, body in enumerate(records.bodies) if len(body) > longest)
             records = msgspec.structs.replace(records, odd=records.odd.union(large))
@@ -152,7 +154,7 @@ class Engine:
 
     def opened(self, line: bytes, record: Record | None = None) -> list[Message | Malformed]:
         """The messages of one line, or why it has none."""
-        if len(line) > self._max_record_mb * 1_000_000:
+        if len(line) > self._max_record_bytes:
             limit, size = f"at most {self._max_record_mb} MB", f"{len(line) / 1_000_000:.1f} MB"
             return [Malformed("", "record_too_large", limit, size)]
         try:

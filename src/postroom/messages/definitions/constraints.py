@@ -24,7 +24,7 @@ class Check:
         self.path = constraint.path
         self.template: Template | None = None
         self.constant: str | None = None
-        self._has_type = checker(constraint.type)
+        self.has_type = checker(constraint.type)
         self.takes_any_string = False
         value = constraint.value
         # A timestamp that holds a placeholder or a "now" sentinel only demands RFC 3339.
@@ -46,7 +46,7 @@ class Check:
             return None if same else self._reason("constant_mismatch", self.constant, value)
         if self.template is not None:
             return self._bind(self.template, header_text(value), variables)
-        if not self._has_type(value):
+        if not self.has_type(value):
             return self._reason("type_mismatch", constraint.type, value)
         return None
 

@@ -52,10 +52,10 @@ class DefinitionIndex:
 
     def candidates(self, message: Message) -> list[DefinitionMatcher]:
         """The definitions worth trying: those of the message's type and those that fix no type."""
-        kind = message.attributes.get("type") if message.attributes is not None else None
         if message.attributes is None:
             # Without an envelope every definition that names a channel may be meant.
             return self.filters
+        kind = message.attributes.get("type")
         typed = self._by_type.get(kind, []) if isinstance(kind, str) else []
         return [*typed, *self._others] if self._others else typed
 
@@ -78,10 +78,12 @@ class DefinitionIndex:
 
         With `of_events`, definitions that have no envelope are not considered.
         """
+        candidates = self.candidates(message)
+        if len(candidates) == 1 and message.attributes is not None and not of_events:  # no rivals, which is usual
+            bound = candidates[0].variables(message) if candidates[0].agrees_on_protocol(message) else None
+            return [] if bound is None else [Fit(candidates[0].definition, bound)]
+        candidates = [c for c in candidates if c.agrees_on_protocol(message) and (c.envelope or not of_events)]
         found: list[tuple[DefinitionMatcher, dict[str, str]]] = []
-        candidates = [c for c in self.candidates(message) if c.agrees_on_protocol(message)]
-        if of_events:
-            candidates = [c for c in candidates if c.envelope]
         shadowed = _bases_of_meant(candidates) if len(candidates) > 1 else frozenset()
         for candidate in candidates:
             if candidate.type is not None or candidate.definition.xid not in shadowed:

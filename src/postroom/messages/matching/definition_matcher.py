@@ -52,7 +52,11 @@ class DefinitionMatcher:
         self._constants = [
             (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
         ]
-        self._open = [(check.path[0], check) for check in self.envelope if check.constant is None]
+        self._open = [
+            (check.path[0], None if check.template is None else check.template.extract, check.has_type, check.problem)
+            for check in self.envelope
+            if check.constant is None
+        ]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
         self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
@@ -81,11 +85,17 @@ class DefinitionMatcher:
                 value = get(name)
                 if value != constant and check.problem(value, bound) is not None:
                     return None
-            for name, check in self._open:
+            for name, extract, has_type, problem in self._open:
                 value = get(name)
-                if type(value) is str and check.takes_any_string:
-                    continue
-                if check.problem(value, bound) is not None:
+                if type(value) is not str or (bound and extract is not None):
+                    if problem(value, bound) is not None:
+                        return None
+                elif extract is not None:  # nothing is bound yet that it could contradict
+                    found = extract(value)
+                    if found is None:
+                        return None
+                    bound = found
+                elif not has_type(value):
                     return None
         elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
             return None

@@ -20,6 +20,8 @@ def taken_in(value: Any) -> bytes | Record:
     Dicts may hold bytes where a line has text (payload, key, header values), metadata may be JSON text, and a column
     called `value` may hold the whole record.
     """
+    if type(value) is bytes:
+        return value
     if isinstance(value, Record):
         return _sound(value)
     if isinstance(value, bytes | bytearray | memoryview):
