@@ -37,6 +37,16 @@ class ColumnMismatch(Exception):
         return ColumnMismatch(self.expected, self.found, f"/{step}{self.at}")
 
 
+def finish_items(finish: Filler) -> Filler:
+    """The function that finishes the items of a list, but for null."""
+    return lambda items: [None if item is None else finish(item) for item in items]
+
+
+def finish_values(finish: Filler) -> Filler:
+    """The function that finishes the values of a map, but for null."""
+    return lambda members: {name: None if item is None else finish(item) for name, item in members.items()}
+
+
 def filler(column: ColumnType) -> Filler:
     """The function that fills a column with values: structs keyed by column name, free-form parts as JSON text."""
     fill = _filler(column)

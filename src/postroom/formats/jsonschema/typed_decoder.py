@@ -15,6 +15,7 @@ from msgspec.structs import astuple
 
 from postroom.formats.batch_decode import MemberColumns, decode_all
 from postroom.formats.column_types import BOOLEAN, DOUBLE, INT64, JSON_TEXT, STRING, ColumnType, ListOf, MapOf, StructOf
+from postroom.formats.fill_columns import finish_items, finish_values
 from postroom.formats.jsonschema import typed_scalars as scalars
 from postroom.formats.jsonschema.drafts import draft_by_uri
 from postroom.formats.jsonschema.referenced_documents import DocumentSet
@@ -219,7 +220,7 @@ class _TypeCompiler:
             return DecoderType(made, _encode)
         if not isinstance(column, ListOf):
             raise Inexpressible
-        return DecoderType(made, None if items.finish is None else _finish_items(items.finish))
+        return DecoderType(made, None if items.finish is None else finish_items(items.finish))
 
     def _object(self, schema: dict[str, Any], base: str, column: ColumnType, depth: int) -> DecoderType:
         if any(name in schema for name in scalars.UNSUPPORTED_OBJECT_KEYWORDS):
@@ -236,7 +237,7 @@ class _TypeCompiler:
             return DecoderType(made, _encode)
         if not isinstance(column, MapOf):
             raise Inexpressible
-        return DecoderType(made, None if values.finish is None else _finish_values(values.finish))
+        return DecoderType(made, None if values.finish is None else finish_values(values.finish))
 
     def _struct(self, schema: dict[str, Any], base: str, column: StructOf, depth: int) -> DecoderType:
         properties, extra = schema.get("properties"), schema.get("additionalProperties", True)
@@ -308,14 +309,6 @@ def _encode(value: Any) -> str:
 
 def _as_text(column: ColumnType) -> Finish | None:
     return _encode if column == JSON_TEXT else None
-
-
-def _finish_items(finish: Finish) -> Finish:
-    return lambda items: [None if item is None else finish(item) for item in items]
-
-
-def _finish_values(finish: Finish) -> Finish:
-    return lambda members: {name: None if item is None else finish(item) for name, item in members.items()}
 
 
 def _finish_members(finishes: list[tuple[str, Finish]]) -> Finish:

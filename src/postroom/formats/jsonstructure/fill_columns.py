@@ -34,10 +34,10 @@ def column_filler(type_: types.JsonType, column: ColumnType) -> Finish | None:
         return _members(real, column)
     if isinstance(column, column_types.ListOf) and isinstance(real, types.JsonArrayType) and is_plain_list(real):
         inner = column_filler(real.items, column.item)
-        return None if inner is None else _items(inner)
+        return None if inner is None else fill_columns.finish_items(inner)
     if isinstance(column, column_types.MapOf) and isinstance(real, types.JsonMapType) and is_plain_map(real):
         inner = column_filler(real.values, column.value)
-        return None if inner is None else _values(inner)
+        return None if inner is None else fill_columns.finish_values(inner)
     return (
         None
         if isinstance(real, types.JsonPrimitiveType) and _is_as_decoded(real, column)
@@ -81,11 +81,3 @@ def _renamed(fields: list[tuple[str, str, Finish | None]]) -> Finish:
         for source, name, complete in fields
         if source in value
     }
-
-
-def _items(complete: Finish) -> Finish:
-    return lambda value: [None if item is None else complete(item) for item in value]
-
-
-def _values(complete: Finish) -> Finish:
-    return lambda value: {key: None if item is None else complete(item) for key, item in value.items()}

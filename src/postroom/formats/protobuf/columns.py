@@ -9,7 +9,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from postroom.formats import column_types
 from postroom.formats.column_types import ColumnType
-from postroom.formats.fill_columns import filler
+from postroom.formats.fill_columns import filler, finish_items, finish_values
 from postroom.formats.naming import column_names
 from postroom.formats.protobuf import well_known_types
 from postroom.formats.protobuf.compile_schema import CompiledSchema
@@ -106,12 +106,10 @@ def compile_finisher(column: ColumnType) -> Finish | None:
         return _finish_members(column)
     if isinstance(column, column_types.ListOf):
         item = compile_finisher(column.item)
-        return None if item is None else lambda values: [None if one is None else item(one) for one in values]
+        return None if item is None else finish_items(item)
     if isinstance(column, column_types.MapOf):
         value = compile_finisher(column.value)
-        if value is None:
-            return None
-        return lambda values: {key: None if one is None else value(one) for key, one in values.items()}
+        return None if value is None else finish_values(value)
     return filler(column)
 
 
