@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import singledispatch
-from typing import Any
 
 import msgspec
 
@@ -65,40 +63,21 @@ TIMESTAMP = Scalar("timestamp")
 JSON_TEXT = JsonText()
 
 
-@singledispatch
-def type_name(column: Any) -> str:
+def type_name(column: ColumnType) -> str:
     """The readable name of a column type."""
-    raise TypeError(f"no name for {column!r}")
-
-
-@type_name.register
-def _(column: Scalar) -> str:
-    return column.name
-
-
-@type_name.register
-def _(column: Decimal) -> str:
-    return f"decimal({column.precision}, {column.scale})"
-
-
-@type_name.register
-def _(column: JsonText) -> str:
-    return "JSON text"
-
-
-@type_name.register
-def _(column: ListOf) -> str:
-    return f"list of {type_name(column.item)}"
-
-
-@type_name.register
-def _(column: MapOf) -> str:
-    return f"map of {type_name(column.value)}"
-
-
-@type_name.register
-def _(column: StructOf) -> str:
-    return "struct"
+    match column:
+        case Scalar():
+            return column.name
+        case Decimal():
+            return f"decimal({column.precision}, {column.scale})"
+        case JsonText():
+            return "JSON text"
+        case ListOf():
+            return f"list of {type_name(column.item)}"
+        case MapOf():
+            return f"map of {type_name(column.value)}"
+        case StructOf():
+            return "struct"
 
 
 def flattened(name: str, column: ColumnType, description: str = "") -> Iterator[tuple[str, ColumnType, str]]:
