@@ -45,26 +45,18 @@ def _for(*types: str) -> Callable[[Any], Any]:
     return wrap
 
 
-def _low(keyword: str) -> Any:
+def _bound(keyword: str) -> Any:
+    is_lower = keyword in ("minimum", "exclusiveMinimum")
+
     @_for(*NUMBERS)
     def rule(prover: Prover, given: Nodes, assertions: MergedAssertions, goal: Node, level: int) -> bool:
-        bound = exact(goal[keyword])
-        if assertions.low is None:
+        bound, found = exact(goal[keyword]), assertions.low if is_lower else assertions.high
+        if found is None:
             return False
-        number, strict = assertions.low
-        return number > bound or (number == bound and (strict or keyword == "minimum"))
-
-    return rule
-
-
-def _high(keyword: str) -> Any:
-    @_for(*NUMBERS)
-    def rule(prover: Prover, given: Nodes, assertions: MergedAssertions, goal: Node, level: int) -> bool:
-        bound = exact(goal[keyword])
-        if assertions.high is None:
-            return False
-        number, strict = assertions.high
-        return number < bound or (number == bound and (strict or keyword == "maximum"))
+        number, strict = found
+        if number == bound:
+            return strict or keyword in ("minimum", "maximum")
+        return (number > bound) == is_lower
 
     return rule
 
@@ -256,10 +248,7 @@ def _having(prover: Prover, given: Nodes, name: str) -> Nodes:
 
 
 RULES: dict[str, Any] = {
-    "minimum": _low("minimum"),
-    "exclusiveMinimum": _low("exclusiveMinimum"),
-    "maximum": _high("maximum"),
-    "exclusiveMaximum": _high("exclusiveMaximum"),
+    **{name: _bound(name) for name in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")},
     "multipleOf": _multiple,
     "minLength": _at_least("Length", "string"),
     "maxLength": _at_most("Length", "string"),
