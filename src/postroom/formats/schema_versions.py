@@ -81,9 +81,7 @@ class Versions:
         self.own = own
         self._framed = reader if isinstance(reader, FramedSchema) else None
         self._open = reader if isinstance(reader, OpenSchema) else None
-        self._versions = {version.name: version for version in versions} or {
-            own: Version(own, (), lambda: reader),
-        }
+        self._versions = {version.name: version for version in versions} or {own: Version(own, (), lambda: reader)}
         self._parsed: dict[str, PayloadSchema | Violation] = {own: reader}
         self._framed_readers: dict[str, FramedReader | Violation] = {}
         self._plans = {} if self._framed is None else self._plans_by_header()

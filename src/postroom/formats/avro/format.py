@@ -10,13 +10,7 @@ from typing import Any
 
 from postroom.errors import FormatUnknown, SchemaRefused
 from postroom.formats.avro import columns, payload_framing, render_schema, samples
-from postroom.formats.avro.codec import (
-    binary_reader,
-    binary_writer,
-    compiled_reader,
-    json_codec,
-    resolving_reader,
-)
+from postroom.formats.avro.codec import binary_reader, binary_writer, compiled_reader, json_codec, resolving_reader
 from postroom.formats.avro.compat import compare
 from postroom.formats.avro.named_references import Neighbours
 from postroom.formats.avro.names import is_name

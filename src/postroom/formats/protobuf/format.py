@@ -1,4 +1,4 @@
-"""Protobuf result by its own runtime (upb), compiled by its own compiler."""
+"""Protobuf: payloads read by its own runtime (upb), schemas compiled by its own compiler."""
 
 from __future__ import annotations
 
@@ -26,15 +26,7 @@ from postroom.formats.protobuf.fields import message_class
 from postroom.formats.protobuf.message_reader import MessageReader, Read, Suspicious, unknown_fields
 from postroom.formats.protobuf.message_writer import MessageWriter
 from postroom.formats.protobuf.root_message import root_message
-from postroom.formats.schema import (
-    Frame,
-    FramedReader,
-    FramedSchema,
-    PayloadSchema,
-    SchemaDocument,
-    Verdict,
-    Violation,
-)
+from postroom.formats.schema import Frame, FramedReader, FramedSchema, PayloadSchema, SchemaDocument, Verdict, Violation
 from postroom.formats.schema_id_framing import registry_frame
 from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Versions
 

@@ -9,18 +9,8 @@ from typing import Any
 
 from lxml import etree
 
-from postroom.formats.xsd import safe_parser
-from postroom.formats.xsd.content_model import (
-    AllGroup,
-    ChoiceGroup,
-    ElementWildcard,
-    Leaf,
-    Model,
-    Repeat,
-    SequenceGroup,
-    leaves,
-    nullable,
-)
+from postroom.formats.xsd import content_model, safe_parser
+from postroom.formats.xsd.content_model import AllGroup, ChoiceGroup, ElementWildcard, Leaf, Model, SequenceGroup
 from postroom.formats.xsd.element_codec import ANY, ANY_ATTRIBUTES, IS_NIL, TEXT, ElementPlan, TypePlan
 from postroom.formats.xsd.xml_names import NIL, XSI, namespace_of
 
@@ -114,7 +104,7 @@ class _Order:
 
     def arranged(self, model: Model) -> list[Any]:
         """All elements, in order; those that have no place come last."""
-        times = Counter(_queue_name(leaf) for leaf in leaves(model))
+        times = Counter(_queue_name(leaf) for leaf in content_model.leaves(model))
         self.repeated = {name for name, count in times.items() if count > 1}
         self._emit(model)
         for queue in self.queues.values():
@@ -136,23 +126,23 @@ class _Order:
             wanted = next((part for part in model.parts if self._rounds(part)), None)
             if wanted is not None:
                 self._emit(wanted)
-        elif isinstance(model, Repeat):
+        elif isinstance(model, content_model.Repeat):
             self._emit_repeated(model)
 
     def _emit_keeping(self, part: Model, later: tuple[Model, ...]) -> None:
         """Emit a part and leave enough for later parts that need elements of the same name."""
-        names = {_queue_name(leaf) for leaf in leaves(part)} & self.repeated
+        names = {_queue_name(leaf) for leaf in content_model.leaves(part)} & self.repeated
         kept = Counter({name: sum(_least(other, name) for other in later) for name in names})
         self.kept += kept
         self._emit(part)
         self.kept -= kept
 
-    def _emit_repeated(self, model: Repeat) -> None:
+    def _emit_repeated(self, model: content_model.Repeat) -> None:
         most = math.inf if model.most is None else model.most
         rounds = int(min(self._rounds(model.part), most))
-        names = {_queue_name(leaf) for leaf in leaves(model.part)} & self.queues.keys()
+        names = {_queue_name(leaf) for leaf in content_model.leaves(model.part)} & self.queues.keys()
         least = {name: _least(model.part, name) for name in names}
-        if rounds < model.least and nullable(model.part):
+        if rounds < model.least and content_model.nullable(model.part):
             rounds = model.least
         for turn in range(rounds):
             if not any(len(self.queues.get(name, ())) > self.kept[name] for name in names):
@@ -167,7 +157,7 @@ class _Order:
         if isinstance(model, Leaf | ElementWildcard):
             name = _queue_name(model)
             return max(len(self.queues.get(name, ())) - self.kept[name], 0)
-        if isinstance(model, Repeat):
+        if isinstance(model, content_model.Repeat):
             inside = self._rounds(model.part)
             return min(inside, 1) if model.most is None else -(-inside // model.most)
         if isinstance(model, ChoiceGroup):
@@ -184,7 +174,7 @@ def _least(model: Model, name: str) -> int:
     """How many elements of a name a model needs at least."""
     if isinstance(model, Leaf | ElementWildcard):
         return 1 if _queue_name(model) == name else 0
-    if isinstance(model, Repeat):
+    if isinstance(model, content_model.Repeat):
         return model.least * _least(model.part, name)
     if isinstance(model, ChoiceGroup):
         return min((_least(part, name) for part in model.parts), default=0)

@@ -9,24 +9,8 @@ from typing import Any
 import msgspec
 
 from postroom.formats.work_budget import spend
-from postroom.formats.xsd.content_model import (
-    NOTHING,
-    AllGroup,
-    ChoiceGroup,
-    ElementWildcard,
-    Leaf,
-    Model,
-    Repeat,
-    SequenceGroup,
-    allows,
-    cheapest,
-    firsts,
-    having,
-    leaves,
-    nullable,
-    step,
-    successors,
-)
+from postroom.formats.xsd import content_model
+from postroom.formats.xsd.content_model import AllGroup, ChoiceGroup, ElementWildcard, Leaf, Model, SequenceGroup
 from postroom.formats.xsd.content_model_builder import undeclared_names
 
 MOST_PAIRS = 3_000
@@ -47,32 +31,32 @@ def included(writer: Model, reader: Model) -> Inclusion:
     """Whether a reader's model allows all children that the writer's does."""
     if covers(reader, writer):
         return Inclusion(holds=True)
-    if sum(1 for _ in leaves(writer)) > MOST_LEAVES:
+    if sum(1 for _ in content_model.leaves(writer)) > MOST_LEAVES:
         return Inclusion(reason="the content models are too large to be compared child by child")
     if isinstance(writer, AllGroup):
         # There are as many states as sets of parts; a few words show most differences.
         for word in _words(writer):
-            if not allows(reader, (leaf.tag for leaf in word)):
+            if not content_model.allows(reader, (leaf.tag for leaf in word)):
                 return Inclusion(word=word)
     return _walked(writer, reader)
 
 
 def _walked(writer: Model, reader: Model) -> Inclusion:
     """The answer of a walk over the states of both models together."""
-    wild = any(isinstance(leaf, ElementWildcard) for leaf in leaves(writer))
+    wild = any(isinstance(leaf, ElementWildcard) for leaf in content_model.leaves(writer))
     start = (writer, reader)
     seen = {start}
     waiting: deque[tuple[Model, Model, tuple[Leaf, ...]]] = deque([(*start, ())])
-    tags = [leaf.tag for leaf in leaves(reader) if isinstance(leaf, Leaf)]
+    tags = [leaf.tag for leaf in content_model.leaves(reader) if isinstance(leaf, Leaf)]
     steps = 0
     while waiting:
         ours, theirs, word = waiting.popleft()
-        if nullable(ours) and not nullable(theirs):
+        if content_model.nullable(ours) and not content_model.nullable(theirs):
             return Inclusion(word=word)
         next_of_ours, next_of_theirs = _stepper(ours), _stepper(theirs)
         for leaf in _possible(ours, tags):
             after, then = next_of_ours(leaf.tag), next_of_theirs(leaf.tag)
-            if then == NOTHING:
+            if then == content_model.NOTHING:
                 return _completed(after, (*word, leaf))
             steps += 1
             spend(1 + len(word) // 10)
@@ -86,23 +70,27 @@ def _walked(writer: Model, reader: Model) -> Inclusion:
 
 def _stepper(model: Model) -> Callable[[str], Model]:
     """`step` for one model and many names."""
-    if any(isinstance(first, ElementWildcard) for first in firsts(model)):
-        return lambda tag: step(model, tag)
-    found = successors(model)
-    return lambda tag: found.get(tag, NOTHING)
+    if any(isinstance(first, ElementWildcard) for first in content_model.firsts(model)):
+        return lambda tag: content_model.step(model, tag)
+    found = content_model.successors(model)
+    return lambda tag: found.get(tag, content_model.NOTHING)
 
 
 def _words(model: Model) -> Iterator[tuple[Leaf, ...]]:
     """The shortest children that a model allows, and the shortest with each of its elements."""
-    found = [cheapest(model, lambda _: 1)[1]]
-    found += [having(model, leaf.tag, lambda _: 1) or [] for leaf in leaves(model) if isinstance(leaf, Leaf)]
+    found = [content_model.cheapest(model, lambda _: 1)[1]]
+    found += [
+        content_model.having(model, leaf.tag, lambda _: 1) or []
+        for leaf in content_model.leaves(model)
+        if isinstance(leaf, Leaf)
+    ]
     for word in found:
         if sum(count for _, count in word) <= MOST_LEAVES:
             yield tuple(leaf for leaf, count in word for _ in range(count))
 
 
 def _completed(rest: Model, word: tuple[Leaf, ...]) -> Inclusion:
-    price, cheap = cheapest(rest, lambda _: 1)
+    price, cheap = content_model.cheapest(rest, lambda _: 1)
     if price > 5_000:
         return Inclusion(reason="the content models differ only in very long content")
     return Inclusion(word=(*word, *(leaf for leaf, count in cheap for _ in range(count))))
@@ -111,7 +99,7 @@ def _completed(rest: Model, word: tuple[Leaf, ...]) -> Inclusion:
 def _possible(model: Model, others: list[str]) -> list[Leaf]:
     """The elements that may come next; for a wildcard some names that it takes."""
     found: dict[str, Leaf] = {}
-    for first in firsts(model):
+    for first in content_model.firsts(model):
         if isinstance(first, Leaf):
             found.setdefault(first.tag, first)
             continue
@@ -128,9 +116,9 @@ def _possible(model: Model, others: list[str]) -> list[Leaf]:
 def covers(reader: Model, writer: Model) -> bool:
     """Whether the models have the same shape, and the reader's is as wide everywhere; quick and often enough."""
     spend()
-    if isinstance(reader, Repeat) or isinstance(writer, Repeat):
-        outer = reader if isinstance(reader, Repeat) else Repeat(reader, 1, 1)
-        inner = writer if isinstance(writer, Repeat) else Repeat(writer, 1, 1)
+    if isinstance(reader, content_model.Repeat) or isinstance(writer, content_model.Repeat):
+        outer = reader if isinstance(reader, content_model.Repeat) else content_model.Repeat(reader, 1, 1)
+        inner = writer if isinstance(writer, content_model.Repeat) else content_model.Repeat(writer, 1, 1)
         fits = outer.least <= inner.least and _at_most(inner.most, outer.most)
         return fits and covers(outer.part, inner.part)
     if isinstance(writer, Leaf):
@@ -162,13 +150,13 @@ def _covers_in_any_order(reader: AllGroup, writer: AllGroup) -> bool:
     if "" in theirs or "" in ours or len(theirs) < len(reader.parts) or len(ours) < len(writer.parts):
         return False
     return all(tag in theirs and covers(theirs[tag], part) for tag, part in ours.items()) and all(
-        nullable(part) for tag, part in theirs.items() if tag not in ours
+        content_model.nullable(part) for tag, part in theirs.items() if tag not in ours
     )
 
 
 def _only_tag(model: Model) -> str:
     """The name of the one element that a model has; "" where it has more or other things."""
-    part = model.part if isinstance(model, Repeat) else model
+    part = model.part if isinstance(model, content_model.Repeat) else model
     return part.tag if isinstance(part, Leaf) else ""
 
 
