@@ -304,12 +304,7 @@ def _json_collection(schema: ArrayType | MapType, buffer: bytes, position: int) 
 
 
 def _json_leaf(schema: PrimitiveType | FixedType, buffer: bytes, position: int) -> tuple[Any, int]:
-    bare = (
-        FixedType(schema.name, schema.size, schema.at)
-        if isinstance(schema, FixedType)
-        else PrimitiveType(schema.type_name, schema.at)
-    )
-    value, position = compile_reader(bare)(buffer, position, 0)
+    value, position = compile_reader(_bare(schema))(buffer, position, 0)
     if isinstance(value, bytes):
         return value.decode("latin-1"), position
     if isinstance(value, float) and not math.isfinite(value):

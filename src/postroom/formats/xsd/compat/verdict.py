@@ -80,20 +80,9 @@ def verdict(writer: ComparedSchema, reader: ComparedSchema) -> Verdict:
             return _no(document, reader, "the reader refuses a payload of the writer", root)
     if comparison.differences:
         first = comparison.differences[0]
-        return Verdict(
-            answer="undecided",
-            reason=f"{first.reason}, but no payload could be made that shows it.",
-            writer_at=_xpath_of(first.path),
-            reader_at=_xpath_of(first.path),
-        )
+        return _undecided(f"{first.reason}, but no payload could be made that shows it.", first.path)
     if comparison.undecided:
-        first_undecided = comparison.undecided[0]
-        return Verdict(
-            answer="undecided",
-            reason=f"{first_undecided.reason}.",
-            writer_at=_xpath_of(first_undecided.path),
-            reader_at=_xpath_of(first_undecided.path),
-        )
+        return _undecided(f"{comparison.undecided[0].reason}.", comparison.undecided[0].path)
     if writer.root.name != reader.root.name:
         return Verdict(answer="undecided", reason="the root elements differ, and no payload could be made.")
     return Verdict(answer="compatible")
@@ -145,6 +134,10 @@ def _no(document: Any, reader: ComparedSchema, reason: str, path: Path) -> Verdi
         counterexample=payload,
         shown=etree.tostring(document, encoding="unicode"),
     )
+
+
+def _undecided(reason: str, path: Path) -> Verdict:
+    return Verdict(answer="undecided", reason=reason, writer_at=_xpath_of(path), reader_at=_xpath_of(path))
 
 
 def _xpath_of(path: Path) -> str:
