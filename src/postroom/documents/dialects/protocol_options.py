@@ -29,24 +29,22 @@ def family_of(protocol: Any) -> str:
 
 def read_property(value: Any) -> Any:
     """A property object with the type names and the "now" of 1.0-rc4."""
-    if not isinstance(value, dict):
-        return value
-    old_type, now = value.get("type"), value.get("value") == OLD_NOW
-    new_type = PROPERTY_TYPES.get(old_type) if isinstance(old_type, str) else None
-    if new_type is None and not now:
-        return value
-    return {**value, **({"type": new_type} if new_type else {}), **({"value": NOW} if now else {})}
+    return _translated(value, PROPERTY_TYPES, OLD_NOW, NOW)
 
 
 def write_property(value: Any) -> Any:
     """A property object with the type names and the "now" of 0.5."""
+    return _translated(value, OLD_PROPERTY_TYPES, NOW, OLD_NOW)
+
+
+def _translated(value: Any, types: dict[str, str], now: str, other_now: str) -> Any:
     if not isinstance(value, dict):
         return value
-    old_type, now = value.get("type"), value.get("value") == NOW
-    new_type = OLD_PROPERTY_TYPES.get(old_type) if isinstance(old_type, str) else None
-    if new_type is None and not now:
+    old_type, is_now = value.get("type"), value.get("value") == now
+    new_type = types.get(old_type) if isinstance(old_type, str) else None
+    if new_type is None and not is_now:
         return value
-    return {**value, **({"type": new_type} if new_type else {}), **({"value": OLD_NOW} if now else {})}
+    return {**value, **({"type": new_type} if new_type else {}), **({"value": other_now} if is_now else {})}
 
 
 def read_properties(value: Any) -> Any:

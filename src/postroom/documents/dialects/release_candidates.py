@@ -185,33 +185,30 @@ _RC2 = (
 )
 
 RC4 = Dialect(name="1.0-rc4", title="xRegistry 1.0-rc4 (2026-08)", to_rc4=_read, from_rc4=_write_rc4)
-RC3 = Dialect(
-    name="1.0-rc3",
-    title="xRegistry 1.0-rc3 (2026-06)",
-    to_rc4=_read_older,
-    from_rc4=_writer(ReleaseDifferences("1.0-rc3")),
-    reasons=reasons(*_ENDPOINTS),
+
+
+def _release(name: str, title: str, differences: ReleaseDifferences, *losses: tuple[str, str]) -> Dialect:
+    return Dialect(
+        name=name,
+        title=title,
+        to_rc4=_read_older,
+        from_rc4=_writer(differences),
+        reasons=reasons(*losses, *_ENDPOINTS),
+    )
+
+
+RC3 = _release("1.0-rc3", "xRegistry 1.0-rc3 (2026-06)", ReleaseDifferences("1.0-rc3"))
+MAY_2026 = _release("2026-05", "the text of May 2026, titled 1.0-rc2", ReleaseDifferences("1.0-rc2"))
+SEPTEMBER_2025 = _release(
+    "2025-09",
+    "the text of September 2025, titled 1.0-rc2",
+    ReleaseDifferences("1.0-rc2", one_usage=True, base_is_xid=True, checks=False),
+    (r"/basemessage$", "in 2025-09 a base is an xid: what is inherited is written out"),
+    *_RC2,
 )
-MAY_2026 = Dialect(
-    name="2026-05",
-    title="the text of May 2026, titled 1.0-rc2",
-    to_rc4=_read_older,
-    from_rc4=_writer(ReleaseDifferences("1.0-rc2")),
-    reasons=reasons(*_ENDPOINTS),
-)
-SEPTEMBER_2025 = Dialect(
-    name="2025-09",
-    title="the text of September 2025, titled 1.0-rc2",
-    to_rc4=_read_older,
-    from_rc4=_writer(ReleaseDifferences("1.0-rc2", one_usage=True, base_is_xid=True, checks=False)),
-    reasons=reasons(
-        (r"/basemessage$", "in 2025-09 a base is an xid: what is inherited is written out"), *_RC2, *_ENDPOINTS
-    ),
-)
-RC2 = Dialect(
-    name="1.0-rc2",
-    title="xRegistry 1.0-rc2 (2025-06)",
-    to_rc4=_read_older,
-    from_rc4=_writer(ReleaseDifferences("1.0-rc2", one_usage=True, pointers_to_bases=True, checks=False, docs=True)),
-    reasons=reasons(*_RC2, *_ENDPOINTS),
+RC2 = _release(
+    "1.0-rc2",
+    "xRegistry 1.0-rc2 (2025-06)",
+    ReleaseDifferences("1.0-rc2", one_usage=True, pointers_to_bases=True, checks=False, docs=True),
+    *_RC2,
 )
