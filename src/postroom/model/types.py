@@ -75,9 +75,7 @@ class GroupConstraint(msgspec.Struct, frozen=True, omit_defaults=True, forbid_un
     equals: str = ""
 
 
-class ResourceType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Resource type: how its Versions behave and which attributes they, the Resource and its meta have."""
-
+class _EntityType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     plural: str
     singular: str
     description: str = ""
@@ -86,6 +84,11 @@ class ResourceType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     labels: dict[str, str] = {}
     modelversion: str = ""
     modelcompatiblewith: str = ""
+
+
+class ResourceType(_EntityType, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A Resource type: how its Versions behave and which attributes they, the Resource and its meta have."""
+
     maxversions: int = 0
     setversionid: bool = True
     hasdocument: bool = True
@@ -102,17 +105,9 @@ class ResourceType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """JSON pointer to its definition: an imported type has that of the original (RES-060)."""
 
 
-class GroupType(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GroupType(_EntityType, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A Group type with its attributes, constraints and Resource types."""
 
-    plural: str
-    singular: str
-    description: str = ""
-    documentation: str = ""
-    icon: str = ""
-    labels: dict[str, str] = {}
-    modelversion: str = ""
-    modelcompatiblewith: str = ""
     attributes: Attributes = {}
     constraints: dict[str, GroupConstraint] = {}
     resources: dict[str, ResourceType] = {}
