@@ -37,11 +37,11 @@ class AttributeViolation(msgspec.Struct, frozen=True):
 
 
 def conform(
-    model: Model, attributes: Attributes, value: dict[str, Any], charset: str = ""
+    model: Model, attributes: Attributes, value: dict[str, Any]
 ) -> tuple[dict[str, Any], list[AttributeViolation]]:
-    """The normal form of an entity's or object's value, and every violation in it."""
+    """The normal form of an entity's value, and every violation in it."""
     walker = _Walker(model)
-    return walker.members(attributes, value, (), charset), walker.violations
+    return walker.members(attributes, value, (), charset=""), walker.violations
 
 
 def active_attributes(attributes: Attributes, value: dict[str, Any]) -> tuple[Attributes, str]:

@@ -70,12 +70,10 @@ class Automaton(msgspec.Struct):
         return all(before[1] < after[0] for before, after in itertools.pairwise(ranges))
 
 
-def python_pattern(pattern: str, version: str = "1.0") -> str:
+def python_pattern(pattern: str) -> str:
     """The pattern in Python's notation, without anchors."""
     try:
-        translated = translate_pattern(
-            pattern, xsd_version=version, back_references=False, lazy_quantifiers=False, anchors=False
-        )
+        translated = translate_pattern(pattern, back_references=False, lazy_quantifiers=False, anchors=False)
     except (RegexError, re.error, ValueError, OverflowError) as error:
         raise SchemaRefused(f"the pattern {pattern[:200]!r} is not one of XML Schema: {error}.") from None
     except RecursionError:

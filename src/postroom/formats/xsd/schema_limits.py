@@ -43,7 +43,7 @@ def guard(parts: Iterable[SchemaPart]) -> None:
         for definition in part.root.iter(xs("restriction")):
             _few_values(definition)
     for name in attributes:
-        _nesting(name, attributes)
+        _limited(_attributes(name, attributes, {}), attributes[name])
 
 
 def set_patterns_aside(parts: Iterable[SchemaPart]) -> bool:
@@ -159,13 +159,6 @@ def _base(definition: Any) -> str:
             return local
         return ""
     return ""
-
-
-def _nesting(name: str, groups: dict[str, Any], above: tuple[str, ...] = ()) -> None:
-    if len(above) > MOST_DERIVATIONS:
-        raise SchemaRefused(f"attribute groups are nested more than {MOST_DERIVATIONS} deep.")
-    sizes: dict[str, float] = {}
-    _limited(_attributes(name, groups, sizes), groups[name])
 
 
 def _attributes(name: str, groups: dict[str, Any], sizes: dict[str, float]) -> float:

@@ -134,14 +134,14 @@ def shapes_of(model: Model) -> Shapes:
     }
 
 
-def digest_of(body: Tree, shape: ResourceShape | None, leave_out: tuple[str, ...] = ()) -> str:
-    """The digest of a unit; `leave_out` names attributes of Versions that do not count."""
+def digest_of(body: Tree, shape: ResourceShape | None) -> str:
+    """The digest of a unit."""
     if shape is None:
         content: Any = _without(body, TIMES)
     elif "xref" in body["meta"]:
         content = {"xref": body["meta"]["xref"]}
     else:
-        versions = {one: _plain(version, shape, leave_out) for one, version in body["versions"].items()}
+        versions = {one: _plain(version, shape) for one, version in body["versions"].items()}
         content = {"meta": _without(body["meta"], TIMES), "versions": versions}
     return hashlib.blake2b(msgspec.json.encode(content, order="sorted"), digest_size=_DIGEST_BYTES).hexdigest()
 
@@ -171,8 +171,8 @@ def document_bytes(version: Tree, shape: ResourceShape) -> bytes | None:
     return encode_document(version[shape.singular]) if shape.singular in version else None
 
 
-def _plain(version: Tree, shape: ResourceShape, leave_out: tuple[str, ...]) -> Tree:
-    plain = _without(version, (*TIMES, *leave_out))
+def _plain(version: Tree, shape: ResourceShape) -> Tree:
+    plain = _without(version, TIMES)
     if not shape.hasdocument:
         return plain
     content = document_bytes(version, shape)
