@@ -45,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     trusted_proxies: Annotated[
         tuple[str, ...],
-        Meta(description="BaseUrlReader of proxies whose X-Forwarded-* headers are believed. None by default."),
+        Meta(description="Addresses of proxies whose X-Forwarded-* headers are believed. None by default."),
     ] = ()
     cors_origins: Annotated[
         tuple[str, ...],

@@ -1,1 +1,1 @@
-"""Payload schemas: one interface, one module per format."""
+"""Payload schemas: one interface, one folder per format."""

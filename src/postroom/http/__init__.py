@@ -1,1 +1,1 @@
-"""The registry over HTTP."""
+"""The service: the xRegistry API, the older services, and our own."""

@@ -1,1 +1,1 @@
-"""What a registry may contain."""
+"""What a registry may contain: attributes, group types, resource types."""

@@ -1,1 +1,1 @@
-"""Wire forms: how a message looks on each protocol, and how to get from a record to a message and back."""
+"""Messages on the wire, one module per protocol, and CloudEvents in and out."""

@@ -1,1 +1,1 @@
-"""Change events, their delivery to subscribers, and replicas of catalogs."""
+"""Change events, subscriptions and replicas of catalogs."""

@@ -1,1 +1,1 @@
-"""What changed between two catalogs, and whom it breaks: consumers or producers of messages, or nobody."""
+"""Compare two catalogs: what changed, and whom it breaks."""

@@ -1,1 +1,1 @@
-"""JSON Schemas for editors: made from the model, so that they say what the registry says."""
+"""JSON Schemas of catalog files, made from the model, for editors."""

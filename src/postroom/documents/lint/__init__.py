@@ -1,1 +1,1 @@
-"""Lint: what is wrong with a catalog, or will surprise somebody, with its place and what to do."""
+"""Lint: problems of a catalog, with pointer, severity and remedy."""

@@ -1,4 +1,4 @@
-"""BaseUrlReader of JSON Schemas: `$id`, anchors and JSON pointers, and where references lead by them."""
+"""Addresses of JSON Schemas: `$id`, anchors and JSON pointers, and where references lead by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CompiledSchema schemas: descriptors in a pool of their own, so that equal names in different schemas do not meet."""
+"""Compiled schemas: descriptors in a pool of their own, so that equal names in different schemas do not meet."""
 
 from __future__ import annotations
 

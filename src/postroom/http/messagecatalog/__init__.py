@@ -1,1 +1,1 @@
-"""The CNCF Message and Event Catalog API over the same registry: groups, definitions, and all their versions."""
+"""The CNCF Message and Event Catalog API over the same registry: groups, definitions and their versions."""

@@ -1,1 +1,1 @@
-"""Older versions of the xRegistry specification over HTTP: their words on both sides, the rules of today between."""
+"""Clients of 1.0-rc2 and 1.0-rc3: their requests and responses, translated."""

@@ -1,1 +1,1 @@
-"""Dead letters of a lake: reported, and replayed through the present catalog."""
+"""Dead letters of a lake: report them, replay them."""

@@ -1,1 +1,1 @@
-"""The change log of a registry: pages, cursors, CloudEvents and an audit with old and new values."""
+"""The change log as CloudEvents, page by page, and as an audit with old and new values."""

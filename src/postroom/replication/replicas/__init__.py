@@ -1,1 +1,1 @@
-"""Replicas of catalogs: units and their digests, conflict policy, links and how they run."""
+"""Replicate catalogs: links, digests, units, conflict policy."""

@@ -1,1 +1,1 @@
-"""Subscriptions to change events: their filters, and the delivery to sinks."""
+"""Subscriptions: filters, and the delivery of events to sinks."""

@@ -1,1 +1,1 @@
-"""CloudEvents SQL: the expression language that filters events by their attributes (CESQL 1.0)."""
+"""CloudEvents SQL (CESQL 1.0), the expression language of filters."""

@@ -1,1 +1,1 @@
-"""Sinks of subscriptions: one module for each protocol."""
+"""Sinks of subscriptions, one module per protocol."""
