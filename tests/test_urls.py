@@ -17,7 +17,7 @@ from postroom.http.server.app import create_app
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.settings import Settings
 from postroom.urls import join_url, parse_url
-from tests.http.requests import Desk, Reply
+from tests.http.requests import AsgiClient, Reply
 
 JSON = {"Content-Type": "application/json"}
 BROKEN = (
@@ -65,10 +65,10 @@ def test_secrets_of_a_broken_address_are_not_shown(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def asgi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AsgiClient]:
     settings = Settings(link_hosts=("*",), sink_hosts=("*",), sink_private=True, allow_fetch=("[", "a b"), timeout_s=1)
     with open_store(f"sqlite:///{tmp_path_factory.mktemp('urls')}/registry.db") as store:
-        yield Desk(create_app(store, settings))
+        yield AsgiClient(create_app(store, settings))
 
 
 def refused(reply: Reply) -> bool:
@@ -77,49 +77,49 @@ def refused(reply: Reply) -> bool:
 
 @pytest.mark.parametrize("mode", ["pull", "push", "follow"])
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
-def test_links(desk: Desk, text: str, mode: str) -> None:
-    reply = desk.ask("PUT", "/replication/links/l", {"mode": mode, "remote": text}, JSON)
+def test_links(asgi: AsgiClient, text: str, mode: str) -> None:
+    reply = asgi.ask("PUT", "/replication/links/l", {"mode": mode, "remote": text}, JSON)
     assert refused(reply), reply.body
     assert b"secret" not in reply.body
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
-def test_sinks_of_subscriptions(desk: Desk, text: str, protocol: str) -> None:
+def test_sinks_of_subscriptions(asgi: AsgiClient, text: str, protocol: str) -> None:
     scheme = next(iter(PROTOCOLS[protocol].ports))
     options = {"topicname": "t"} if protocol.startswith("MQTT") else {"subject": "s"} if protocol == "NATS" else {}
     sink = text.replace("http:", f"{scheme}:")
     document = {"protocol": protocol, "sink": sink, "protocolsettings": options}
-    assert refused(desk.ask("POST", "/subscriptions", document, JSON))
+    assert refused(asgi.ask("POST", "/subscriptions", document, JSON))
 
 
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
-def test_where_tokens_come_from_and_the_source_of_subscriptions(desk: Desk, text: str) -> None:
+def test_where_tokens_come_from_and_the_source_of_subscriptions(asgi: AsgiClient, text: str) -> None:
     token = {"accesstoken": "a", "accesstokenexpiresutc": "2030-01-01T00:00:00Z", "refreshtoken": "r"}
     credential = {"credentialtype": "REFRESHTOKEN", "refreshtokenendpoint": text, **token}
     document = {"protocol": "HTTP", "sink": "http://ovens.example/", "sinkcredential": credential}
-    assert refused(desk.ask("POST", "/subscriptions", document, JSON))
+    assert refused(asgi.ask("POST", "/subscriptions", document, JSON))
     plain = {"protocol": "HTTP", "sink": "http://ovens.example/", "source": text}
-    assert desk.ask("POST", "/subscriptions", plain, JSON).status in (201, 400)
+    assert asgi.ask("POST", "/subscriptions", plain, JSON).status in (201, 400)
 
 
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
-def test_documents_that_are_elsewhere(desk: Desk, text: str) -> None:
+def test_documents_that_are_elsewhere(asgi: AsgiClient, text: str) -> None:
     path = "/schemagroups/g/schemas/s"
     for name in ("schemaurl", "schemaproxyurl"):
-        written = desk.ask("PUT", f"{path}$details", {"format": "Text/1", name: text}, JSON)
+        written = asgi.ask("PUT", f"{path}$details", {"format": "Text/1", name: text}, JSON)
         assert written.status in (200, 201, 400), written.body
         if written.status != 400:
-            assert desk.ask("GET", path).status in (200, 303, 502)
-            assert desk.ask("GET", f"{path}$details?inline=schema").status == 200
-            assert desk.ask("GET", "/export").status == 200
+            assert asgi.ask("GET", path).status in (200, 303, 502)
+            assert asgi.ask("GET", f"{path}$details?inline=schema").status == 200
+            assert asgi.ask("GET", "/export").status == 200
 
 
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
 @pytest.mark.parametrize("directive", ["$include", "$includes"])
-def test_includes_of_models(desk: Desk, text: str, directive: str) -> None:
+def test_includes_of_models(asgi: AsgiClient, text: str, directive: str) -> None:
     include = {directive: [text] if directive == "$includes" else text}
-    assert refused(desk.ask("PUT", "/modelsource", {"groups": include}, JSON))
+    assert refused(asgi.ask("PUT", "/modelsource", {"groups": include}, JSON))
 
 
 def schemas(text: str) -> Iterator[tuple[str, Any]]:
@@ -137,39 +137,39 @@ def schemas(text: str) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("text", SOME)
-def test_references_in_schemas(desk: Desk, text: str) -> None:
+def test_references_in_schemas(asgi: AsgiClient, text: str) -> None:
     for number, (form, schema) in enumerate(schemas(text)):
         path = f"/schemagroups/refs/schemas/s{number}$details"
-        assert desk.ask("PUT", path, {"format": form, "schema": schema}, JSON).status in (200, 201, 400)
+        assert asgi.ask("PUT", path, {"format": form, "schema": schema}, JSON).status in (200, 201, 400)
         message = {
             "envelope": "CloudEvents/1.0",
             "envelopemetadata": {"type": {"value": f"t{number}"}},
             "dataschemaformat": form,
             "dataschemauri": f"/schemagroups/refs/schemas/s{number}",
         }
-        assert desk.ask("PUT", f"/messagegroups/refs/messages/m{number}", message, JSON).status in (200, 201, 400)
+        assert asgi.ask("PUT", f"/messagegroups/refs/messages/m{number}", message, JSON).status in (200, 201, 400)
     records = b"".join(
         json.dumps({"specversion": "1.0", "id": "1", "source": "x", "type": f"t{number}", "data": {"a": 1}}).encode()
         + b"\n"
         for number in range(20)
     )
-    assert desk.ask("POST", "/match", records, {"Content-Type": "application/x-ndjson"}).status == 200
-    assert desk.ask("DELETE", "/messagegroups").status == desk.ask("DELETE", "/schemagroups").status == 204
+    assert asgi.ask("POST", "/match", records, {"Content-Type": "application/x-ndjson"}).status == 200
+    assert asgi.ask("DELETE", "/messagegroups").status == asgi.ask("DELETE", "/schemagroups").status == 204
 
 
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
-def test_references_in_definitions_and_the_message_catalog(desk: Desk, text: str) -> None:
+def test_references_in_definitions_and_the_message_catalog(asgi: AsgiClient, text: str) -> None:
     body = {"envelope": "CloudEvents/1.0", "dataschemauri": text, "basemessage": text, "authority": text}
-    assert desk.ask("PUT", "/messagegroups/uris/messages/m", body, JSON).status in (200, 201, 400)
-    assert desk.ask("PUT", "/endpoints/uris", {"usage": ["producer"], "messagegroups": [text]}, JSON).status in (
+    assert asgi.ask("PUT", "/messagegroups/uris/messages/m", body, JSON).status in (200, 201, 400)
+    assert asgi.ask("PUT", "/endpoints/uris", {"usage": ["producer"], "messagegroups": [text]}, JSON).status in (
         201,
         400,
     )
     record = {"specversion": "1.0", "id": "1", "source": text, "type": "t", "dataschema": text}
-    assert desk.ask("POST", "/match", record, JSON).status == 200
+    assert asgi.ask("POST", "/match", record, JSON).status == 200
     query = f"?authority={quote(text, safe='')}&id={quote(text, safe='')}"
     definition = {"attributes": {"type": "heated"}, "schemaurl": text, "dataschema": text}
-    posted = desk.ask("POST", f"/messagecatalog/uris/messagedefinitions/n{query}", definition, JSON)
+    posted = asgi.ask("POST", f"/messagecatalog/uris/messagedefinitions/n{query}", definition, JSON)
     assert posted.status in (200, 201, 400, 404, 409), posted.body
     for path in (
         f"/messagedefinition?uri={quote(text, safe='')}",
@@ -178,9 +178,9 @@ def test_references_in_definitions_and_the_message_catalog(desk: Desk, text: str
         "/replication/overview",
         "/export",
     ):
-        assert desk.ask("GET", path).status in (200, 400, 404), path
+        assert asgi.ask("GET", path).status in (200, 400, 404), path
     for path in ("/messagegroups", "/endpoints"):
-        assert desk.ask("DELETE", path).status == 204
+        assert asgi.ask("DELETE", path).status == 204
 
 
 @pytest.mark.parametrize("text", [*(text for text in SOME if "\x00" not in text), "http://user:secret@[::1", "://"])

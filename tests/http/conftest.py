@@ -15,7 +15,7 @@ from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 
 @pytest.fixture(scope="session")
@@ -46,5 +46,5 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(create_app(store, Settings()))
+def asgi(store: Store) -> AsgiClient:
+    return AsgiClient(create_app(store, Settings()))

@@ -40,8 +40,8 @@ class Reply(msgspec.Struct, frozen=True):
         return str(document["type"]).rpartition("#")[2]
 
 
-class Desk:
-    """Asks an application; headers may be given twice and bytes may be anything."""
+class AsgiClient:
+    """Requests to an ASGI application; headers may be given twice and bytes may be anything."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -18,7 +18,7 @@ from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.store.interface import Store
 
 
-class Desk:
+class RegistryClient:
     """Puts, patches, deletes and shows entities by xid, each in a transaction of its own."""
 
     def __init__(self, store: Store) -> None:
@@ -65,7 +65,7 @@ class Desk:
         with self.store.read() as tx:
             path = resolve(tx.model(), xid)
             wanted = parse_inline(tx.model(), path, [inline] if inline else [])
-            view = View(base="http://desk", inline=wanted, root=path.xid)
+            view = View(base="http://registry", inline=wanted, root=path.xid)
             if path.is_collection:
                 return render_collection(read_collection(tx, path, wanted), view)
             return render(read_entity(tx, path, wanted), view)
@@ -78,5 +78,5 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store)
+def registry(store: Store) -> RegistryClient:
+    return RegistryClient(store)

@@ -113,53 +113,53 @@ def spoiled(chance: random.Random, value: Any) -> Any:
     return made
 
 
-def install(desk: Any, source: Any) -> None:
-    with desk.store.write() as tx:
+def install(registry: Any, source: Any) -> None:
+    with registry.store.write() as tx:
         work = UnitOfWork(tx)
         write_modelsource(work, source)
         work.finish()
 
 
-def start_again(desk: Any) -> None:
-    with desk.store.read() as tx:
+def start_again(registry: Any) -> None:
+    with registry.store.read() as tx:
         plurals = list(tx.model().groups)
     for plural in plurals:
-        desk.delete(f"/{plural}")
-    desk.put("/", {"modelsource": MODEL})
+        registry.delete(f"/{plural}")
+    registry.put("/", {"modelsource": MODEL})
 
 
-def one_request(chance: random.Random, desk: Any) -> None:
+def one_request(chance: random.Random, registry: Any) -> None:
     draw, xid = chance.random(), chance.choice(list(REQUESTS))
     if draw < 0.2:
-        install(desk, spoiled(chance, MODEL))
-        start_again(desk)
+        install(registry, spoiled(chance, MODEL))
+        start_again(registry)
     elif draw < 0.3 and xid != "/" and not xid.endswith("meta"):
         members = spoiled(chance, REQUESTS[xid]) if xid.count("/") % 2 and chance.random() < 0.5 else None
-        desk.delete(xid, epoch=chance.choice([None, None, 1]), members=members)
+        registry.delete(xid, epoch=chance.choice([None, None, 1]), members=members)
     else:
         default = chance.choice(["", "", "", None, "v1", "v9", "request"])
-        desk.put(xid, spoiled(chance, REQUESTS[xid]), patch=chance.random() < 0.5, default=default)
+        registry.put(xid, spoiled(chance, REQUESTS[xid]), patch=chance.random() < 0.5, default=default)
 
 
-def last_sequence(desk: Any) -> int:
-    with desk.store.read() as tx:
+def last_sequence(registry: Any) -> int:
+    with registry.store.read() as tx:
         changes = tx.changes(0, 1_000_000)
     return changes[-1].sequence if changes else 0
 
 
 @pytest.mark.feature("REG-083", "REG-084", "REG-030", "REG-002", "REG-007", "REG-009", "REG-034")
 @pytest.mark.parametrize("seed", range(6))
-def test_spoiled_requests_are_done_or_refused_and_nothing_in_between(desk: Any, seed: int) -> None:
+def test_spoiled_requests_are_done_or_refused_and_nothing_in_between(registry: Any, seed: int) -> None:
     chance = random.Random(seed)
-    install(desk, MODEL)
+    install(registry, MODEL)
     done = 0
     for _ in range(400):
-        before = last_sequence(desk)
+        before = last_sequence(registry)
         try:
-            one_request(chance, desk)
+            one_request(chance, registry)
         except RegistryProblem:
-            assert last_sequence(desk) == before
+            assert last_sequence(registry) == before
         else:
             done += 1
-    desk.show("/", "*,model,modelsource")
+    registry.show("/", "*,model,modelsource")
     assert 20 < done < 390

@@ -1,4 +1,4 @@
-"""Catalogs that copy from each other: each a store with a desk to write at, and a service where one is wanted."""
+"""Catalogs that copy from each other: each a store with a client that writes, and a service where one is wanted."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from postroom.replication.replicas.scope import LinkScope
 from postroom.replication.replicas.verify import UnitDifference, differences
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.registry.conftest import Desk
+from tests.registry.conftest import RegistryClient
 
 
-class Kitchen(Desk):
+class Kitchen(RegistryClient):
     """A catalog of ovens."""
 
     def __init__(self, folder: Path, name: str, model: str = "messaging") -> None:

@@ -11,14 +11,14 @@ import pytest
 from postroom.catalog.open_store import open_store
 from postroom.replication.changes.events import events_of
 from postroom.store.interface import Store
-from tests.registry.conftest import Desk
+from tests.registry.conftest import RegistryClient
 from tests.replication.change_pages import read_changes
 
 MODEL = {"groups": {"dirs": {"singular": "dir", "resources": {"files": {"singular": "file"}}}}}
 
 
-class Office(Desk):
-    """A desk whose last unit of work can be asked for its events."""
+class Office(RegistryClient):
+    """A registry client whose last unit of work can be asked for its events."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -41,7 +41,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def office(store: Store) -> Office:
-    desk = Office(store)
-    desk.put("/", {"modelsource": MODEL})
-    desk.events()
-    return desk
+    office = Office(store)
+    office.put("/", {"modelsource": MODEL})
+    office.events()
+    return office

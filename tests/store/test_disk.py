@@ -23,7 +23,7 @@ from postroom.registry.entities import Entity
 from postroom.settings import Settings
 from postroom.store.sqlite import SqliteStore
 from tests.absence import absent
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 from tests.http.running_service import limit, serving
 
 if sys.platform != "linux":
@@ -153,6 +153,6 @@ def test_a_service_is_not_ready_when_less_is_free_than_the_setting_asks_for(
     tmp_path: Path, least: int, status: int
 ) -> None:
     with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
-        desk = Desk(create_app(store, Settings(min_free_mb=least)))
-        assert desk.ask("GET", "/readyz").status == desk.ask("GET", "/readyz").status == status
-        assert desk.ask("PUT", "/messagegroups/ovens", {}).status == 201, "there is still room"
+        asgi = AsgiClient(create_app(store, Settings(min_free_mb=least)))
+        assert asgi.ask("GET", "/readyz").status == asgi.ask("GET", "/readyz").status == status
+        assert asgi.ask("PUT", "/messagegroups/ovens", {}).status == 201, "there is still room"

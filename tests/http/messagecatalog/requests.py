@@ -1,11 +1,11 @@
-"""A desk for clients of the message catalog: short words for what they do all day."""
+"""A client of the message catalog: short names for its usual requests."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from tests.http.requests import Desk, Reply
+from tests.http.requests import AsgiClient, Reply
 
 JSON = "application/json"
 HEATED: dict[str, Any] = {
@@ -24,8 +24,8 @@ HEATED: dict[str, Any] = {
 }
 
 
-class CatalogDesk(Desk):
-    """Asks the catalog at its usual place."""
+class CatalogClient(AsgiClient):
+    """Requests to the catalog at its usual path."""
 
     def group(self, group: str = "ovens", form: str = "CloudEvents") -> None:
         """A group of a format."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.http.messagecatalog.requests import HEATED, JSON, CatalogDesk, varied
+from tests.http.messagecatalog.requests import HEATED, JSON, CatalogClient, varied
 
 
 @pytest.fixture(autouse=True)
-def ovens(catalog: CatalogDesk) -> None:
+def ovens(catalog: CatalogClient) -> None:
     catalog.group()
 
 
 @pytest.mark.feature("CAT-019")
-def test_definitions_are_listed_as_an_array_of_ids(catalog: CatalogDesk) -> None:
+def test_definitions_are_listed_as_an_array_of_ids(catalog: CatalogClient) -> None:
     assert catalog.get("ovens/messagedefinitions").json == []
     for name in ("heated", "Cleaned", "a.b-c_d~e@f"):
         assert catalog.post(path=f"ovens/messagedefinitions/{name}").status == 201
@@ -22,7 +22,7 @@ def test_definitions_are_listed_as_an_array_of_ids(catalog: CatalogDesk) -> None
 
 
 @pytest.mark.feature("CAT-003", "CAT-004", "CAT-021", "CAT-023")
-def test_a_post_adds_a_definition_and_then_versions(catalog: CatalogDesk) -> None:
+def test_a_post_adds_a_definition_and_then_versions(catalog: CatalogClient) -> None:
     first = catalog.post()
     assert first.status == 201
     assert (
@@ -44,7 +44,7 @@ def test_a_post_adds_a_definition_and_then_versions(catalog: CatalogDesk) -> Non
     "contenttype",
     ["application/json", "application/json; charset=utf-8", "application/vnd.example.oven+json;v=2", "Text/JSON"],
 )
-def test_bytes_and_content_type_come_back_as_they_came(catalog: CatalogDesk, contenttype: str) -> None:
+def test_bytes_and_content_type_come_back_as_they_came(catalog: CatalogClient, contenttype: str) -> None:
     odd = b'\xef\xbb\xbf{ "attributes":\t{"type" :"com.example", "subject": "\\u00f6fen"} ,"extra":[1.50]}\n\n'
     assert catalog.post(odd, contenttype=contenttype).status == 201
     for path in ("ovens/messagedefinitions/heated", "ovens/messagedefinitions/heated/versions/1"):
@@ -53,7 +53,7 @@ def test_bytes_and_content_type_come_back_as_they_came(catalog: CatalogDesk, con
 
 
 @pytest.mark.feature("CAT-022")
-def test_every_version_has_its_own_content_type(catalog: CatalogDesk) -> None:
+def test_every_version_has_its_own_content_type(catalog: CatalogClient) -> None:
     for contenttype in ("application/a+json", "application/b+json"):
         catalog.post(contenttype=contenttype)
     found = [catalog.get(f"ovens/messagedefinitions/heated/versions/{one}").headers["content-type"] for one in (1, 2)]
@@ -70,7 +70,9 @@ def test_every_version_has_its_own_content_type(catalog: CatalogDesk) -> None:
         (b'{"epoch": "x", "Kind": "oven", "messageid": 5}', "application/json"),
     ],
 )
-def test_formats_of_your_own_take_documents_of_any_kind(catalog: CatalogDesk, content: bytes, contenttype: str) -> None:
+def test_formats_of_your_own_take_documents_of_any_kind(
+    catalog: CatalogClient, content: bytes, contenttype: str
+) -> None:
     catalog.group("mixers", "Mixers/2")
     assert catalog.post(content, "mixers/messagedefinitions/stirred", contenttype).status == 201
     reply = catalog.get("mixers/messagedefinitions/stirred")
@@ -80,7 +82,7 @@ def test_formats_of_your_own_take_documents_of_any_kind(catalog: CatalogDesk, co
     assert catalog.native("/messagegroups/mixers/messages/stirred")["envelope"] == "Mixers/2"
 
 
-def test_without_a_content_type_there_is_a_fitting_one(catalog: CatalogDesk) -> None:
+def test_without_a_content_type_there_is_a_fitting_one(catalog: CatalogClient) -> None:
     catalog.group("mixers", "Mixers/2")
     catalog.post(contenttype=None)
     catalog.post(b"stir", "mixers/messagedefinitions/stirred", None)
@@ -90,7 +92,7 @@ def test_without_a_content_type_there_is_a_fitting_one(catalog: CatalogDesk) -> 
 
 @pytest.mark.feature("CAT-006", "CAT-008", "CAT-021", "CAT-023")
 @pytest.mark.parametrize("by_query", [True, False])
-def test_attributes_come_in_the_query_or_in_headers(catalog: CatalogDesk, by_query: bool) -> None:
+def test_attributes_come_in_the_query_or_in_headers(catalog: CatalogClient, by_query: bool) -> None:
     plain = {name: value for name, value in HEATED.items() if name not in ("description", "id")}
     if by_query:
         query = "?description=Hei%C3%9F%20und%20gut&format=CloudEvents&id=342&authority=https://bakery.example"
@@ -114,7 +116,7 @@ def test_attributes_come_in_the_query_or_in_headers(catalog: CatalogDesk, by_que
 
 
 @pytest.mark.feature("CAT-006")
-def test_a_description_in_the_document_counts_when_there_is_no_other(catalog: CatalogDesk) -> None:
+def test_a_description_in_the_document_counts_when_there_is_no_other(catalog: CatalogClient) -> None:
     catalog.post()
     assert catalog.get().headers["message-definition-description"] == "Raised when an oven is hot"
     catalog.post(path="ovens/messagedefinitions/heated?description=Hot")
@@ -122,7 +124,7 @@ def test_a_description_in_the_document_counts_when_there_is_no_other(catalog: Ca
 
 
 @pytest.mark.feature("CAT-006")
-def test_the_times_of_a_definition(catalog: CatalogDesk) -> None:
+def test_the_times_of_a_definition(catalog: CatalogClient) -> None:
     catalog.post()
     first = catalog.get().headers
     catalog.post()
@@ -136,7 +138,7 @@ def test_the_times_of_a_definition(catalog: CatalogDesk) -> None:
 
 @pytest.mark.feature("CAT-023", "CAT-026")
 @pytest.mark.parametrize("path", ["heated", "heated/versions/1"])
-def test_head_is_get_without_the_document(catalog: CatalogDesk, path: str) -> None:
+def test_head_is_get_without_the_document(catalog: CatalogClient, path: str) -> None:
     catalog.post()
     head, get = (catalog.ask(method, f"/messagecatalog/ovens/messagedefinitions/{path}") for method in ("HEAD", "GET"))
     assert (head.status, head.body) == (200, b"")
@@ -145,7 +147,7 @@ def test_head_is_get_without_the_document(catalog: CatalogDesk, path: str) -> No
 
 
 @pytest.mark.feature("CAT-010", "CAT-005")
-def test_another_type_is_a_conflict(catalog: CatalogDesk) -> None:
+def test_another_type_is_a_conflict(catalog: CatalogClient) -> None:
     catalog.post()
     refused = catalog.post({**varied(type="com.example.oven.cooled"), "id": None})
     assert refused.status == 409
@@ -155,7 +157,7 @@ def test_another_type_is_a_conflict(catalog: CatalogDesk) -> None:
 
 
 @pytest.mark.feature("CAT-010")
-def test_the_type_may_have_been_inherited_or_changed_natively(catalog: CatalogDesk) -> None:
+def test_the_type_may_have_been_inherited_or_changed_natively(catalog: CatalogClient) -> None:
     base = {"envelopemetadata": {"type": {"value": "com.example.oven.heated"}}}
     catalog.ask("PUT", "/messagegroups/ovens/messages/any", base)
     derived = {"basemessage": "/messagegroups/ovens/messages/any"}
@@ -166,7 +168,7 @@ def test_the_type_may_have_been_inherited_or_changed_natively(catalog: CatalogDe
 
 
 @pytest.mark.feature("CAT-005")
-def test_a_message_that_is_read_only_for_its_kind_of_write_is_a_conflict(catalog: CatalogDesk) -> None:
+def test_a_message_that_is_read_only_for_its_kind_of_write_is_a_conflict(catalog: CatalogClient) -> None:
     catalog.group("mixers", "MQTT")
     catalog.ask("PATCH", "/messagegroups/mixers", {"protocol": "MQTT/5.0"})
     older = {"publish": {"mqttversion": "3.1.1", "topicname": "mixers/1"}}
@@ -176,7 +178,7 @@ def test_a_message_that_is_read_only_for_its_kind_of_write_is_a_conflict(catalog
 
 
 @pytest.mark.feature("CAT-020")
-def test_all_definitions_of_a_group_are_deleted(catalog: CatalogDesk) -> None:
+def test_all_definitions_of_a_group_are_deleted(catalog: CatalogClient) -> None:
     for name in ("heated", "again"):
         catalog.post(path=f"ovens/messagedefinitions/{name}")
     assert catalog.ask("DELETE", "/messagecatalog/ovens/messagedefinitions").status == 204
@@ -186,7 +188,7 @@ def test_all_definitions_of_a_group_are_deleted(catalog: CatalogDesk) -> None:
 
 
 @pytest.mark.feature("CAT-024")
-def test_a_definition_is_deleted_with_all_versions(catalog: CatalogDesk) -> None:
+def test_a_definition_is_deleted_with_all_versions(catalog: CatalogClient) -> None:
     for _ in range(3):
         catalog.post(contenttype="application/first+json")
     assert catalog.ask("DELETE", "/messagecatalog/ovens/messagedefinitions/heated").status == 204
@@ -198,7 +200,7 @@ def test_a_definition_is_deleted_with_all_versions(catalog: CatalogDesk) -> None
     assert catalog.get("ovens/messagedefinitions/heated/versions").json == [1]
 
 
-def test_conditions_are_kept(catalog: CatalogDesk) -> None:
+def test_conditions_are_kept(catalog: CatalogClient) -> None:
     target = "/messagecatalog/ovens/messagedefinitions/heated"
     catalog.post()
     tag = catalog.get().headers["etag"]

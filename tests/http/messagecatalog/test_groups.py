@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.http.messagecatalog.requests import CatalogDesk
+from tests.http.messagecatalog.requests import CatalogClient
 
 
 @pytest.mark.feature("CAT-015")
-def test_groups_are_listed_as_an_array_of_ids(catalog: CatalogDesk) -> None:
+def test_groups_are_listed_as_an_array_of_ids(catalog: CatalogClient) -> None:
     assert catalog.get("").json == []
     for group in ("ovens", "org.example.bakery", "events@example.com", "Mixers"):
         catalog.group(group)
@@ -18,7 +18,7 @@ def test_groups_are_listed_as_an_array_of_ids(catalog: CatalogDesk) -> None:
 
 
 @pytest.mark.feature("CAT-001", "CAT-016", "CAT-017")
-def test_a_group_is_put_and_read(catalog: CatalogDesk) -> None:
+def test_a_group_is_put_and_read(catalog: CatalogClient) -> None:
     put = catalog.ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents", "description": "Hot things"})
     assert put.status == 201
     assert put.headers["location"] == "http://ovens.localhost/messagecatalog/ovens"
@@ -33,7 +33,7 @@ def test_a_group_is_put_and_read(catalog: CatalogDesk) -> None:
 
 
 @pytest.mark.feature("CAT-017")
-def test_a_group_is_updated(catalog: CatalogDesk) -> None:
+def test_a_group_is_updated(catalog: CatalogClient) -> None:
     first = catalog.ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents", "description": "Hot things"}).json
     again = catalog.ask("PUT", "/messagecatalog/ovens", {**first, "description": "Very hot things"})
     assert (again.status, again.json["description"]) == (200, "Very hot things")
@@ -56,14 +56,14 @@ def test_a_group_is_updated(catalog: CatalogDesk) -> None:
         ("Öfen/1", "Öfen/1", {"envelope": "Öfen/1"}),
     ],
 )
-def test_formats(catalog: CatalogDesk, given: str, shown: str, native: dict[str, str]) -> None:
+def test_formats(catalog: CatalogClient, given: str, shown: str, native: dict[str, str]) -> None:
     assert catalog.ask("PUT", "/messagecatalog/ovens", {"format": given}).json["format"] == shown
     group = catalog.native("/messagegroups/ovens")
     assert {name: group[name] for name in ("envelope", "protocol") if name in group} == native
 
 
 @pytest.mark.feature("CAT-002")
-def test_the_format_is_frozen_while_there_are_definitions(catalog: CatalogDesk) -> None:
+def test_the_format_is_frozen_while_there_are_definitions(catalog: CatalogClient) -> None:
     catalog.group()
     assert catalog.ask("PUT", "/messagecatalog/ovens", {"format": "AMQP"}).json["format"] == "AMQP"
     assert "envelope" not in catalog.native("/messagegroups/ovens")
@@ -90,19 +90,19 @@ def test_the_format_is_frozen_while_there_are_definitions(catalog: CatalogDesk) 
     ],
 )
 def test_groups_that_were_written_natively_have_a_format(
-    catalog: CatalogDesk, group: dict[str, Any], messages: dict[str, Any], form: str
+    catalog: CatalogClient, group: dict[str, Any], messages: dict[str, Any], form: str
 ) -> None:
     assert catalog.ask("PUT", "/messagegroups/ovens", {**group, "messages": messages}).status == 201
     assert catalog.get("ovens").json["format"] == form
 
 
-def test_what_the_registry_says_meanwhile_goes_before_what_was_put(catalog: CatalogDesk) -> None:
+def test_what_the_registry_says_meanwhile_goes_before_what_was_put(catalog: CatalogClient) -> None:
     catalog.group("ovens", "MQTT")
     catalog.ask("PATCH", "/messagegroups/ovens", {"envelope": "CloudEvents/1.0"})
     assert catalog.get("ovens").json["format"] == "CloudEvents"
 
 
-def test_a_put_leaves_alone_what_the_catalog_does_not_know(catalog: CatalogDesk) -> None:
+def test_a_put_leaves_alone_what_the_catalog_does_not_know(catalog: CatalogClient) -> None:
     native = {"envelope": "CloudEvents", "labels": {"hall": "3"}, "name": "Ovens"}
     catalog.ask("PUT", "/messagegroups/ovens", native)
     catalog.ask("PUT", "/messagecatalog/ovens", {"format": "CloudEvents", "description": "Hot things"})
@@ -110,7 +110,7 @@ def test_a_put_leaves_alone_what_the_catalog_does_not_know(catalog: CatalogDesk)
 
 
 @pytest.mark.feature("CAT-018")
-def test_a_group_is_deleted_with_its_definitions(catalog: CatalogDesk) -> None:
+def test_a_group_is_deleted_with_its_definitions(catalog: CatalogClient) -> None:
     catalog.group()
     catalog.post()
     assert catalog.ask("DELETE", "/messagecatalog/ovens").status == 204

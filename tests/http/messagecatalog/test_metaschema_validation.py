@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.http.messagecatalog.metaschema_validation import violations
-from tests.http.messagecatalog.requests import CatalogDesk, varied
+from tests.http.messagecatalog.requests import CatalogClient, varied
 
 
 def wrong(document: dict[str, Any], form: str) -> list[str]:
@@ -30,7 +30,7 @@ def test_values_are_literals_templates_anything_or_nothing(value: Any) -> None:
 
 @pytest.mark.feature("CAT-011")
 @pytest.mark.parametrize("value", ["{+path}", "a{?b,c}", "{a*}", "{a:3}", "{a.b}", "{a}{b}", ["a"], {"value": "a"}])
-def test_templates_that_nobody_could_match_are_refused(catalog: CatalogDesk, value: Any) -> None:
+def test_templates_that_nobody_could_match_are_refused(catalog: CatalogClient, value: Any) -> None:
     catalog.group()
     refused = catalog.post(varied(subject=value))
     assert (refused.problem, refused.json["pointer"]) == ("invalid_attribute", "/attributes/subject")
@@ -38,7 +38,7 @@ def test_templates_that_nobody_could_match_are_refused(catalog: CatalogDesk, val
 
 
 @pytest.mark.feature("CAT-011")
-def test_what_the_registry_makes_of_values(catalog: CatalogDesk) -> None:
+def test_what_the_registry_makes_of_values(catalog: CatalogClient) -> None:
     catalog.group()
     catalog.post(varied(subject="{oven}", source="", time="{now}", dataschema=None, partitionkey=7, urgent=True))
     metadata = catalog.native()["envelopemetadata"]
@@ -76,7 +76,7 @@ def test_what_the_registry_makes_of_values(catalog: CatalogDesk) -> None:
         ({**varied(), "atributes": {}}, "/atributes"),
     ],
 )
-def test_cloudevents(catalog: CatalogDesk, document: dict[str, Any], pointer: str) -> None:
+def test_cloudevents(catalog: CatalogClient, document: dict[str, Any], pointer: str) -> None:
     catalog.group()
     refused = catalog.post(document)
     assert (refused.status, refused.json["pointer"]) == (400, pointer), refused.body
@@ -84,7 +84,7 @@ def test_cloudevents(catalog: CatalogDesk, document: dict[str, Any], pointer: st
 
 
 @pytest.mark.feature("CAT-012")
-def test_the_id_in_an_event_s_document_is_its_type(catalog: CatalogDesk) -> None:
+def test_the_id_in_an_event_s_document_is_its_type(catalog: CatalogClient) -> None:
     catalog.group()
     assert catalog.post({"id": "com.example.x", "attributes": {"type": "com.example.x"}}).status == 201
     assert catalog.post({"attributes": {"type": "com.example.x", "time": "0000-01-01T00:00:00Z"}}).status == 201
@@ -92,7 +92,7 @@ def test_the_id_in_an_event_s_document_is_its_type(catalog: CatalogDesk) -> None
 
 
 @pytest.mark.feature("CAT-012")
-def test_several_mistakes_are_told_at_once(catalog: CatalogDesk) -> None:
+def test_several_mistakes_are_told_at_once(catalog: CatalogClient) -> None:
     catalog.group()
     refused = catalog.post(varied(time="x", source="not a uri", data=1)).json
     assert refused["pointer"] == "/attributes/source"
@@ -125,7 +125,7 @@ JOB: dict[str, Any] = {
 
 
 @pytest.mark.feature("CAT-013")
-def test_amqp_in_the_registry(catalog: CatalogDesk) -> None:
+def test_amqp_in_the_registry(catalog: CatalogClient) -> None:
     catalog.group("jobs", "AMQP")
     assert catalog.post(JOB, "jobs/messagedefinitions/heat").status == 201
     native = catalog.native("/messagegroups/jobs/messages/heat")
@@ -193,7 +193,7 @@ def test_mqtt(document: dict[str, Any], pointers: list[str]) -> None:
 
 
 @pytest.mark.feature("CAT-014")
-def test_mqtt_in_the_registry(catalog: CatalogDesk) -> None:
+def test_mqtt_in_the_registry(catalog: CatalogClient) -> None:
     catalog.group("jobs", "MQTT")
     older = {"publish": {"mqttversion": "3.1.1", "topicname": "ovens/{oven}"}}
     publish = {"topicname": "ovens", "expiryinterval": 9, "mqttversion": None}
@@ -220,7 +220,7 @@ def test_mqtt_in_the_registry(catalog: CatalogDesk) -> None:
         ({"publish": {}}, ["/publish"]),
     ],
 )
-def test_nats(catalog: CatalogDesk, document: dict[str, Any], pointers: list[str]) -> None:
+def test_nats(catalog: CatalogClient, document: dict[str, Any], pointers: list[str]) -> None:
     catalog.group("jobs", "NATS")
     assert wrong(document, "NATS") == pointers
     posted = catalog.post(document, "jobs/messagedefinitions/heat")

@@ -14,7 +14,7 @@ from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.messagecatalog.requests import HEATED, CatalogDesk
+from tests.http.messagecatalog.requests import HEATED, CatalogClient
 
 ROOT = "/messagecatalog"
 HEAT = f"{ROOT}/ovens/messagedefinitions/heated"
@@ -32,7 +32,7 @@ ID = "x" * 129
         ("/ovens/messagedefinitions/heated/versions/1", "GET, HEAD, OPTIONS"),
     ],
 )
-def test_methods(catalog: CatalogDesk, path: str, methods: str) -> None:
+def test_methods(catalog: CatalogClient, path: str, methods: str) -> None:
     catalog.group()
     catalog.post()
     options = catalog.ask("OPTIONS", ROOT + path)
@@ -76,7 +76,7 @@ def test_methods(catalog: CatalogDesk, path: str, methods: str) -> None:
         ("/ovens/messagedefinitions/cooled/versions/1", "not_found"),
     ],
 )
-def test_paths_that_lead_nowhere(catalog: CatalogDesk, path: str, problem: str) -> None:
+def test_paths_that_lead_nowhere(catalog: CatalogClient, path: str, problem: str) -> None:
     catalog.group()
     catalog.post()
     reply = catalog.ask("GET", ROOT + path)
@@ -110,7 +110,7 @@ def test_paths_that_lead_nowhere(catalog: CatalogDesk, path: str, problem: str) 
         ({"format": "AMQP", "description": "\x00" * 5000}, 400, ""),
     ],
 )
-def test_bad_groups(catalog: CatalogDesk, body: Any, status: int, words: str) -> None:
+def test_bad_groups(catalog: CatalogClient, body: Any, status: int, words: str) -> None:
     refused = catalog.ask("PUT", f"{ROOT}/ovens", body)
     assert (refused.status, words in refused.json["title"]) == (status, True), refused.body
     assert refused.problem
@@ -118,11 +118,11 @@ def test_bad_groups(catalog: CatalogDesk, body: Any, status: int, words: str) ->
 
 
 @pytest.mark.parametrize("group", [ID, "a%2fb", ".hidden", "a b".replace(" ", "%20"), "%00"])
-def test_bad_ids_of_groups(catalog: CatalogDesk, group: str) -> None:
+def test_bad_ids_of_groups(catalog: CatalogClient, group: str) -> None:
     assert catalog.ask("PUT", f"{ROOT}/{group}", {"format": "AMQP"}).problem == "malformed_id"
 
 
-def test_ids_that_differ_in_case_only(catalog: CatalogDesk) -> None:
+def test_ids_that_differ_in_case_only(catalog: CatalogClient) -> None:
     catalog.group()
     catalog.post()
     for target, body in ((f"{ROOT}/OVENS", {"format": "AMQP"}),):
@@ -164,7 +164,7 @@ def test_ids_that_differ_in_case_only(catalog: CatalogDesk) -> None:
     ],
 )
 def test_bad_versions(
-    catalog: CatalogDesk, body: Any, query: str, headers: dict[str, str], status: int, words: str
+    catalog: CatalogClient, body: Any, query: str, headers: dict[str, str], status: int, words: str
 ) -> None:
     catalog.group()
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -178,14 +178,14 @@ def test_bad_versions(
     assert catalog.get("ovens/messagedefinitions").json == []
 
 
-def test_a_version_needs_a_group(catalog: CatalogDesk) -> None:
+def test_a_version_needs_a_group(catalog: CatalogClient) -> None:
     refused = catalog.post()
     assert (refused.problem, refused.json["title"]) == ("not_found", "/messagecatalog/ovens does not exist.")
 
 
 def test_a_registry_without_messages(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/registry.db", "none") as store:
-        catalog = CatalogDesk(create_app(store, Settings()))
+        catalog = CatalogClient(create_app(store, Settings()))
         for method, path, body in (
             ("GET", "", b""),
             ("PUT", "/ovens", {"format": "AMQP"}),
@@ -199,7 +199,7 @@ def test_a_registry_without_messages(tmp_path: Path) -> None:
 
 
 def test_a_registry_that_may_only_be_read(store: Store) -> None:
-    catalog = CatalogDesk(create_app(store, Settings()))
+    catalog = CatalogClient(create_app(store, Settings()))
     catalog.group()
     catalog.post()
     available = catalog.ask("GET", "/capabilities").json["available"]
@@ -244,7 +244,7 @@ _DOCUMENTS = st.dictionaries(_NAMES, _VALUES | st.dictionaries(_FIELDS, _VALUES,
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(form=st.sampled_from(["CloudEvents", "AMQP", "MQTT", "NATS", "KAFKA", "Own"]), document=_DOCUMENTS)
 def test_whatever_a_document_says_it_is_taken_or_refused(
-    catalog: CatalogDesk, form: str, document: dict[str, Any]
+    catalog: CatalogClient, form: str, document: dict[str, Any]
 ) -> None:
     if catalog.get(form).status == 404:
         catalog.group(form, form)

@@ -13,7 +13,7 @@ from postroom.http.server.response import Response
 from postroom.http.xregistry.dispatch import answer
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.messagecatalog.requests import HEATED, CatalogDesk, varied
+from tests.http.messagecatalog.requests import HEATED, CatalogClient, varied
 from tests.http.requests import Reply
 
 BAKERY = "https://bakery.example/messagecatalog"
@@ -21,16 +21,16 @@ PATH = "ovens/messagedefinitions/heated"
 
 
 @pytest.fixture(autouse=True)
-def ovens(catalog: CatalogDesk) -> None:
+def ovens(catalog: CatalogClient) -> None:
     catalog.group()
 
 
-def look_up(catalog: CatalogDesk, uri: str, method: str = "GET", at: str = "/messagedefinition") -> Reply:
+def look_up(catalog: CatalogClient, uri: str, method: str = "GET", at: str = "/messagedefinition") -> Reply:
     return catalog.ask(method, f"{at}?uri={quote(uri, safe='')}")
 
 
 @pytest.mark.feature("CAT-004", "CAT-008", "CAT-025")
-def test_versions_are_counted(catalog: CatalogDesk) -> None:
+def test_versions_are_counted(catalog: CatalogClient) -> None:
     for number in range(1, 13):
         assert catalog.post(varied(subject=str(number))).json["version"] == number
     assert catalog.get(f"{PATH}/versions").json == list(range(1, 13))
@@ -43,7 +43,7 @@ def test_versions_are_counted(catalog: CatalogDesk) -> None:
 
 @pytest.mark.feature("CAT-026")
 @pytest.mark.parametrize("version", ["0", "3", "-1", "1.0", "x", "", "999999999999999999999999", "%31x", "²"])
-def test_versions_that_are_not_there(catalog: CatalogDesk, version: str) -> None:
+def test_versions_that_are_not_there(catalog: CatalogClient, version: str) -> None:
     catalog.post()
     catalog.post()
     reply = catalog.ask("GET", f"/messagecatalog/{PATH}/versions/{version}".encode())
@@ -53,13 +53,13 @@ def test_versions_that_are_not_there(catalog: CatalogDesk, version: str) -> None
         assert reply.json["title"] == f"/messagecatalog/{PATH}/versions/3 does not exist."
 
 
-def test_the_examples_of_the_text_say_version_too(catalog: CatalogDesk) -> None:
+def test_the_examples_of_the_text_say_version_too(catalog: CatalogClient) -> None:
     catalog.post()
     assert catalog.get(f"{PATH}/version/1").json == HEATED
 
 
 @pytest.mark.feature("CAT-008")
-def test_the_id_of_a_version_is_its_path_unless_one_is_given(catalog: CatalogDesk) -> None:
+def test_the_id_of_a_version_is_its_path_unless_one_is_given(catalog: CatalogClient) -> None:
     assert catalog.post().json["id"] == f"/messagecatalog/{PATH}/versions/1"
     assert catalog.post(Id="").json["id"] == f"/messagecatalog/{PATH}/versions/2"
     assert catalog.post(Id="342").json["id"] == "342"
@@ -86,7 +86,7 @@ def test_the_id_of_a_version_is_its_path_unless_one_is_given(catalog: CatalogDes
     ],
 )
 def test_the_uri_of_a_version_and_the_look_up_by_it(
-    catalog: CatalogDesk, authority: str, version_id: str, uri: str
+    catalog: CatalogClient, authority: str, version_id: str, uri: str
 ) -> None:
     def ask(method: str, target: str, body: object = b"") -> Reply:
         return catalog.ask(method, target, body, host=b"example.com", scheme="https", peer="127.0.0.1")
@@ -103,7 +103,7 @@ def test_the_uri_of_a_version_and_the_look_up_by_it(
 
 
 @pytest.mark.feature("CAT-009")
-def test_in_the_default_case_the_uri_is_where_the_version_is_read(catalog: CatalogDesk) -> None:
+def test_in_the_default_case_the_uri_is_where_the_version_is_read(catalog: CatalogClient) -> None:
     posted = catalog.post()
     uri = f"http://ovens.localhost/messagecatalog/{PATH}/versions/1"
     assert posted.json["uri"] == posted.headers["location"] == uri
@@ -112,7 +112,7 @@ def test_in_the_default_case_the_uri_is_where_the_version_is_read(catalog: Catal
 
 @pytest.mark.feature("CAT-027")
 @pytest.mark.parametrize("at", ["/messagedefinition", "/messagecatalog/messagedefinition", "/-/messagedefinition"])
-def test_a_version_is_found_by_its_uri(catalog: CatalogDesk, at: str) -> None:
+def test_a_version_is_found_by_its_uri(catalog: CatalogClient, at: str) -> None:
     catalog.post(Id=f"{BAKERY}/1", Authority=BAKERY)
     catalog.post(varied(subject="2"), Id=f"{BAKERY}/2")
     found = look_up(catalog, f"{BAKERY}/1", at=at)
@@ -137,33 +137,33 @@ def test_a_version_is_found_by_its_uri(catalog: CatalogDesk, at: str) -> None:
         "::::",
     ],
 )
-def test_uris_that_nothing_has(catalog: CatalogDesk, uri: str) -> None:
+def test_uris_that_nothing_has(catalog: CatalogClient, uri: str) -> None:
     catalog.post()
     assert look_up(catalog, uri).problem == "not_found"
 
 
 @pytest.mark.feature("CAT-027")
 @pytest.mark.parametrize("query", ["", "?uri=", "?url=x", "?uri=a&uri=b"])
-def test_the_look_up_takes_one_uri(catalog: CatalogDesk, query: str) -> None:
+def test_the_look_up_takes_one_uri(catalog: CatalogClient, query: str) -> None:
     assert catalog.ask("GET", f"/messagedefinition{query}").problem == "bad_request"
     assert catalog.ask("GET", f"/messagedefinition/x{query}").problem == "api_not_found"
 
 
-def test_a_group_may_have_the_name_of_the_look_up(catalog: CatalogDesk) -> None:
+def test_a_group_may_have_the_name_of_the_look_up(catalog: CatalogClient) -> None:
     catalog.group("messagedefinition")
     assert catalog.get("messagedefinition").json["id"] == "messagedefinition"
     assert look_up(catalog, BAKERY, at="/messagecatalog/messagedefinition").problem == "not_found"
 
 
 @pytest.mark.feature("CAT-007")
-def test_without_an_authority_the_catalog_has_it(catalog: CatalogDesk) -> None:
+def test_without_an_authority_the_catalog_has_it(catalog: CatalogClient) -> None:
     catalog.post(Authority="")
     assert catalog.get().headers["message-definition-authority"] == "http://ovens.localhost/messagecatalog"
     assert "authority" not in catalog.native()
 
 
 @pytest.mark.feature("CAT-007", "CAT-009")
-def test_what_is_imported_keeps_its_authority(catalog: CatalogDesk) -> None:
+def test_what_is_imported_keeps_its_authority(catalog: CatalogClient) -> None:
     catalog.post(Authority=BAKERY, Id=f"{BAKERY}/{PATH}/versions/7")
     native = catalog.native()
     assert (native["authority"], native["versionuri"]) == (BAKERY, f"{BAKERY}/{PATH}/versions/7")
@@ -175,7 +175,7 @@ def test_what_is_imported_keeps_its_authority(catalog: CatalogDesk) -> None:
 
 @pytest.mark.feature("CAT-007")
 @pytest.mark.parametrize("first", ["", BAKERY])
-def test_a_definition_of_another_origin_cannot_take_its_place(catalog: CatalogDesk, first: str) -> None:
+def test_a_definition_of_another_origin_cannot_take_its_place(catalog: CatalogClient, first: str) -> None:
     catalog.post(Authority=first)
     refused = catalog.post(Authority="https://elsewhere.example")
     assert refused.status == 409
@@ -184,7 +184,7 @@ def test_a_definition_of_another_origin_cannot_take_its_place(catalog: CatalogDe
 
 
 @pytest.mark.feature("CAT-008")
-def test_an_id_is_one_version_s_only(catalog: CatalogDesk) -> None:
+def test_an_id_is_one_version_s_only(catalog: CatalogClient) -> None:
     first = catalog.post(Id="342")
     repeated = catalog.post(Id="342")
     assert (repeated.status, repeated.json) == (200, first.json)
@@ -200,14 +200,14 @@ def test_an_id_is_one_version_s_only(catalog: CatalogDesk) -> None:
 @pytest.mark.parametrize(
     "id_and_uri", [("/x/1", "http://ovens.localhost/x/1"), ("//other.example/1", "http://other.example/1")]
 )
-def test_ids_are_references_to_be_resolved(catalog: CatalogDesk, id_and_uri: tuple[str, str]) -> None:
+def test_ids_are_references_to_be_resolved(catalog: CatalogClient, id_and_uri: tuple[str, str]) -> None:
     version_id, uri = id_and_uri
     assert catalog.post(Id=version_id).json["uri"] == uri
     if version_id == "/x/1":
         assert look_up(catalog, uri).json == HEATED
 
 
-def test_the_catalog_under_its_other_name(catalog: CatalogDesk) -> None:
+def test_the_catalog_under_its_other_name(catalog: CatalogClient) -> None:
     catalog.post()
     reply = catalog.ask("GET", f"/-/messagecatalog/{PATH}")
     uri = f"http://ovens.localhost/-/messagecatalog/{PATH}/versions/1"
@@ -243,6 +243,6 @@ def test_versions_that_come_at_once_have_numbers_of_their_own(store: Store) -> N
         ("mixers/messagedefinitions/stirred", 201),
     ],
 )
-def test_the_path_of_another_version_is_no_id(catalog: CatalogDesk, version_id: str, status: int) -> None:
+def test_the_path_of_another_version_is_no_id(catalog: CatalogClient, version_id: str, status: int) -> None:
     catalog.post()
     assert catalog.post(Id=version_id).status == status

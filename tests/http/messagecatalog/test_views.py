@@ -13,7 +13,7 @@ from postroom.catalog.sources import read_source
 from postroom.documents.dialects.convert import read_tree
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from tests.http.messagecatalog.requests import HEATED, CatalogDesk, varied
+from tests.http.messagecatalog.requests import HEATED, CatalogClient, varied
 from tests.http.messagecatalog.test_metaschema_validation import JOB
 
 DEMO = Path(__file__).parents[3] / "demo" / "catalog"
@@ -33,7 +33,7 @@ PATH = "ovens/messagedefinitions/heated"
     ],
 )
 def test_a_document_is_natively_what_a_file_of_it_would_be(
-    catalog: CatalogDesk, form: str, document: dict[str, Any]
+    catalog: CatalogClient, form: str, document: dict[str, Any]
 ) -> None:
     catalog.group("ovens", form)
     assert catalog.post(document).status == 201
@@ -46,7 +46,7 @@ def test_a_document_is_natively_what_a_file_of_it_would_be(
 
 
 @pytest.mark.feature("CAT-004")
-def test_native_writes_add_versions(catalog: CatalogDesk) -> None:
+def test_native_writes_add_versions(catalog: CatalogClient) -> None:
     catalog.group()
     catalog.post(contenttype="application/first+json")
     said = {"envelopemetadata": {"type": {"value": "com.example.oven.heated"}, "tray": {"value": 3, "required": True}}}
@@ -69,7 +69,7 @@ def test_native_writes_add_versions(catalog: CatalogDesk) -> None:
 
 
 @pytest.mark.feature("CAT-003", "CAT-015", "CAT-019", "CAT-025")
-def test_what_was_there_before_is_in_the_catalog(catalog: CatalogDesk) -> None:
+def test_what_was_there_before_is_in_the_catalog(catalog: CatalogClient) -> None:
     messages = {
         "event": {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "a"}}},
         "kafka": {"protocol": "KAFKA", "protocoloptions": {"topic": "ovens"}},
@@ -89,7 +89,7 @@ def test_what_was_there_before_is_in_the_catalog(catalog: CatalogDesk) -> None:
     assert shown["plain"].json["dataschema"] == {"type": "object"}
 
 
-def test_a_new_version_keeps_what_no_document_can_say(catalog: CatalogDesk) -> None:
+def test_a_new_version_keeps_what_no_document_can_say(catalog: CatalogClient) -> None:
     catalog.group()
     native = {
         "name": "Oven heated",
@@ -124,7 +124,7 @@ def test_a_new_version_keeps_what_no_document_can_say(catalog: CatalogDesk) -> N
     assert after["labels"] == {"hall": "3"}
 
 
-def test_the_same_document_again_leaves_the_message_as_it_is(catalog: CatalogDesk) -> None:
+def test_the_same_document_again_leaves_the_message_as_it_is(catalog: CatalogClient) -> None:
     catalog.group()
     base = {"envelopemetadata": {"type": {"value": "t"}, "source": {"value": "/s", "required": True}}}
     catalog.ask("PUT", "/messagegroups/ovens/messages/any", base)
@@ -154,7 +154,7 @@ def test_the_same_document_again_leaves_the_message_as_it_is(catalog: CatalogDes
     }
 
 
-def test_bases_in_a_circle_or_elsewhere_give_nothing(catalog: CatalogDesk) -> None:
+def test_bases_in_a_circle_or_elsewhere_give_nothing(catalog: CatalogClient) -> None:
     catalog.group()
     for name, base in (("a", "b"), ("b", "a")):
         target = f"/messagegroups/ovens/messages/{base}"
@@ -164,7 +164,7 @@ def test_bases_in_a_circle_or_elsewhere_give_nothing(catalog: CatalogDesk) -> No
         assert catalog.get(f"ovens/messagedefinitions/{name}").json["attributes"] == {}
 
 
-def test_a_reference_is_read_and_not_written(catalog: CatalogDesk) -> None:
+def test_a_reference_is_read_and_not_written(catalog: CatalogClient) -> None:
     catalog.group()
     catalog.post()
     assert catalog.ask("PUT", "/messagegroups/ovens/messages/same", {"meta": {"xref": XID}}).status == 201
@@ -179,14 +179,14 @@ def test_a_reference_is_read_and_not_written(catalog: CatalogDesk) -> None:
     assert catalog.get("ovens/messagedefinitions/gone/versions").json == []
 
 
-def test_group_words_are_kept_in_their_spelling(catalog: CatalogDesk) -> None:
+def test_group_words_are_kept_in_their_spelling(catalog: CatalogClient) -> None:
     catalog.ask("PUT", "/messagegroups/ovens", {"envelope": "cloudevents/1.0"})
     assert catalog.post().status == 201
     assert catalog.native()["envelope"] == "cloudevents/1.0"
 
 
 @pytest.mark.feature("CAT-028")
-def test_schemas_are_on_the_same_endpoint(catalog: CatalogDesk) -> None:
+def test_schemas_are_on_the_same_endpoint(catalog: CatalogClient) -> None:
     schema = "/schemagroups/ovens/schemas/heated"
     headers = {"xRegistry-format": "JsonSchema/draft-07", "Content-Type": "application/json"}
     assert catalog.ask("PUT", schema, {"type": "object"}, headers).status == 201
@@ -219,7 +219,7 @@ def test_a_model_that_keeps_several_versions_and_has_no_room_for_more(tmp_path: 
     }
     (tmp_path / "model.json").write_text(json.dumps(model))
     with open_store(f"sqlite:///{tmp_path}/several.db", str(tmp_path / "model.json")) as store:
-        catalog = CatalogDesk(create_app(store, Settings()))
+        catalog = CatalogClient(create_app(store, Settings()))
         catalog.group()
         bakery = "https://bakery.example/messagecatalog"
         catalog.post(Authority=bakery, Id=f"{bakery}/1")
@@ -234,7 +234,7 @@ def test_a_model_that_keeps_several_versions_and_has_no_room_for_more(tmp_path: 
         assert catalog.native()["versionscount"] == 2
 
 
-def test_documents_that_are_made_of_messages_can_be_posted_and_change_nothing(catalog: CatalogDesk) -> None:
+def test_documents_that_are_made_of_messages_can_be_posted_and_change_nothing(catalog: CatalogClient) -> None:
     tree = read_source(str(DEMO), Settings())
     for kind in ("schemagroups", "messagegroups"):
         assert catalog.ask("POST", f"/{kind}", tree[kind]).status == 200
@@ -254,7 +254,7 @@ def test_documents_that_are_made_of_messages_can_be_posted_and_change_nothing(ca
             }
 
 
-def test_in_a_group_of_several_formats_each_definition_goes_on_in_its_own(catalog: CatalogDesk) -> None:
+def test_in_a_group_of_several_formats_each_definition_goes_on_in_its_own(catalog: CatalogClient) -> None:
     messages = {"event": {"envelope": "CloudEvents/1.0"}, "job": {"protocol": "AMQP/1.0"}, "plain": {"name": "x"}}
     catalog.ask("PUT", "/messagegroups/mixed", {"messages": messages})
     assert catalog.get("mixed").json["format"] == "CloudEvents"
@@ -267,7 +267,7 @@ def test_in_a_group_of_several_formats_each_definition_goes_on_in_its_own(catalo
 
 
 @pytest.mark.feature("CAT-002")
-def test_a_message_without_a_format_has_that_of_its_group(catalog: CatalogDesk) -> None:
+def test_a_message_without_a_format_has_that_of_its_group(catalog: CatalogClient) -> None:
     catalog.group("ovens", "MQTT")
     catalog.ask("PUT", XID, {"name": "natively"})
     assert catalog.get().headers["message-definition-format"] == "MQTT"

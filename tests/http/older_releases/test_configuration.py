@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 RC2, RC3 = "specversion=1.0-rc2", "specversion=1.0-rc3"
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ FIRST_FLAGS = [
 
 
 @pytest.mark.feature("CAP-001", "CAP-014")
-def test_capabilities_of_the_first_version(desk: Desk) -> None:
+def test_capabilities_of_the_first_version(asgi: AsgiClient) -> None:
     """B1: lists of paths, flags and data; `schemas` and `sticky`."""
     expected = {
         "apis": ["/capabilities", "/export", "/model", "/modelsource"],
@@ -32,43 +32,43 @@ def test_capabilities_of_the_first_version(desk: Desk) -> None:
         "sticky": True,
         "versionmodes": ["createdat", "manual", "modifiedat", "semver"],
     }
-    assert desk.ask("GET", f"/capabilities?{RC2}").json == expected
-    assert desk.ask("GET", f"/?inline=capabilities&{RC2}").json["capabilities"] == expected
+    assert asgi.ask("GET", f"/capabilities?{RC2}").json == expected
+    assert asgi.ask("GET", f"/?inline=capabilities&{RC2}").json["capabilities"] == expected
 
 
 @pytest.mark.feature("CAP-014")
-def test_capabilities_of_the_third_version_are_those_of_today(desk: Desk) -> None:
-    today = desk.ask("GET", "/capabilities").json
+def test_capabilities_of_the_third_version_are_those_of_today(asgi: AsgiClient) -> None:
+    today = asgi.ask("GET", "/capabilities").json
     assert today["specversions"] == ["1.0-rc4"]
-    assert desk.ask("GET", f"/capabilities?{RC3}").json == {**today, "specversions": ALL_VERSIONS}
+    assert asgi.ask("GET", f"/capabilities?{RC3}").json == {**today, "specversions": ALL_VERSIONS}
 
 
 @pytest.mark.feature("FLAG-066", "CAP-021")
-def test_offers(desk: Desk) -> None:
+def test_offers(asgi: AsgiClient) -> None:
     """B1: `GET /capabilities?offered`; since rc3 `GET /capabilitiesoffered`."""
-    first = desk.ask("GET", f"/capabilities?offered&{RC2}").json
-    assert first == desk.ask("GET", f"/capabilitiesoffered?{RC2}").json
-    assert set(first) == set(desk.ask("GET", f"/capabilities?{RC2}").json)
+    first = asgi.ask("GET", f"/capabilities?offered&{RC2}").json
+    assert first == asgi.ask("GET", f"/capabilitiesoffered?{RC2}").json
+    assert set(first) == set(asgi.ask("GET", f"/capabilities?{RC2}").json)
     assert first["flags"] == {"type": "array", "enum": FIRST_FLAGS, "item": {"type": "string"}}
     assert first["sticky"] == {"type": "boolean", "enum": [True]}
-    third = desk.ask("GET", f"/capabilitiesoffered?{RC3}").json
+    third = asgi.ask("GET", f"/capabilitiesoffered?{RC3}").json
     assert third["specversions"]["enum"] == first["specversions"]["enum"] == ALL_VERSIONS
-    assert third["available"] == desk.ask("GET", "/capabilitiesoffered").json["available"]
+    assert third["available"] == asgi.ask("GET", "/capabilitiesoffered").json["available"]
 
 
 @pytest.mark.feature("CAP-016", "CAP-017")
 @pytest.mark.parametrize("version", [RC2, RC3])
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_capabilities_that_are_written_back_change_nothing(desk: Desk, method: str, version: str) -> None:
+def test_capabilities_that_are_written_back_change_nothing(asgi: AsgiClient, method: str, version: str) -> None:
     ignored = ["epoch", "id"]
     ours = {"flags": ["doc", "ignore", "inline", "specversion"], "ignores": ignored, "pagination": True}
-    assert desk.ask("PATCH", "/capabilities", ours).status == 200
-    before = desk.ask("GET", "/capabilities").json
-    shown = desk.ask("GET", f"/capabilities?{version}").json
-    assert desk.ask(method, f"/capabilities?{version}", shown).json == shown
-    assert desk.ask("GET", "/capabilities").json == before
-    assert desk.ask(method, f"/?{version}", {"capabilities": shown}).status == 200
-    assert desk.ask("GET", "/capabilities").json == before
+    assert asgi.ask("PATCH", "/capabilities", ours).status == 200
+    before = asgi.ask("GET", "/capabilities").json
+    shown = asgi.ask("GET", f"/capabilities?{version}").json
+    assert asgi.ask(method, f"/capabilities?{version}", shown).json == shown
+    assert asgi.ask("GET", "/capabilities").json == before
+    assert asgi.ask(method, f"/?{version}", {"capabilities": shown}).status == 200
+    assert asgi.ask("GET", "/capabilities").json == before
 
 
 PATCHES: list[tuple[Json, Json]] = [
@@ -108,23 +108,23 @@ PATCHES: list[tuple[Json, Json]] = [
 
 
 @pytest.mark.parametrize(("written", "expected"), PATCHES)
-def test_changes_by_the_first_version(desk: Desk, written: Json, expected: Json) -> None:
-    changed = desk.ask("PATCH", f"/capabilities?{RC2}", written)
+def test_changes_by_the_first_version(asgi: AsgiClient, written: Json, expected: Json) -> None:
+    changed = asgi.ask("PATCH", f"/capabilities?{RC2}", written)
     assert changed.status == 200, changed.body
-    today = desk.ask("GET", "/capabilities").json
+    today = asgi.ask("GET", "/capabilities").json
     for name, value in expected.items():
         assert (set(today[name]) if isinstance(value, set) else today[name]) == value, name
 
 
-def test_what_the_first_version_leaves_out_is_reset_to_its_defaults(desk: Desk) -> None:
+def test_what_the_first_version_leaves_out_is_reset_to_its_defaults(asgi: AsgiClient) -> None:
     """rc2: without `mutable` nothing can be changed, not even the capabilities; what it cannot name stays."""
-    before = desk.ask("GET", "/capabilities").json
-    assert desk.ask("PUT", f"/capabilities?{RC2}", {"pagination": True}).json["mutable"] == []
-    today = desk.ask("GET", "/capabilities").json
+    before = asgi.ask("GET", "/capabilities").json
+    assert asgi.ask("PUT", f"/capabilities?{RC2}", {"pagination": True}).json["mutable"] == []
+    today = asgi.ask("GET", "/capabilities").json
     assert today["available"] == {"capabilities": {"mutable": False}, "entities": {"mutable": False}}
     assert (today["flags"], today["pagination"]) == ([], True)
     assert (today["formats"], today["compatibilities"]) == (before["formats"], before["compatibilities"])
-    assert desk.ask("PUT", "/schemagroups/kitchen", {}).problem == "action_not_supported"
+    assert asgi.ask("PUT", "/schemagroups/kitchen", {}).problem == "action_not_supported"
 
 
 @pytest.mark.feature("CAP-018", "CAP-019")
@@ -148,43 +148,43 @@ def test_what_the_first_version_leaves_out_is_reset_to_its_defaults(desk: Desk) 
         {"oven": True},
     ],
 )
-def test_capabilities_that_cannot_be(desk: Desk, written: Json) -> None:
-    before = desk.ask("GET", "/capabilities").json
+def test_capabilities_that_cannot_be(asgi: AsgiClient, written: Json) -> None:
+    before = asgi.ask("GET", "/capabilities").json
     for method in ("PUT", "PATCH"):
-        refused = desk.ask(method, f"/capabilities?{RC2}", written)
+        refused = asgi.ask(method, f"/capabilities?{RC2}", written)
         assert refused.status == 400
         assert refused.json["type"].endswith("#capability_error"), refused.body
-    assert desk.ask("GET", "/capabilities").json == before
+    assert asgi.ask("GET", "/capabilities").json == before
 
 
 @pytest.mark.feature("MOD-005", "MOD-006")
 @pytest.mark.parametrize("version", [RC2, RC3])
-def test_a_model_source_that_is_written_back_changes_nothing(desk: Desk, version: str) -> None:
-    source, model = desk.ask("GET", "/modelsource").json, desk.ask("GET", "/model").json
-    shown = desk.ask("GET", f"/modelsource?{version}").json
+def test_a_model_source_that_is_written_back_changes_nothing(asgi: AsgiClient, version: str) -> None:
+    source, model = asgi.ask("GET", "/modelsource").json, asgi.ask("GET", "/model").json
+    shown = asgi.ask("GET", f"/modelsource?{version}").json
     assert shown != source
-    assert desk.ask("PUT", f"/modelsource?{version}", shown).json == shown
-    assert desk.ask("GET", "/modelsource").json == source
-    assert desk.ask("PATCH", f"/?{version}&inline=modelsource", {"modelsource": shown}).json["modelsource"] == shown
-    assert desk.ask("GET", "/modelsource").json == source
-    assert desk.ask("GET", "/model").json == model
+    assert asgi.ask("PUT", f"/modelsource?{version}", shown).json == shown
+    assert asgi.ask("GET", "/modelsource").json == source
+    assert asgi.ask("PATCH", f"/?{version}&inline=modelsource", {"modelsource": shown}).json["modelsource"] == shown
+    assert asgi.ask("GET", "/modelsource").json == source
+    assert asgi.ask("GET", "/model").json == model
 
 
 @pytest.mark.parametrize("version", [RC2, RC3])
-def test_a_full_model_can_be_a_source(desk: Desk, version: str) -> None:
+def test_a_full_model_can_be_a_source(asgi: AsgiClient, version: str) -> None:
     """Clients copy registries: what one shows as its model, another takes as a source."""
-    before, shown = desk.ask("GET", "/model").json, desk.ask("GET", f"/model?{version}").json
-    assert desk.ask("PUT", f"/modelsource?{version}", shown).status == 200
-    after = desk.ask("GET", "/model").json
+    before, shown = asgi.ask("GET", "/model").json, asgi.ask("GET", f"/model?{version}").json
+    assert asgi.ask("PUT", f"/modelsource?{version}", shown).status == 200
+    after = asgi.ask("GET", "/model").json
     for plural, group in before["groups"].items():
         for name, kind in group["resources"].items():
             assert after["groups"][plural]["resources"][name] == kind
-    assert desk.ask("GET", f"/model?{version}").json == shown
+    assert asgi.ask("GET", f"/model?{version}").json == shown
 
 
-def test_the_model_of_the_third_version(desk: Desk) -> None:
+def test_the_model_of_the_third_version(asgi: AsgiClient) -> None:
     """B2: `ancestor`; A3: addresses are `url`, endpoints not deployed by default."""
-    model = desk.ask("GET", f"/model?{RC3}").json
+    model = asgi.ask("GET", f"/model?{RC3}").json
     assert model["attributes"]["specversion"]["default"] == "1.0-rc3"
     versions = model["groups"]["schemagroups"]["resources"]["schemas"]["attributes"]
     assert versions["ancestor"]["name"] == "ancestor"
@@ -195,10 +195,10 @@ def test_the_model_of_the_third_version(desk: Desk) -> None:
     assert "url" in options["endpoints"]["item"]["attributes"]
     assert options["deployed"]["default"] is False
     assert model["groups"]["endpoints"]["attributes"]["usage"]["type"] == "array"
-    assert desk.ask("GET", f"/?inline=model&{RC3}").json["model"] == model
+    assert asgi.ask("GET", f"/?inline=model&{RC3}").json["model"] == model
 
 
-def test_the_model_of_the_first_version(desk: Desk) -> None:
+def test_the_model_of_the_first_version(asgi: AsgiClient) -> None:
     """B1: `compatiblewith`, `setdefaultversionsticky`, `compatibility` with `none`, no attributes for checks."""
     source = {
         "groups": {
@@ -211,8 +211,8 @@ def test_the_model_of_the_first_version(desk: Desk) -> None:
             }
         }
     }
-    assert desk.ask("PUT", "/modelsource", source).status == 200
-    group = desk.ask("GET", f"/model?{RC2}").json["groups"]["dirs"]
+    assert asgi.ask("PUT", "/modelsource", source).status == 200
+    group = asgi.ask("GET", f"/model?{RC2}").json["groups"]["dirs"]
     kind = group["resources"]["files"]
     assert (group["compatiblewith"], kind["compatiblewith"]) == (
         "https://ovens.localhost/dirs.json",
@@ -225,8 +225,8 @@ def test_the_model_of_the_first_version(desk: Desk) -> None:
     assert kind["metaattributes"]["compatibilityauthority"]["enum"] == ["external", "server"]
 
 
-def test_messages_and_endpoints_in_the_model_of_the_first_version(desk: Desk) -> None:
-    groups = desk.ask("GET", f"/model?{RC2}").json["groups"]
+def test_messages_and_endpoints_in_the_model_of_the_first_version(asgi: AsgiClient) -> None:
+    groups = asgi.ask("GET", f"/model?{RC2}").json["groups"]
     messages = groups["messagegroups"]["resources"]["messages"]
     assert messages["setdefaultversionsticky"] is False
     assert "basemessageurl" in messages["attributes"]
@@ -239,16 +239,16 @@ def files(**aspects: Any) -> Json:
     return {"groups": {"dirs": {"singular": "dir", "resources": {"files": {"singular": "file", **aspects}}}}}
 
 
-def test_a_type_whose_default_cannot_be_chosen(desk: Desk) -> None:
+def test_a_type_whose_default_cannot_be_chosen(asgi: AsgiClient) -> None:
     """B1: `setdefaultversionsticky` went; what it said is said by the attribute of meta."""
-    assert desk.ask("PUT", f"/modelsource?{RC2}", files(setdefaultversionsticky=False)).json == files(
+    assert asgi.ask("PUT", f"/modelsource?{RC2}", files(setdefaultversionsticky=False)).json == files(
         setdefaultversionsticky=False, metaattributes={}
     )
-    assert desk.ask("PUT", "/dirs/d/files/f$details", {}).status == 201
+    assert asgi.ask("PUT", "/dirs/d/files/f$details", {}).status == 201
     sticky = {"defaultversionid": "1", "defaultversionsticky": True}
-    assert desk.ask("PATCH", "/dirs/d/files/f/meta", sticky).problem == "invalid_attribute"
-    assert desk.ask("PUT", f"/modelsource?{RC2}", files(setdefaultversionsticky=True)).json == files()
-    assert desk.ask("PATCH", "/dirs/d/files/f/meta", sticky).status == 200
+    assert asgi.ask("PATCH", "/dirs/d/files/f/meta", sticky).problem == "invalid_attribute"
+    assert asgi.ask("PUT", f"/modelsource?{RC2}", files(setdefaultversionsticky=True)).json == files()
+    assert asgi.ask("PATCH", "/dirs/d/files/f/meta", sticky).status == 200
 
 
 SOURCES: list[tuple[str, Json, Json]] = [
@@ -279,10 +279,10 @@ SOURCES: list[tuple[str, Json, Json]] = [
 
 
 @pytest.mark.parametrize(("version", "theirs", "ours"), SOURCES)
-def test_model_sources_are_kept_in_the_words_of_today(desk: Desk, version: str, theirs: Json, ours: Json) -> None:
-    written = desk.ask("PUT", f"/modelsource?{version}", files(**theirs))
+def test_model_sources_are_kept_in_the_words_of_today(asgi: AsgiClient, version: str, theirs: Json, ours: Json) -> None:
+    written = asgi.ask("PUT", f"/modelsource?{version}", files(**theirs))
     assert written.status == 200, written.body
-    assert desk.ask("GET", "/modelsource").json == files(**ours)
+    assert asgi.ask("GET", "/modelsource").json == files(**ours)
 
 
 @pytest.mark.parametrize(
@@ -292,21 +292,21 @@ def test_model_sources_are_kept_in_the_words_of_today(desk: Desk, version: str, 
         (RC3, {"type": "array", "item": {"type": "string"}, "enum": ["producer", "consumer"]}),
     ],
 )
-def test_endpoints_of_published_models(desk: Desk, version: str, usage: Json) -> None:
+def test_endpoints_of_published_models(asgi: AsgiClient, version: str, usage: Json) -> None:
     """C-32: the words of `usage` are checked by code."""
     attributes = {"usage": usage, "protocol": {"type": "string"}}
     source = {"groups": {"endpoints": {"singular": "endpoint", "attributes": attributes}}}
-    assert desk.ask("PUT", f"/modelsource?{version}", source).status == 200
-    today = desk.ask("GET", "/modelsource").json["groups"]["endpoints"]["attributes"]["usage"]
+    assert asgi.ask("PUT", f"/modelsource?{version}", source).status == 200
+    today = asgi.ask("GET", "/modelsource").json["groups"]["endpoints"]["attributes"]["usage"]
     assert today == {"type": "array", "item": {"type": "string"}}
-    kept = desk.ask("GET", f"/modelsource?{version}").json["groups"]["endpoints"]["attributes"]["usage"]
+    kept = asgi.ask("GET", f"/modelsource?{version}").json["groups"]["endpoints"]["attributes"]["usage"]
     assert kept["type"] == usage["type"]
 
 
-def test_a_usage_of_something_else_is_left_alone(desk: Desk) -> None:
+def test_a_usage_of_something_else_is_left_alone(asgi: AsgiClient) -> None:
     source = {"groups": {"endpoints": {"singular": "endpoint", "attributes": {"usage": {"type": "string"}}}}}
-    assert desk.ask("PUT", f"/modelsource?{RC2}", source).json == source
-    assert desk.ask("GET", "/modelsource").json == source
+    assert asgi.ask("PUT", f"/modelsource?{RC2}", source).json == source
+    assert asgi.ask("GET", "/modelsource").json == source
 
 
 @pytest.mark.parametrize(
@@ -323,20 +323,20 @@ def test_a_usage_of_something_else_is_left_alone(desk: Desk) -> None:
         (RC2, files(nonsense=7), "model_error"),
     ],
 )
-def test_models_that_cannot_be(desk: Desk, version: str, source: Json, problem: str) -> None:
-    before = desk.ask("GET", "/modelsource").json
-    refused = desk.ask("PUT", f"/modelsource?{version}", source)
+def test_models_that_cannot_be(asgi: AsgiClient, version: str, source: Json, problem: str) -> None:
+    before = asgi.ask("GET", "/modelsource").json
+    refused = asgi.ask("PUT", f"/modelsource?{version}", source)
     assert refused.status == 400
     assert refused.json["type"].endswith(f"#{problem}"), refused.body
-    assert desk.ask("GET", "/modelsource").json == before
+    assert asgi.ask("GET", "/modelsource").json == before
 
 
-def test_forms_of_the_model(desk: Desk) -> None:
+def test_forms_of_the_model(asgi: AsgiClient) -> None:
     """B1: `?schema=` on `/model`; there is one form."""
     for path in ("/model", "/modelsource"):
         for form in ("xRegistry-json/1.0-rc2", "XREGISTRY-JSON", "xregistry-json/1.0-RC2"):
-            assert desk.ask("GET", f"{path}?schema={form}&{RC2}").json == desk.ask("GET", f"{path}?{RC2}").json
-        refused = desk.ask("GET", f"{path}?schema=jsonSchema/2020-12&{RC2}")
+            assert asgi.ask("GET", f"{path}?schema={form}&{RC2}").json == asgi.ask("GET", f"{path}?{RC2}").json
+        refused = asgi.ask("GET", f"{path}?schema=jsonSchema/2020-12&{RC2}")
         assert (refused.status, refused.json["type"].rpartition("#")[2]) == (400, "invalid_data")
         for other in ("", f"&{RC3}"):  # FLAG-002: not their flag
-            assert desk.ask("GET", f"{path}?schema=jsonSchema/2020-12{other}").status == 200
+            assert asgi.ask("GET", f"{path}?schema=jsonSchema/2020-12{other}").status == 200

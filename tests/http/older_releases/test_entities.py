@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 AVRO = {"format": "Avro/1.11", "schema": {"type": "string"}}
 GROUP, OVEN = "/schemagroups/kitchen", "/schemagroups/kitchen/schemas/oven"
@@ -17,18 +17,18 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def ovens(desk: Desk) -> Desk:
+def ovens(asgi: AsgiClient) -> AsgiClient:
     """A schema with two Versions, the second after the first."""
     labels = {"stage": "dev", "my-team": "bakers"}
     body = {"1": {**AVRO, "ancestorid": "1"}, "2": {**AVRO, "ancestorid": "1", "labels": labels}}
-    written = desk.ask("POST", VERSIONS, body)
+    written = asgi.ask("POST", VERSIONS, body)
     assert written.status == 200, written.body
-    return desk
+    return asgi
 
 
-def said(desk: Desk, target: str, version: str) -> Any:
+def said(asgi: AsgiClient, target: str, version: str) -> Any:
     """What a GET answers to a client of a version."""
-    reply = desk.ask("GET", f"{target}{'&' if '?' in target else '?'}specversion={version}")
+    reply = asgi.ask("GET", f"{target}{'&' if '?' in target else '?'}specversion={version}")
     assert reply.status == 200, reply.body
     return reply.json
 
@@ -49,8 +49,8 @@ def names(document: Any) -> Iterator[str]:
         *(("1.0-rc3", "1.0-rc3"), ("1.0.0-Rc3", "1.0-rc3"), ("1.0-rc4", "1.0-rc4")),
     ],
 )
-def test_versions_are_asked_for_in_any_spelling(desk: Desk, asked: str, spoken: str) -> None:
-    assert said(desk, "/", asked)["specversion"] == spoken
+def test_versions_are_asked_for_in_any_spelling(asgi: AsgiClient, asked: str, spoken: str) -> None:
+    assert said(asgi, "/", asked)["specversion"] == spoken
 
 
 @pytest.mark.feature("FLAG-068")
@@ -62,13 +62,13 @@ def test_versions_are_asked_for_in_any_spelling(desk: Desk, asked: str, spoken: 
         ("specversion=1.0-rc2&specversion=1.0-rc3", "bad_flag"),
     ],
 )
-def test_other_versions_and_several_are_refused(desk: Desk, query: str, problem: str) -> None:
+def test_other_versions_and_several_are_refused(asgi: AsgiClient, query: str, problem: str) -> None:
     for path in ("/", "/schemagroups", "/model", "/modelsource", "/capabilities", "/export"):
-        assert desk.ask("GET", f"{path}?{query}").problem == problem
+        assert asgi.ask("GET", f"{path}?{query}").problem == problem
 
 
 @pytest.mark.feature("FLAG-002", "CAP-009")
-def test_a_registry_without_the_flag_does_not_see_it(ovens: Desk) -> None:
+def test_a_registry_without_the_flag_does_not_see_it(ovens: AsgiClient) -> None:
     assert ovens.ask("PATCH", "/capabilities", {"flags": ["inline"]}).status == 200
     assert "ancestorid" in ovens.ask("GET", f"{VERSIONS}/2$details?specversion=1.0-rc2").json
     refused = ovens.ask("GET", "/schemagroups/none?specversion=1.0-rc2")
@@ -93,7 +93,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_every_place_is_shown_in_the_words_of_the_version(ovens: Desk, version: str) -> None:
+def test_every_place_is_shown_in_the_words_of_the_version(ovens: AsgiClient, version: str) -> None:
     """B2: `ancestor` became `ancestorid`."""
     for target in PLACES:
         shown = set(names(said(ovens, target, version)))
@@ -134,22 +134,22 @@ def with_second(body: Any, second: Json) -> Any:
 
 @pytest.mark.feature("FLAG-067")
 @pytest.mark.parametrize("version", [*OLDER, "1.0-rc4", ""])
-def test_every_write_reads_the_older_name(desk: Desk, version: str) -> None:
-    assert desk.ask("PUT", f"{VERSIONS}/1$details", AVRO).status == 201
+def test_every_write_reads_the_older_name(asgi: AsgiClient, version: str) -> None:
+    assert asgi.ask("PUT", f"{VERSIONS}/1$details", AVRO).status == 201
     second = {**AVRO, "versionid": "2", "ancestor": "2"}  # a root of its own: not what the server would choose
     for method, target, body in WRITES:
         flag = f"{'&' if '?' in target else '?'}specversion={version}" if version else ""
-        reply = desk.ask(method, target + flag, with_second(body, second))
+        reply = asgi.ask(method, target + flag, with_second(body, second))
         assert reply.status in (200, 201), (method, target, reply.body)
-        native = desk.ask("GET", f"{VERSIONS}/2$details").json
+        native = asgi.ask("GET", f"{VERSIONS}/2$details").json
         assert native["ancestorid"] == "2", (method, target)
         assert "ancestor" not in native
-        assert desk.ask("DELETE", f"{VERSIONS}/2").status == 204
+        assert asgi.ask("DELETE", f"{VERSIONS}/2").status == 204
 
 
 @pytest.mark.feature("FLAG-067", "RES-026")
 @pytest.mark.parametrize("version", OLDER)
-def test_attributes_of_documents_are_headers_with_the_names_of_the_version(ovens: Desk, version: str) -> None:
+def test_attributes_of_documents_are_headers_with_the_names_of_the_version(ovens: AsgiClient, version: str) -> None:
     """B2: `xRegistry-ancestor`. rc2, Serializing Resource Documents: a hyphen before the key of a map."""
     for target in (OVEN, f"{VERSIONS}/2"):
         shown = ovens.ask("GET", f"{target}?specversion={version}").headers
@@ -163,7 +163,7 @@ def test_attributes_of_documents_are_headers_with_the_names_of_the_version(ovens
 @pytest.mark.feature("FLAG-067", "RES-026")
 @pytest.mark.parametrize("version", [*OLDER, ""])
 @pytest.mark.parametrize(("method", "target"), [("PUT", f"{VERSIONS}/3"), ("POST", OVEN)])
-def test_document_writes_take_headers_of_the_version(ovens: Desk, method: str, target: str, version: str) -> None:
+def test_document_writes_take_headers_of_the_version(ovens: AsgiClient, method: str, target: str, version: str) -> None:
     mark = "-" if version == "1.0-rc2" else "."
     headers = {
         "xRegistry-versionid": "3",
@@ -182,7 +182,7 @@ def test_document_writes_take_headers_of_the_version(ovens: Desk, method: str, t
     assert (native["ancestorid"], native["labels"]) == ("1", {"my-team": "cooks"})
 
 
-def test_a_document_is_never_translated(ovens: Desk) -> None:
+def test_a_document_is_never_translated(ovens: AsgiClient) -> None:
     content = {"ancestor": "1", "ancestorid": "2", "basemessageurl": "#/x", "type": "string"}
     for version in (*OLDER, "1.0-rc4"):
         target = f"{VERSIONS}/1$details"
@@ -192,7 +192,7 @@ def test_a_document_is_never_translated(ovens: Desk) -> None:
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_flags_name_attributes_as_the_version_does(ovens: Desk, version: str) -> None:
+def test_flags_name_attributes_as_the_version_does(ovens: AsgiClient, version: str) -> None:
     found = {
         "filter=ancestor=1": ["1", "2"],
         "filter=name=x,ancestor=1": [],
@@ -209,7 +209,7 @@ def test_flags_name_attributes_as_the_version_does(ovens: Desk, version: str) ->
     assert ovens.ask("GET", f"{filtered}=2&specversion={version}").status == 404
 
 
-def test_pages_lead_to_pages_of_the_same_version(ovens: Desk) -> None:
+def test_pages_lead_to_pages_of_the_same_version(ovens: AsgiClient) -> None:
     assert ovens.ask("PATCH", "/capabilities", {"pagination": True}).status == 200
     first = ovens.ask("GET", f"{VERSIONS}?limit=1&specversion=1.0-rc3")
     assert "specversion=1.0-rc3" in first.headers["link"].partition("rel=next")[0]
@@ -237,14 +237,14 @@ TODAY = {
 @pytest.mark.feature("EP-021")
 @pytest.mark.parametrize(("version", "theirs", "ours"), ENDPOINT_WORDS)
 @pytest.mark.parametrize(("options", "deployed"), [({}, False), ({"deployed": True}, True)])
-def test_endpoints(desk: Desk, version: str, theirs: Json, ours: Json, options: Json, deployed: bool) -> None:
+def test_endpoints(asgi: AsgiClient, version: str, theirs: Json, ours: Json, options: Json, deployed: bool) -> None:
     """A3: one usage, not deployed unless it says so; addresses are `url` in rc3 and `uri` in the text of rc2; C-34."""
     body = {"usage": ["producer"], "protocol": "HTTP", "protocoloptions": {**OPTIONS, **options}, **theirs}
-    assert desk.ask("PUT", f"/endpoints/hot?specversion={version}", body).status == 201
-    native = desk.ask("GET", "/endpoints/hot").json
+    assert asgi.ask("PUT", f"/endpoints/hot?specversion={version}", body).status == 201
+    native = asgi.ask("GET", "/endpoints/hot").json
     assert native.items() >= ours.items()
     assert native["protocoloptions"].items() >= {**TODAY, "deployed": deployed}.items()
-    shown = said(desk, "/endpoints/hot", version)
+    shown = said(asgi, "/endpoints/hot", version)
     assert shown["usage"] == ("producer" if version == "1.0-rc2" else ["producer"])
     assert shown["protocoloptions"]["endpoints"] == (OPTIONS if version == "1.0-rc3" else TODAY)["endpoints"]
     assert shown["protocoloptions"]["deployed"] is deployed
@@ -252,42 +252,42 @@ def test_endpoints(desk: Desk, version: str, theirs: Json, ours: Json, options: 
         assert set(shown["deprecated"]) == {"docs", "documentation"}
 
 
-def test_an_endpoint_with_two_usages_keeps_both(desk: Desk) -> None:
+def test_an_endpoint_with_two_usages_keeps_both(asgi: AsgiClient) -> None:
     """1.0-rc2 has one usage; a half of two would be all that is left after the client writes it back."""
     both = {"usage": ["subscriber", "consumer"], "protocol": "MQTT/5.0"}
-    assert desk.ask("PUT", "/endpoints/hot", both).status == 201
-    shown = said(desk, "/endpoints/hot", "1.0-rc2")
-    assert desk.ask("PUT", "/endpoints/hot?specversion=1.0-rc2", shown).status == 200
-    assert desk.ask("GET", "/endpoints/hot").json["usage"] == both["usage"]
+    assert asgi.ask("PUT", "/endpoints/hot", both).status == 201
+    shown = said(asgi, "/endpoints/hot", "1.0-rc2")
+    assert asgi.ask("PUT", "/endpoints/hot?specversion=1.0-rc2", shown).status == 200
+    assert asgi.ask("GET", "/endpoints/hot").json["usage"] == both["usage"]
 
 
-def test_a_group_type_that_only_shares_the_name_is_no_endpoint(desk: Desk) -> None:
+def test_a_group_type_that_only_shares_the_name_is_no_endpoint(asgi: AsgiClient) -> None:
     own = {"groups": {"endpoints": {"singular": "endpoint", "attributes": {"protocoloptions": {"type": "any"}}}}}
-    assert desk.ask("PUT", "/modelsource", own).status == 200
+    assert asgi.ask("PUT", "/modelsource", own).status == 200
     body = {"protocoloptions": {"endpoints": [{"url": "x"}]}}
-    assert desk.ask("PUT", "/endpoints/hot?specversion=1.0-rc3", body).status == 201
-    assert desk.ask("GET", "/endpoints/hot").json["protocoloptions"] == body["protocoloptions"]
+    assert asgi.ask("PUT", "/endpoints/hot?specversion=1.0-rc3", body).status == 201
+    assert asgi.ask("GET", "/endpoints/hot").json["protocoloptions"] == body["protocoloptions"]
 
 
 @pytest.mark.feature("FLAG-067")
 @pytest.mark.parametrize("version", [*OLDER, ""])
-def test_a_model_that_declares_the_older_name_means_its_own(desk: Desk, version: str) -> None:
+def test_a_model_that_declares_the_older_name_means_its_own(asgi: AsgiClient, version: str) -> None:
     kind = {"singular": "file", "hasdocument": False, "attributes": {"ancestor": {"type": "string"}}}
     model = {"groups": {"dirs": {"singular": "dir", "resources": {"files": kind}}}}
-    assert desk.ask("PUT", "/modelsource", model).status == 200
+    assert asgi.ask("PUT", "/modelsource", model).status == 200
     flag = f"?specversion={version}" if version else ""
-    assert desk.ask("PUT", f"/dirs/d/files/f{flag}", {"ancestor": "Grandma"}).status == 201
-    shown = desk.ask("GET", f"/dirs/d/files/f{flag}").json
+    assert asgi.ask("PUT", f"/dirs/d/files/f{flag}", {"ancestor": "Grandma"}).status == 201
+    shown = asgi.ask("GET", f"/dirs/d/files/f{flag}").json
     assert (shown["ancestor"], shown["ancestorid"]) == ("Grandma", "1")
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_types_that_come_with_the_request(desk: Desk, version: str) -> None:
+def test_types_that_come_with_the_request(asgi: AsgiClient, version: str) -> None:
     model = {"groups": {"dirs": {"singular": "dir", "resources": {"files": {"singular": "file"}}}}}
     versions = {"1": {"ancestor": "1"}, "2": {"ancestor": "2"}}
     body = {"modelsource": model, "dirs": {"d": {"files": {"f": {"versions": versions}}}}}
-    assert desk.ask("PUT", f"/?specversion={version}", body).status == 200
-    assert desk.ask("GET", "/dirs/d/files/f/versions/2$details").json["ancestorid"] == "2"
+    assert asgi.ask("PUT", f"/?specversion={version}", body).status == 200
+    assert asgi.ask("GET", "/dirs/d/files/f/versions/2$details").json["ancestorid"] == "2"
 
 
 BASES = [
@@ -299,18 +299,18 @@ BASES = [
 
 
 @pytest.mark.parametrize(("version", "name", "value"), BASES)
-def test_base_messages(desk: Desk, version: str, name: str, value: str) -> None:
+def test_base_messages(asgi: AsgiClient, version: str, name: str, value: str) -> None:
     """A5: the tag of 1.0-rc2 has a pointer, `basemessageurl`; C-01: the other names are read, too."""
     message = "/messagegroups/g/messages/hot"
-    assert desk.ask("PUT", f"{message}?specversion={version}", {name: value}).status == 201
-    assert desk.ask("GET", message).json["basemessage"] == "/messagegroups/g/messages/base"
-    shown = said(desk, message, version)
+    assert asgi.ask("PUT", f"{message}?specversion={version}", {name: value}).status == 201
+    assert asgi.ask("GET", message).json["basemessage"] == "/messagegroups/g/messages/base"
+    shown = said(asgi, message, version)
     theirs = "basemessageurl" if version == "1.0-rc2" else "basemessage"
     assert shown[theirs] == ("#" if version == "1.0-rc2" else "") + "/messagegroups/g/messages/base"
 
 
 @pytest.mark.feature("META-007")
-def test_compatibility_of_the_first_version(ovens: Desk) -> None:
+def test_compatibility_of_the_first_version(ovens: AsgiClient) -> None:
     """B1: `compatibility` is required, `none` by default; who checks it, and `validation`, stand in `meta`; C-51."""
     assert said(ovens, f"{OVEN}/meta", "1.0-rc2").items() >= {"compatibility": "none", "validation": True}.items()
     target = f"{OVEN}/meta?specversion=1.0-rc2"
@@ -324,7 +324,7 @@ def test_compatibility_of_the_first_version(ovens: Desk) -> None:
     assert "compatibility" not in ovens.ask("GET", f"{OVEN}/meta").json
 
 
-def test_a_reference_says_nothing_of_its_own(ovens: Desk) -> None:
+def test_a_reference_says_nothing_of_its_own(ovens: AsgiClient) -> None:
     borrowed = f"{GROUP}/schemas/stove"
     assert ovens.ask("PUT", f"{borrowed}/meta", {"xref": OVEN}).status == 201
     meta = said(ovens, f"{borrowed}?doc&inline=meta", "1.0-rc2")["meta"]
@@ -352,7 +352,7 @@ MISTAKES: list[tuple[str, str, Any, str]] = [
 
 @pytest.mark.parametrize(("target", "version", "body", "problem"), MISTAKES)
 def test_mistakes_are_refused_and_nothing_is_written(
-    ovens: Desk, target: str, version: str, body: Any, problem: str
+    ovens: AsgiClient, target: str, version: str, body: Any, problem: str
 ) -> None:
     before = ovens.ask("GET", "/export").json
     refused = ovens.ask("PATCH", f"{target}?specversion={version}", body)
@@ -375,7 +375,7 @@ def test_mistakes_are_refused_and_nothing_is_written(
         ),
     ],
 )
-def test_mistakes_in_words_of_the_first_version(ovens: Desk, target: str, body: Json, problem: str) -> None:
+def test_mistakes_in_words_of_the_first_version(ovens: AsgiClient, target: str, body: Json, problem: str) -> None:
     source = ovens.ask("GET", "/modelsource").json
     source["groups"]["dirs"] = {"singular": "dir", "resources": {"files": {"singular": "file"}}}
     assert ovens.ask("PUT", "/modelsource", source).status == 200
@@ -386,7 +386,7 @@ def test_mistakes_in_words_of_the_first_version(ovens: Desk, target: str, body: 
 
 
 @pytest.mark.parametrize("version", [*OLDER, ""])
-def test_broken_bodies_meet_the_native_refusal(ovens: Desk, version: str) -> None:
+def test_broken_bodies_meet_the_native_refusal(ovens: AsgiClient, version: str) -> None:
     flag = f"?specversion={version}" if version else ""
     for body in (b"{", b'{"ancestor": "1",}', b"\xff", b"[" * 5000, b'{"ancestor": "1", "ancestor": "1"}'):
         refused = ovens.ask("PUT", f"{VERSIONS}/2$details{flag}", body)
@@ -395,13 +395,13 @@ def test_broken_bodies_meet_the_native_refusal(ovens: Desk, version: str) -> Non
 
 
 @pytest.mark.feature("FLAG-067")
-def test_header_names_cannot_be_mixed(ovens: Desk) -> None:
+def test_header_names_cannot_be_mixed(ovens: AsgiClient) -> None:
     headers = {"xRegistry-ancestor": "1", "xRegistry-ancestorid": "1"}
     assert ovens.ask("PUT", f"{VERSIONS}/2?specversion=1.0-rc3", b"{}", headers).problem == "header_error"
 
 
 @pytest.mark.feature("FLAG-067")
-def test_older_words_in_a_native_request(ovens: Desk) -> None:
+def test_older_words_in_a_native_request(ovens: AsgiClient) -> None:
     """Only `ancestor` is read everywhere, and not beside its new name; the rest is for clients that name a version."""
     kind = {"singular": "file", "hasdocument": False}
     source = ovens.ask("GET", "/modelsource").json
@@ -420,15 +420,15 @@ def test_older_words_in_a_native_request(ovens: Desk) -> None:
     assert refused.json["pointer"] == "/protocoloptions/endpoints/0/uri"
 
 
-def test_problems_name_places_as_the_version_does(desk: Desk) -> None:
-    refused = desk.ask("PUT", "/endpoints/hot?specversion=1.0-rc3", {"usage": ["producer"], **NO_ADDRESS})
+def test_problems_name_places_as_the_version_does(asgi: AsgiClient) -> None:
+    refused = asgi.ask("PUT", "/endpoints/hot?specversion=1.0-rc3", {"usage": ["producer"], **NO_ADDRESS})
     assert refused.json["pointer"] == "/protocoloptions/endpoints/0/url"
     assert refused.json["args"]["list"] == "protocoloptions.endpoints[0].url"
 
 
 @pytest.mark.feature("FLAG-065")
 @pytest.mark.parametrize("version", ["1.0-rc2", ""])
-def test_flags_of_the_first_version(ovens: Desk, version: str) -> None:
+def test_flags_of_the_first_version(ovens: AsgiClient, version: str) -> None:
     """B1: four flags became values of `ignore`; an import of rc2 must not fail on its epochs, whoever sends it."""
     flag = f"&specversion={version}" if version else ""
     body = {"epoch": 99, "schemas": {"oven": {"meta": {"defaultversionid": "1", "defaultversionsticky": True}}}}
@@ -441,16 +441,16 @@ def test_flags_of_the_first_version(ovens: Desk, version: str) -> None:
 
 
 @pytest.mark.feature("HTTP-006")
-def test_an_empty_body_of_the_first_version_empties_an_entity(desk: Desk) -> None:
+def test_an_empty_body_of_the_first_version_empties_an_entity(asgi: AsgiClient) -> None:
     """rc2, Creating or Updating Resources: without a document, nothing written means nothing there."""
     message = "/messagegroups/g/messages/hot"
-    assert desk.ask("PUT", message, {"name": "Hot"}).status == 201
-    assert desk.ask("PUT", f"{message}?specversion=1.0-rc3").problem == "missing_body"
-    assert "name" not in desk.ask("PUT", f"{message}?specversion=1.0-rc2").json
+    assert asgi.ask("PUT", message, {"name": "Hot"}).status == 201
+    assert asgi.ask("PUT", f"{message}?specversion=1.0-rc3").problem == "missing_body"
+    assert "name" not in asgi.ask("PUT", f"{message}?specversion=1.0-rc2").json
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_short_urls_stay_in_documents(ovens: Desk, version: str) -> None:
+def test_short_urls_stay_in_documents(ovens: AsgiClient, version: str) -> None:
     """B2: the document view has no `shortself` since 1.0-rc4."""
     assert "shortself" not in said(ovens, "/export", version)
     assert ovens.ask("PATCH", "/capabilities", {"shortself": True}).status == 200
@@ -470,21 +470,21 @@ def test_short_urls_stay_in_documents(ovens: Desk, version: str) -> None:
         assert entity["shortself"] == plain["shortself"], xid
 
 
-def test_the_first_version_exports_the_full_model(desk: Desk) -> None:
+def test_the_first_version_exports_the_full_model(asgi: AsgiClient) -> None:
     """rc2, Exporting: `GET /?doc&inline=*,model,capabilities`; since rc3 it is the model source."""
-    assert {"model", "modelsource", "capabilities"} & said(desk, "/export", "1.0-rc2").keys() == {
+    assert {"model", "modelsource", "capabilities"} & said(asgi, "/export", "1.0-rc2").keys() == {
         "model",
         "capabilities",
     }
-    assert {"model", "modelsource"} & said(desk, "/export", "1.0-rc3").keys() == {"modelsource"}
-    assert "model" not in said(desk, "/export?inline=schemagroups", "1.0-rc2")
+    assert {"model", "modelsource"} & said(asgi, "/export", "1.0-rc3").keys() == {"modelsource"}
+    assert "model" not in said(asgi, "/export?inline=schemagroups", "1.0-rc2")
     available = {"capabilities": {"mutable": True}, "export": {}, "entities": {"mutable": True}}
-    assert desk.ask("PATCH", "/capabilities", {"available": available}).status == 200
-    assert "model" not in said(desk, "/export", "1.0-rc2")
+    assert asgi.ask("PATCH", "/capabilities", {"available": available}).status == 200
+    assert "model" not in said(asgi, "/export", "1.0-rc2")
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_a_condition_is_about_what_the_client_was_shown(ovens: Desk, version: str) -> None:
+def test_a_condition_is_about_what_the_client_was_shown(ovens: AsgiClient, version: str) -> None:
     target = f"{VERSIONS}/2$details?specversion={version}"
     shown = ovens.ask("GET", target)
     assert shown.headers["etag"] != ovens.ask("GET", f"{VERSIONS}/2$details").headers["etag"]
@@ -494,7 +494,7 @@ def test_a_condition_is_about_what_the_client_was_shown(ovens: Desk, version: st
 
 
 @pytest.mark.parametrize("version", OLDER)
-def test_services_beside_the_registry_speak_no_versions(ovens: Desk, version: str) -> None:
+def test_services_beside_the_registry_speak_no_versions(ovens: AsgiClient, version: str) -> None:
     for path in ("/healthz", "/readyz", "/.xregistry", "/.well-known/xregistry"):
         assert ovens.ask("GET", f"{path}?specversion={version}").json == ovens.ask("GET", path).json
     assert ovens.ask("OPTIONS", f"/schemagroups?specversion={version}").headers["allow"]

@@ -9,7 +9,7 @@ import pytest
 from postroom.http.older_releases.problems import RC2_NAMES, problem_document, problem_status
 from postroom.http.older_releases.releases import RC2, RC3
 from postroom.registry.problems import PROBLEMS, RegistryProblem
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 BASE = "http://ovens.localhost"
 FIRST_ERRORS = frozenset(
@@ -54,11 +54,11 @@ REFUSED: list[tuple[str, str, Any, int, str, str, Any]] = [
 
 @pytest.mark.parametrize(("method", "target", "body", "status", "name", "instance", "data"), REFUSED)
 def test_problems_of_the_first_version(
-    desk: Desk, method: str, target: str, body: Any, status: int, name: str, instance: str, data: Any
+    asgi: AsgiClient, method: str, target: str, body: Any, status: int, name: str, instance: str, data: Any
 ) -> None:
     document = {"format": "Avro/1.11", "schema": {"type": "string"}}
-    assert desk.ask("PUT", f"{SCHEMA}$details", document).status == 201
-    refused = desk.ask(method, f"{target}{'&' if '?' in target else '?'}specversion=1.0-rc2", body)
+    assert asgi.ask("PUT", f"{SCHEMA}$details", document).status == 201
+    refused = asgi.ask(method, f"{target}{'&' if '?' in target else '?'}specversion=1.0-rc2", body)
     assert (refused.status, refused.json["type"].rpartition("#")[2]) == (status, name), refused.body
     assert refused.json["instance"] == BASE + instance
     assert set(refused.json) <= {"type", "instance", "title", "detail", "data"}
@@ -67,10 +67,12 @@ def test_problems_of_the_first_version(
 
 
 @pytest.mark.parametrize(("method", "target", "body"), [one[:3] for one in REFUSED])
-def test_problems_of_the_third_version_are_those_of_today(desk: Desk, method: str, target: str, body: Any) -> None:
-    assert desk.ask("PUT", f"{SCHEMA}$details", {"format": "Avro/1.11", "schema": {"type": "string"}}).status == 201
+def test_problems_of_the_third_version_are_those_of_today(
+    asgi: AsgiClient, method: str, target: str, body: Any
+) -> None:
+    assert asgi.ask("PUT", f"{SCHEMA}$details", {"format": "Avro/1.11", "schema": {"type": "string"}}).status == 201
     mark = "&" if "?" in target else "?"
-    today, third = desk.ask(method, target, body), desk.ask(method, f"{target}{mark}specversion=1.0-rc3", body)
+    today, third = asgi.ask(method, target, body), asgi.ask(method, f"{target}{mark}specversion=1.0-rc3", body)
     assert (third.status, third.problem) == (today.status, today.problem)
     assert {**third.json, "instance": ""} == {**today.json, "instance": ""}
 
@@ -91,8 +93,8 @@ def test_names_of_attributes_in_sentences() -> None:
     assert "ancestorid" not in first["title"]
 
 
-def test_an_id_that_looks_like_a_name_is_left_alone(desk: Desk) -> None:
-    refused = desk.ask("GET", "/schemagroups/ancestorid?specversion=1.0-rc3").json
+def test_an_id_that_looks_like_a_name_is_left_alone(asgi: AsgiClient) -> None:
+    refused = asgi.ask("GET", "/schemagroups/ancestorid?specversion=1.0-rc3").json
     assert (refused["subject"], refused["title"]) == (
         "/schemagroups/ancestorid",
         "/schemagroups/ancestorid does not exist.",
@@ -107,7 +109,7 @@ def test_statuses_of_the_first_version() -> None:
     assert problem_status(RegistryProblem("bad_request", "/x", error_detail="no", status=413), RC2) == 413
 
 
-def test_what_is_refused_before_the_registry_sees_it(desk: Desk) -> None:
-    refused = desk.ask("PUT", "/schemagroups/kitchen?specversion=1.0-rc2", b"x", {"Content-Encoding": "br"})
+def test_what_is_refused_before_the_registry_sees_it(asgi: AsgiClient) -> None:
+    refused = asgi.ask("PUT", "/schemagroups/kitchen?specversion=1.0-rc2", b"x", {"Content-Encoding": "br"})
     assert refused.status == 415
     assert set(refused.json) <= {"type", "instance", "title", "detail", "data"}

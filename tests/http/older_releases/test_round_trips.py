@@ -16,7 +16,7 @@ from postroom.model.messaging import MESSAGING
 from postroom.registry.configuration.capabilities_update import reset_capabilities
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 Json = dict[str, Any]
 NUMBERS = itertools.count()
@@ -33,8 +33,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def desk(store: Store) -> Desk:
-    return Desk(create_app(store, Settings()))
+def asgi(store: Store) -> AsgiClient:
+    return AsgiClient(create_app(store, Settings()))
 
 
 words = st.text('abcdefgh äé%"', min_size=1, max_size=8).map(lambda text: text.strip() or "a")
@@ -111,11 +111,11 @@ def stored(document: Any) -> Any:
     return {name: stored(one) for name, one in document.items() if name not in MANAGED}
 
 
-def read(desk: Desk, paths: list[str], flag: str = "") -> Json:
+def read(asgi: AsgiClient, paths: list[str], flag: str = "") -> Json:
     found = {}
     for path in paths:
         inline = "inline=messages.meta,messages" if "endpoints" in path or "messagegroups" in path else "inline"
-        reply = desk.ask("GET", f"{path}?{inline}{flag}")
+        reply = asgi.ask("GET", f"{path}?{inline}{flag}")
         assert reply.status == 200, reply.body
         found[path] = reply.json
     return found
@@ -123,19 +123,19 @@ def read(desk: Desk, paths: list[str], flag: str = "") -> Json:
 
 @FEW
 @given(catalogs, VERSIONS)
-def test_what_is_read_can_be_written_back(desk: Desk, catalog: Json, version: str) -> None:
+def test_what_is_read_can_be_written_back(asgi: AsgiClient, catalog: Json, version: str) -> None:
     """Written natively, read and written back in an older version: nothing has changed."""
     one, flag = f"g{next(NUMBERS)}", f"&specversion={version}"
-    written = desk.ask("POST", "/", {kind: {one: group} for kind, group in catalog.items()})
+    written = asgi.ask("POST", "/", {kind: {one: group} for kind, group in catalog.items()})
     assert written.status == 200, written.body
     paths = [f"/{kind}/{one}" for kind in catalog]
-    before = read(desk, paths)
-    shown = read(desk, paths, flag)
+    before = read(asgi, paths)
+    shown = read(asgi, paths, flag)
     for path, document in shown.items():
-        back = desk.ask("PUT", f"{path}?{flag[1:]}", document)
+        back = asgi.ask("PUT", f"{path}?{flag[1:]}", document)
         assert back.status == 200, back.body
-    assert stored(read(desk, paths)) == stored(before)
-    assert stored(read(desk, paths, flag)) == stored(shown)
+    assert stored(read(asgi, paths)) == stored(before)
+    assert stored(read(asgi, paths, flag)) == stored(shown)
 
 
 def contains(shown: Any, written: Any) -> bool:
@@ -170,29 +170,29 @@ def older(document: Any, version: str) -> Any:
 
 @FEW
 @given(catalogs, VERSIONS)
-def test_what_is_written_is_read_again(desk: Desk, catalog: Json, version: str) -> None:
+def test_what_is_written_is_read_again(asgi: AsgiClient, catalog: Json, version: str) -> None:
     """Written in an older version: read there with the same words, and natively with those of today."""
     one, flag = f"g{next(NUMBERS)}", f"&specversion={version}"
     theirs = older(catalog, version)
-    written = desk.ask("POST", f"/?{flag[1:]}", {kind: {one: group} for kind, group in theirs.items()})
+    written = asgi.ask("POST", f"/?{flag[1:]}", {kind: {one: group} for kind, group in theirs.items()})
     assert written.status == 200, written.body
     for kind in catalog:
         path = f"/{kind}/{one}"
-        assert contains(read(desk, [path], flag)[path], theirs[kind])
-        assert contains(read(desk, [path])[path], catalog[kind])
+        assert contains(read(asgi, [path], flag)[path], theirs[kind])
+        assert contains(read(asgi, [path])[path], catalog[kind])
 
 
 @FEW
 @given(labels=labels, name=words, version=VERSIONS)
-def test_headers_are_read_again(desk: Desk, labels: Json, name: str, version: str) -> None:
+def test_headers_are_read_again(asgi: AsgiClient, labels: Json, name: str, version: str) -> None:
     """A document with the headers of an answer, sent back: nothing has changed."""
     target = f"/schemagroups/g{next(NUMBERS)}/schemas/oven/versions/1"
     body = {"format": "Avro/1.11", "schema": {"type": "string"}, "labels": labels, "name": name}
-    assert desk.ask("PUT", f"{target}$details", body).status == 201
-    before, shown = desk.ask("GET", f"{target}$details").json, desk.ask("GET", f"{target}?specversion={version}")
+    assert asgi.ask("PUT", f"{target}$details", body).status == 201
+    before, shown = asgi.ask("GET", f"{target}$details").json, asgi.ask("GET", f"{target}?specversion={version}")
     sent = {k: v for k, v in shown.headers.items() if k.startswith("xregistry-") or k == "content-type"}
-    assert desk.ask("PUT", f"{target}?specversion={version}", shown.body, sent).status == 200
-    assert stored(desk.ask("GET", f"{target}$details").json) == stored(before)
+    assert asgi.ask("PUT", f"{target}?specversion={version}", shown.body, sent).status == 200
+    assert stored(asgi.ask("GET", f"{target}$details").json) == stored(before)
 
 
 known = st.sampled_from(
@@ -229,11 +229,11 @@ places = st.sampled_from(
 
 @settings(FEW, max_examples=100)
 @given(st.sampled_from(["PUT", "PATCH", "POST", "DELETE"]), places, anything, VERSIONS)
-def test_no_body_is_too_odd(store: Store, desk: Desk, method: str, place: str, body: Any, version: str) -> None:
+def test_no_body_is_too_odd(store: Store, asgi: AsgiClient, method: str, place: str, body: Any, version: str) -> None:
     """Whatever is written, it is not the server that fails."""
-    reply = desk.ask(method, f"{place}?specversion={version}", body)
+    reply = asgi.ask(method, f"{place}?specversion={version}", body)
     assert reply.status < 500, reply.body
     if reply.status == 200 and place in ("/", "/modelsource", "/capabilities"):
         with store.write() as tx:
             reset_capabilities(tx)
-        assert desk.ask("PUT", "/modelsource", MESSAGING).status == 200
+        assert asgi.ask("PUT", "/modelsource", MESSAGING).status == 200

@@ -12,7 +12,7 @@ from postroom.http.server.app import create_app
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 from tests.http.running_service import serving
 
 ANYWHERE = "0.0.0.0"  # noqa: S104
@@ -83,28 +83,28 @@ def test_what_is_no_name_of_a_host_is_a_bad_setting(name: str) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "BREW"])
 @pytest.mark.parametrize("path", ["/", "/messagegroups", "/healthz", "/%2D/healthz", "/subscriptions", "/nothing/here"])
-def test_a_page_that_gives_its_name_to_this_machine_gets_nothing(desk: Desk, method: str, path: str) -> None:
-    desk.ask("GET", path)  # so that an answer is kept
+def test_a_page_that_gives_its_name_to_this_machine_gets_nothing(asgi: AsgiClient, method: str, path: str) -> None:
+    asgi.ask("GET", path)  # so that an answer is kept
     origin = {"Origin": "http://evil.example:8080", "X-Forwarded-Host": "localhost"}
-    reply = desk.ask(method, path, b"{}", origin, host=b"evil.example:8080")
+    reply = asgi.ask(method, path, b"{}", origin, host=b"evil.example:8080")
     assert reply.status == 421
     if method != "HEAD":
         assert reply.problem == "bad_request"
         assert "evil.example" in reply.json["title"]
-    assert desk.ask("GET", "/messagegroups").json == {}
+    assert asgi.ask("GET", "/messagegroups").json == {}
 
 
 @pytest.mark.parametrize("path", ["/-/healthz", "/-/readyz"])
-def test_those_who_look_after_the_process_may_know_only_its_address(desk: Desk, path: str) -> None:
-    assert desk.ask("GET", path, host=b"10.0.0.7:8080").status == 200
+def test_those_who_look_after_the_process_may_know_only_its_address(asgi: AsgiClient, path: str) -> None:
+    assert asgi.ask("GET", path, host=b"10.0.0.7:8080").status == 200
 
 
 def test_a_trusted_proxy_passes_on_allowed_names_only_and_does_not_hide_the_host(store: Store) -> None:
     settings = Settings(trusted_proxies=("127.0.0.1",), allowed_hosts=("registry.example",))
-    desk = Desk(create_app(store, settings))
+    asgi = AsgiClient(create_app(store, settings))
 
     def status(host: bytes, forwarded: str) -> int:
-        return desk.ask("GET", "/", headers={"X-Forwarded-Host": forwarded}, host=host, peer="127.0.0.1").status
+        return asgi.ask("GET", "/", headers={"X-Forwarded-Host": forwarded}, host=host, peer="127.0.0.1").status
 
     assert status(b"127.0.0.1:8080", "registry.example") == 200
     assert status(b"registry.example", "registry.example") == 200

@@ -8,7 +8,7 @@ from postroom.http.server.request import Request
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 PAGE = "https://page.example"
 
@@ -60,12 +60,12 @@ def test_pages_of_other_origins_do_not_write(method: str) -> None:
 
 @pytest.mark.feature("HTTP-005")
 def test_through_the_whole_stack(store: Store) -> None:
-    desk = Desk(create_app(store, Settings(cors_origins=("*",))))
-    assert desk.ask("GET", "/", headers={"Origin": PAGE}).headers["access-control-allow-origin"] == "*"
-    refused = desk.ask("POST", "/messagegroups", b'{"ovens": {}}', {"Origin": PAGE, "Content-Type": "text/plain"})
+    asgi = AsgiClient(create_app(store, Settings(cors_origins=("*",))))
+    assert asgi.ask("GET", "/", headers={"Origin": PAGE}).headers["access-control-allow-origin"] == "*"
+    refused = asgi.ask("POST", "/messagegroups", b'{"ovens": {}}', {"Origin": PAGE, "Content-Type": "text/plain"})
     assert (refused.status, refused.problem) == (403, "bad_request")
-    assert desk.ask("GET", "/messagegroups").json == {}
-    options = desk.ask("OPTIONS", "/messagegroups", headers={"Origin": PAGE, "Access-Control-Request-Method": "GET"})
+    assert asgi.ask("GET", "/messagegroups").json == {}
+    options = asgi.ask("OPTIONS", "/messagegroups", headers={"Origin": PAGE, "Access-Control-Request-Method": "GET"})
     assert (options.status, options.headers["access-control-allow-origin"]) == (200, "*")
     assert options.headers["allow"] == options.headers["access-control-allow-methods"]
     assert "OPTIONS" in options.headers["allow"]
@@ -74,12 +74,12 @@ def test_through_the_whole_stack(store: Store) -> None:
 @pytest.mark.parametrize(
     "path", ["/", "/export", "/subscriptions", "/replication/links", "/changes?values", "/healthz"]
 )
-def test_no_page_of_another_origin_sees_anything_unless_a_setting_says_so(desk: Desk, path: str) -> None:
+def test_no_page_of_another_origin_sees_anything_unless_a_setting_says_so(asgi: AsgiClient, path: str) -> None:
     preflight = {"Origin": PAGE, "Access-Control-Request-Method": "GET"}
     for reply in (
-        desk.ask("GET", path, headers={"Origin": PAGE}),
-        desk.ask("GET", path, headers={"Origin": PAGE}),  # from the cache
-        desk.ask("OPTIONS", path, headers=preflight),
+        asgi.ask("GET", path, headers={"Origin": PAGE}),
+        asgi.ask("GET", path, headers={"Origin": PAGE}),  # from the cache
+        asgi.ask("OPTIONS", path, headers=preflight),
     ):
         assert reply.status in (200, 405)
         assert "access-control-allow-origin" not in reply.headers

@@ -14,14 +14,14 @@ import sys, threading
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.catalog.open_store import open_store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
-desk, barrier, answers = Desk(create_app(open_store(sys.argv[1]), Settings())), threading.Barrier(16), []
+asgi, barrier, answers = AsgiClient(create_app(open_store(sys.argv[1]), Settings())), threading.Barrier(16), []
 sys.setswitchinterval(1e-6)
 
 def ask():
     barrier.wait()
-    answers.append(desk.ask("GET", "/messagegroups?limit=1").status)
+    answers.append(asgi.ask("GET", "/messagegroups?limit=1").status)
 
 threads = [threading.Thread(target=ask) for _ in range(16)]
 for thread in threads: thread.start()

@@ -16,7 +16,7 @@ from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 GROUP = "/messagegroups/ovens"
 MESSAGE = f"{GROUP}/messages/heated"
@@ -96,21 +96,21 @@ BODIES: list[tuple[str, str, str, bytes, int, str]] = [
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "problem"), [row[1:] for row in BODIES], ids=[row[0] for row in BODIES]
 )
-def test_bodies(desk: Desk, method: str, path: str, body: bytes, status: int, problem: str) -> None:
-    before = desk.ask("GET", "/?inline=*,modelsource,capabilities").json
-    answer = desk.ask(method, path, body)
+def test_bodies(asgi: AsgiClient, method: str, path: str, body: bytes, status: int, problem: str) -> None:
+    before = asgi.ask("GET", "/?inline=*,modelsource,capabilities").json
+    answer = asgi.ask(method, path, body)
     assert (answer.status, answer.problem) == (status, problem), answer.body[:500]
     assert len(answer.body) < 5000
-    assert desk.ask("GET", "/?inline=*,modelsource,capabilities").json == before
+    assert asgi.ask("GET", "/?inline=*,modelsource,capabilities").json == before
 
 
 @pytest.mark.parametrize("epoch", [2**70, -1, 1.5, "1", True, [], {}, 10**400])
-def test_epochs(desk: Desk, epoch: Any) -> None:
-    desk.ask("PUT", GROUP, {})
-    answer = desk.ask("PUT", GROUP, {"epoch": epoch, "name": "x"})
+def test_epochs(asgi: AsgiClient, epoch: Any) -> None:
+    asgi.ask("PUT", GROUP, {})
+    answer = asgi.ask("PUT", GROUP, {"epoch": epoch, "name": "x"})
     assert answer.problem in ("mismatched_epoch", "invalid_attribute")
-    assert "name" not in desk.ask("GET", GROUP).json
-    assert desk.ask("DELETE", f"{GROUP}?epoch={2**70}").problem in ("mismatched_epoch", "invalid_attribute")
+    assert "name" not in asgi.ask("GET", GROUP).json
+    assert asgi.ask("DELETE", f"{GROUP}?epoch={2**70}").problem in ("mismatched_epoch", "invalid_attribute")
 
 
 @pytest.mark.feature("HTTP-002", "ERR-010", "ERR-012", "ERR-041", "ERR-056", "RES-009")
@@ -144,11 +144,11 @@ def test_epochs(desk: Desk, epoch: Any) -> None:
         (b"*", "not_found api_not_found"),
     ],
 )
-def test_paths(desk: Desk, method: str, path: bytes, problem: str) -> None:
-    answer = desk.ask(method, path, {})
+def test_paths(asgi: AsgiClient, method: str, path: bytes, problem: str) -> None:
+    answer = asgi.ask(method, path, {})
     assert answer.status in (400, 404)
     assert answer.problem in problem.split()
-    assert desk.ask("GET", "/messagegroups").json == {}
+    assert asgi.ask("GET", "/messagegroups").json == {}
 
 
 @pytest.mark.parametrize(
@@ -171,25 +171,25 @@ def test_paths(desk: Desk, method: str, path: bytes, problem: str) -> None:
     ids=lambda text: text[:20],
 )
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_queries(desk: Desk, method: str, query: str) -> None:
-    answer = desk.ask(method, f"{GROUP}?{query}", {})
+def test_queries(asgi: AsgiClient, method: str, query: str) -> None:
+    answer = asgi.ask(method, f"{GROUP}?{query}", {})
     assert answer.status in (200, 201, 204, 400, 404)
     assert answer.status < 400 or answer.problem
 
 
 @pytest.mark.parametrize("host", [b"", b"a b", b"x\r\ny: z", b"\xff", b"h" * 10_000, b"a,b", b'">;rel=x'])
-def test_hosts(desk: Desk, host: bytes) -> None:
-    answer = desk.ask("PUT", GROUP, {}, host=host)
+def test_hosts(asgi: AsgiClient, host: bytes) -> None:
+    answer = asgi.ask("PUT", GROUP, {}, host=host)
     assert answer.status == (201 if host == b"" else 400)
     assert b"\r\n" not in b"".join(value for _, value in answer.raw)
     assert host == b"" or answer.problem == "bad_request"
 
 
-def test_control_characters_never_reach_a_header(desk: Desk) -> None:
+def test_control_characters_never_reach_a_header(asgi: AsgiClient) -> None:
     raw = [(b"xregistry-format", b"T/1"), (b"xregistry-name", b"a\x00b\x1fc"), (b"content-type", b"text/x\x01")]
-    answer = desk.ask("PUT", OVEN, b"hot", raw)
+    answer = asgi.ask("PUT", OVEN, b"hot", raw)
     assert (answer.status, answer.problem) == (400, "invalid_attribute")
-    answer = desk.ask("PUT", OVEN, b"hot", raw[:2])
+    answer = asgi.ask("PUT", OVEN, b"hot", raw[:2])
     assert answer.status == 201
     assert answer.headers["xregistry-name"] == "a%00b%1Fc"
     assert not any(byte < 0x20 or byte == 0x7F for _, value in answer.raw for byte in value)
@@ -242,7 +242,7 @@ HEADERS = st.sampled_from(
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("fuzz")
     with open_store(f"sqlite:///{folder}/registry.db") as store:
-        yield Desk(create_app(store, Settings())), store
+        yield AsgiClient(create_app(store, Settings())), store
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -254,11 +254,16 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     headers=st.lists(HEADERS, max_size=2, unique_by=lambda header: header[0]),
 )
 def test_no_request_breaks_the_server(
-    fuzzed: tuple[Desk, Store], method: str, path: str, flags: list[str], body: Any, headers: list[tuple[bytes, bytes]]
+    fuzzed: tuple[AsgiClient, Store],
+    method: str,
+    path: str,
+    flags: list[str],
+    body: Any,
+    headers: list[tuple[bytes, bytes]],
 ) -> None:
-    desk, store = fuzzed
+    asgi, store = fuzzed
     before = store.version()
-    answer = desk.ask(method, f"{path}?{'&'.join(flags)}", body, headers)
+    answer = asgi.ask(method, f"{path}?{'&'.join(flags)}", body, headers)
     assert answer.status < 500, (method, path, flags, body, headers, answer.body)
     if answer.status >= 400:
         assert method == "HEAD" or answer.problem

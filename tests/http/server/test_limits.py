@@ -25,7 +25,7 @@ from postroom.http.server.thread_pools import Pool
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 from tests.http.running_service import serving
 
 LINES = {"content-type": "application/x-ndjson"}
@@ -38,10 +38,10 @@ GROUP = {"messages": {"reading": {"envelope": "CloudEvents/1.0", "envelopemetada
 
 
 @pytest.fixture
-def limited(store: Store) -> Desk:
-    desk = Desk(create_app(store, Settings(max_records=MOST)))
-    assert desk.ask("PUT", "/messagegroups/ovens", GROUP).status == 201
-    return desk
+def limited(store: Store) -> AsgiClient:
+    asgi = AsgiClient(create_app(store, Settings(max_records=MOST)))
+    assert asgi.ask("PUT", "/messagegroups/ovens", GROUP).status == 201
+    return asgi
 
 
 def http_record(**payload: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def http_record(**payload: str) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_more_records_than_a_request_may_have_are_refused(
-    limited: Desk, path: str, body: bytes, headers: dict[str, str]
+    limited: AsgiClient, path: str, body: bytes, headers: dict[str, str]
 ) -> None:
     answer = limited.ask("POST", path, body, headers)
     assert (answer.status, answer.problem) == (413, "bad_request")
@@ -77,7 +77,7 @@ def test_more_records_than_a_request_may_have_are_refused(
     assert "several requests" in answer.json["detail"]
 
 
-def test_as_many_records_as_a_request_may_have_are_answered(limited: Desk) -> None:
+def test_as_many_records_as_a_request_may_have_are_answered(limited: AsgiClient) -> None:
     lines = limited.ask("POST", "/match", b"0\n" * MOST, LINES)
     assert len(lines.body.splitlines()) == MOST
     assert len(limited.ask("POST", "/match", [EVENT] * MOST).json) == MOST
@@ -87,7 +87,7 @@ def test_as_many_records_as_a_request_may_have_are_answered(limited: Desk) -> No
     assert limited.ask("POST", "/make", order, {"accept": "application/x-ndjson"}).body.count(b"\n") == MOST
 
 
-def test_a_record_that_carries_several_messages_is_answered_with_all_outcomes(limited: Desk) -> None:
+def test_a_record_that_carries_several_messages_is_answered_with_all_outcomes(limited: AsgiClient) -> None:
     found = limited.ask("POST", "/match", http_record(payload=json.dumps([EVENT, EVENT, {}]))).json
     assert [one["outcome"] for one in found] == ["landed", "landed", "malformed"]
 
@@ -176,7 +176,7 @@ def _old_protocol(url: str, body: bytes) -> bytes:
     ["/export", "/?inline=*", "/messagegroups?filter=messages.name=x", "/messagegroups/ovens/messages?sort=name"],
 )
 def test_a_read_that_takes_too_long_is_given_up_with_its_remedy(store: Store, target: str) -> None:
-    hasty = Desk(create_app(store, Settings(request_timeout_s=0.000_001)))
+    hasty = AsgiClient(create_app(store, Settings(request_timeout_s=0.000_001)))
     assert hasty.ask("PUT", "/messagegroups/ovens", GROUP).status == 201  # a write is done whole
     answer = hasty.ask("GET", target)
     assert (answer.status, answer.problem) == (503, "server_busy")

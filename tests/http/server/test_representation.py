@@ -7,7 +7,7 @@ import pytest
 
 from postroom.http.server.representation import matches, represent, takes_gzip
 from postroom.http.server.response import Response
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 OVENS = "/schemagroups/ovens"
 OVEN = f"{OVENS}/schemas/oven"
@@ -52,37 +52,37 @@ def test_what_is_worth_it_is_compressed_under_a_tag_of_its_own() -> None:
         assert represent(small, "GET", gzips=True).body == small.content
 
 
-def test_a_tag_stays_while_the_representation_does(desk: Desk) -> None:
-    desk.ask("PUT", OVEN, b"hot", FORMAT)
-    first = desk.ask("GET", OVEN)
+def test_a_tag_stays_while_the_representation_does(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", OVEN, b"hot", FORMAT)
+    first = asgi.ask("GET", OVEN)
     etag = first.headers["etag"]
-    desk.ask("PUT", "/messagegroups/unrelated", {})
-    assert desk.ask("GET", OVEN).headers["etag"] == etag
-    unchanged = desk.ask("GET", OVEN, headers={"If-None-Match": f'"other", {etag}'})
+    asgi.ask("PUT", "/messagegroups/unrelated", {})
+    assert asgi.ask("GET", OVEN).headers["etag"] == etag
+    unchanged = asgi.ask("GET", OVEN, headers={"If-None-Match": f'"other", {etag}'})
     assert (unchanged.status, unchanged.body, unchanged.headers["etag"]) == (304, b"", etag)
     assert not {"content-type", "content-length"} & unchanged.headers.keys()
-    assert desk.ask("GET", f"{OVEN}$details").headers["etag"] != etag
-    assert desk.ask("GET", OVEN, host=b"other.localhost").headers["etag"] != etag
-    desk.ask("PUT", OVEN, b"hot", {"xRegistry-name": "Oven"})
-    changed = desk.ask("GET", OVEN, headers={"If-None-Match": etag})
+    assert asgi.ask("GET", f"{OVEN}$details").headers["etag"] != etag
+    assert asgi.ask("GET", OVEN, host=b"other.localhost").headers["etag"] != etag
+    asgi.ask("PUT", OVEN, b"hot", {"xRegistry-name": "Oven"})
+    changed = asgi.ask("GET", OVEN, headers={"If-None-Match": etag})
     assert (changed.status, changed.body) == (200, b"hot")
 
 
-def test_the_tag_of_a_reference_is_that_of_what_it_shows(desk: Desk) -> None:
-    desk.ask("PUT", OVEN, b"hot", FORMAT)
-    assert desk.ask("PUT", f"{OVENS}/schemas/same/meta", {"xref": OVEN}).status == 201
-    before = desk.ask("GET", f"{OVENS}/schemas/same").headers["etag"]
-    desk.ask("PUT", OVEN, b"hotter")
-    after = desk.ask("GET", f"{OVENS}/schemas/same")
+def test_the_tag_of_a_reference_is_that_of_what_it_shows(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", OVEN, b"hot", FORMAT)
+    assert asgi.ask("PUT", f"{OVENS}/schemas/same/meta", {"xref": OVEN}).status == 201
+    before = asgi.ask("GET", f"{OVENS}/schemas/same").headers["etag"]
+    asgi.ask("PUT", OVEN, b"hotter")
+    after = asgi.ask("GET", f"{OVENS}/schemas/same")
     assert (after.body, after.headers["etag"] != before) == (b"hotter", True)
 
 
-def test_compressed_answers_say_the_same(desk: Desk) -> None:
-    plain = desk.ask("GET", "/model")
-    packed = desk.ask("GET", "/model", headers={"Accept-Encoding": "gzip"})
+def test_compressed_answers_say_the_same(asgi: AsgiClient) -> None:
+    plain = asgi.ask("GET", "/model")
+    packed = asgi.ask("GET", "/model", headers={"Accept-Encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip"
     assert (packed.json, len(packed.body) < len(plain.body)) == (plain.json, True)
-    again = desk.ask("GET", "/model", headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]})
+    again = asgi.ask("GET", "/model", headers={"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]})
     assert again.status == 304
 
 
@@ -98,11 +98,11 @@ def test_compressed_answers_say_the_same(desk: Desk) -> None:
     ],
     ids=["gzip", "cut", "none", "bomb", "brotli", "identity"],
 )
-def test_bodies_may_be_compressed(desk: Desk, body: bytes, headers: dict[str, str], status: int) -> None:
-    answer = desk.ask("PUT", "/messagegroups/ovens", body, headers)
+def test_bodies_may_be_compressed(asgi: AsgiClient, body: bytes, headers: dict[str, str], status: int) -> None:
+    answer = asgi.ask("PUT", "/messagegroups/ovens", body, headers)
     assert answer.status == status
     if status == 201:
         assert json.loads(answer.body)["name"] == "Ovens"
     else:
         assert answer.problem in ("parsing_data", "bad_request")
-        assert desk.ask("GET", "/messagegroups").json == {}
+        assert asgi.ask("GET", "/messagegroups").json == {}

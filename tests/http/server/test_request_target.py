@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.http.server.request_target import origin_form, with_encoded_line
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_only_the_request_line_is_encoded() -> None:
     assert with_encoded_line(b"") == b""
 
 
-def test_bare_utf_8_in_a_query_is_read_as_text(desk: Desk) -> None:
-    desk.ask("PUT", "/messagegroups/ovens", {"name": "Bröd"})
-    assert list(desk.ask("GET", "/messagegroups?filter=name=Bröd").json) == ["ovens"]
-    assert list(desk.ask("GET", "/messagegroups?filter=name=Br%C3%B6d").json) == ["ovens"]
-    assert desk.ask("GET", b"/messagegroups?filter=name=Br\xf6d").json == {}
+def test_bare_utf_8_in_a_query_is_read_as_text(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", "/messagegroups/ovens", {"name": "Bröd"})
+    assert list(asgi.ask("GET", "/messagegroups?filter=name=Bröd").json) == ["ovens"]
+    assert list(asgi.ask("GET", "/messagegroups?filter=name=Br%C3%B6d").json) == ["ovens"]
+    assert asgi.ask("GET", b"/messagegroups?filter=name=Br\xf6d").json == {}

@@ -10,7 +10,7 @@ from postroom.http.server.representation import Representation
 from postroom.http.server.response_cache import ResponseCache
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 OVENS = "/messagegroups/ovens"
 
@@ -66,55 +66,55 @@ def counting(store: Store) -> Counting:
 
 
 @pytest.fixture
-def desk(counting: Counting) -> Desk:
-    return Desk(create_app(counting, Settings()))  # type: ignore[arg-type]  # it passes everything on
+def asgi(counting: Counting) -> AsgiClient:
+    return AsgiClient(create_app(counting, Settings()))  # type: ignore[arg-type]  # it passes everything on
 
 
 @pytest.mark.parametrize("path", ["/", OVENS, f"{OVENS}?inline=messages", "/messagegroups", "/model", "/export"])
-def test_an_answer_is_rendered_once_per_state(desk: Desk, counting: Counting, path: str) -> None:
-    desk.ask("PUT", OVENS, {})
-    first = desk.ask("GET", path)
+def test_an_answer_is_rendered_once_per_state(asgi: AsgiClient, counting: Counting, path: str) -> None:
+    asgi.ask("PUT", OVENS, {})
+    first = asgi.ask("GET", path)
     reads = counting.reads
-    again = desk.ask("GET", path)
+    again = asgi.ask("GET", path)
     assert (again, counting.reads) == (first, reads)
-    desk.ask("PATCH", OVENS, {"name": "Ovens"})
+    asgi.ask("PATCH", OVENS, {"name": "Ovens"})
     before = counting.reads
-    desk.ask("GET", path)
+    asgi.ask("GET", path)
     assert counting.reads > before
 
 
-def test_answers_differ_by_base_query_and_coding(desk: Desk) -> None:
-    desk.ask("PUT", OVENS, {})
-    assert desk.ask("GET", OVENS).json["self"] == f"http://ovens.localhost{OVENS}"
-    assert desk.ask("GET", OVENS, host=b"other.localhost").json["self"] == f"http://other.localhost{OVENS}"
-    assert desk.ask("GET", OVENS, scheme="https").json["self"] == f"https://ovens.localhost{OVENS}"
-    assert "messages" in desk.ask("GET", f"{OVENS}?inline=messages").json
-    assert "messages" not in desk.ask("GET", OVENS).json
+def test_answers_differ_by_base_query_and_coding(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", OVENS, {})
+    assert asgi.ask("GET", OVENS).json["self"] == f"http://ovens.localhost{OVENS}"
+    assert asgi.ask("GET", OVENS, host=b"other.localhost").json["self"] == f"http://other.localhost{OVENS}"
+    assert asgi.ask("GET", OVENS, scheme="https").json["self"] == f"https://ovens.localhost{OVENS}"
+    assert "messages" in asgi.ask("GET", f"{OVENS}?inline=messages").json
+    assert "messages" not in asgi.ask("GET", OVENS).json
 
 
 def test_a_write_is_seen_by_the_next_read_here_and_elsewhere(store: Store, tmp_path: Path) -> None:
-    here = Desk(create_app(store, Settings()))
+    here = AsgiClient(create_app(store, Settings()))
     with open_store(f"sqlite:///{tmp_path}/registry.db") as other:
-        there = Desk(create_app(other, Settings()))
+        there = AsgiClient(create_app(other, Settings()))
         here.ask("PUT", OVENS, {})
         for number in range(50):
             writer, reader = (here, there) if number % 2 else (there, here)
             assert writer.ask("PATCH", OVENS, {"name": f"n{number}"}).status == 200
-            assert [desk.ask("GET", OVENS).json["name"] for desk in (reader, writer)] == [f"n{number}"] * 2
+            assert [asgi.ask("GET", OVENS).json["name"] for asgi in (reader, writer)] == [f"n{number}"] * 2
 
 
-def test_configuration_is_part_of_the_state(desk: Desk) -> None:
-    source = desk.ask("GET", "/modelsource").json
-    assert "kitchens" not in desk.ask("GET", "/model").json["groups"]
+def test_configuration_is_part_of_the_state(asgi: AsgiClient) -> None:
+    source = asgi.ask("GET", "/modelsource").json
+    assert "kitchens" not in asgi.ask("GET", "/model").json["groups"]
     groups = {**source["groups"], "kitchens": {"singular": "kitchen"}}
-    assert desk.ask("PUT", "/modelsource", {**source, "groups": groups}).status == 200
-    assert "kitchens" in desk.ask("GET", "/model").json["groups"]
-    assert desk.ask("GET", "/kitchens").json == {}
+    assert asgi.ask("PUT", "/modelsource", {**source, "groups": groups}).status == 200
+    assert "kitchens" in asgi.ask("GET", "/model").json["groups"]
+    assert asgi.ask("GET", "/kitchens").json == {}
 
 
-def test_problems_and_writes_are_not_kept(desk: Desk) -> None:
-    assert desk.ask("GET", OVENS).status == 404
-    desk.ask("PUT", OVENS, {})
-    assert desk.ask("GET", OVENS).status == 200
-    assert desk.ask("DELETE", OVENS).status == 204
-    assert desk.ask("GET", OVENS).status == 404
+def test_problems_and_writes_are_not_kept(asgi: AsgiClient) -> None:
+    assert asgi.ask("GET", OVENS).status == 404
+    asgi.ask("PUT", OVENS, {})
+    assert asgi.ask("GET", OVENS).status == 200
+    assert asgi.ask("DELETE", OVENS).status == 204
+    assert asgi.ask("GET", OVENS).status == 404

@@ -22,7 +22,7 @@ from postroom.replication.changes.events import events_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.retention import Retention
-from tests.http.requests import Desk, Reply
+from tests.http.requests import AsgiClient, Reply
 from tests.http.running_service import kill, serving
 
 OVENS = "/messagegroups/ovens"
@@ -37,15 +37,15 @@ def refusal(reply: Reply) -> tuple[int, str]:
 
 
 @pytest.mark.feature("EVT-001", "EVT-003", "EVT-004")
-def test_a_page_has_events_and_leads_to_the_next(desk: Desk) -> None:
+def test_a_page_has_events_and_leads_to_the_next(asgi: AsgiClient) -> None:
     for name in ("ovens", "mixers", "ovens2"):
-        desk.ask("PUT", f"/messagegroups/{name}", {})
-    first = desk.ask("GET", "/changes?limit=4")
+        asgi.ask("PUT", f"/messagegroups/{name}", {})
+    first = asgi.ask("GET", "/changes?limit=4")
     assert first.json["more"] is True
     assert [event["subject"] for event in first.json["events"]] == ["/", OVENS, "/"]  # the first row is no event
     link = first.headers["link"].split(", ")[-1]
     assert link == f"<http://ovens.localhost/changes?after={first.json['cursor']}&limit=4>;rel=next"
-    second = desk.ask("GET", link[len("<http://ovens.localhost") : link.index(">")])
+    second = asgi.ask("GET", link[len("<http://ovens.localhost") : link.index(">")])
     assert [event["subject"] for event in second.json["events"]] == [
         "/messagegroups/mixers",
         "/",
@@ -55,46 +55,46 @@ def test_a_page_has_events_and_leads_to_the_next(desk: Desk) -> None:
     assert "rel=next" not in second.headers["link"]
     event = second.json["events"][0]
     assert event["source"] == "http://ovens.localhost"
-    shown = desk.ask("GET", event["source"].removeprefix("http://ovens.localhost") + event["subject"])
+    shown = asgi.ask("GET", event["source"].removeprefix("http://ovens.localhost") + event["subject"])
     assert shown.json["xid"] == event["subject"]
 
 
-def test_nothing_new_costs_a_tag(desk: Desk) -> None:
-    desk.ask("PUT", OVENS, {})
-    cursor = desk.ask("GET", "/changes").json["cursor"]
-    quiet = desk.ask("GET", f"/changes?after={cursor}")
+def test_nothing_new_costs_a_tag(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", OVENS, {})
+    cursor = asgi.ask("GET", "/changes").json["cursor"]
+    quiet = asgi.ask("GET", f"/changes?after={cursor}")
     assert quiet.json == {"events": [], "cursor": cursor, "more": False}
-    again = desk.ask("GET", f"/changes?after={cursor}", headers={"If-None-Match": quiet.headers["etag"]})
+    again = asgi.ask("GET", f"/changes?after={cursor}", headers={"If-None-Match": quiet.headers["etag"]})
     assert again.status == 304
-    desk.ask("PUT", "/messagegroups/mixers", {})
-    new = desk.ask("GET", f"/changes?after={cursor}", headers={"If-None-Match": quiet.headers["etag"]})
+    asgi.ask("PUT", "/messagegroups/mixers", {})
+    new = asgi.ask("GET", f"/changes?after={cursor}", headers={"If-None-Match": quiet.headers["etag"]})
     assert len(new.json["events"]) == 2
 
 
-def test_a_page_can_be_of_one_entity_and_what_is_below(desk: Desk) -> None:
+def test_a_page_can_be_of_one_entity_and_what_is_below(asgi: AsgiClient) -> None:
     for message in ("heated", "cooled"):
-        desk.ask("PUT", f"{OVENS}/messages/{message}", {})
+        asgi.ask("PUT", f"{OVENS}/messages/{message}", {})
     for xid in (f"{OVENS}/messages/heated", f"{OVENS}/messages/heated/", f"{OVENS}/messages/heated/meta"):
-        page = desk.ask("GET", f"/changes?xid={xid}").json
+        page = asgi.ask("GET", f"/changes?xid={xid}").json
         assert [event["subject"].partition("/versions")[0] for event in page["events"]] == [
             f"{OVENS}/messages/heated"
         ] * 2
-    assert desk.ask("GET", "/changes?xid=/messagegroups/nobody").json["events"] == []
-    everything = desk.ask("GET", "/changes").json
-    assert desk.ask("GET", "/changes?xid=/messagegroups/nobody").json["cursor"] == everything["cursor"]
-    assert desk.ask("GET", "/changes?xid=/").json == everything
+    assert asgi.ask("GET", "/changes?xid=/messagegroups/nobody").json["events"] == []
+    everything = asgi.ask("GET", "/changes").json
+    assert asgi.ask("GET", "/changes?xid=/messagegroups/nobody").json["cursor"] == everything["cursor"]
+    assert asgi.ask("GET", "/changes?xid=/").json == everything
 
 
 @pytest.mark.feature("REPL-008", "REPL-009")
-def test_a_page_can_have_the_message_catalog_s_events(desk: Desk) -> None:
-    desk.ask("PUT", OVENS, {})
-    desk.ask("DELETE", OVENS)
-    page = desk.ask("GET", "/changes?events=messagecatalog").json
+def test_a_page_can_have_the_message_catalog_s_events(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", OVENS, {})
+    asgi.ask("DELETE", OVENS)
+    page = asgi.ask("GET", "/changes?events=messagecatalog").json
     assert [(event["type"].split(".")[3], event["subject"]) for event in page["events"]] == [
         ("updated", "/messagecatalog/ovens"),
         ("deleted", "/messagecatalog/ovens"),
     ]
-    assert page["cursor"] == desk.ask("GET", "/changes?events=xregistry").json["cursor"]
+    assert page["cursor"] == asgi.ask("GET", "/changes?events=xregistry").json["cursor"]
 
 
 @pytest.mark.parametrize(
@@ -116,63 +116,63 @@ def test_a_page_can_have_the_message_catalog_s_events(desk: Desk) -> None:
         ("xid=/%27;DROP TABLE change", "malformed_xid"),
     ],
 )
-def test_bad_questions_are_refused(desk: Desk, query: str, problem: str) -> None:
-    reply = desk.ask("GET", f"/changes?{query}")
+def test_bad_questions_are_refused(asgi: AsgiClient, query: str, problem: str) -> None:
+    reply = asgi.ask("GET", f"/changes?{query}")
     assert reply.status == 400
     assert reply.problem == problem
 
 
-def test_other_methods_and_paths_are_not_there(desk: Desk) -> None:
-    assert desk.ask("POST", "/changes").problem == "action_not_supported"
-    assert desk.ask("OPTIONS", "/changes").headers["allow"] == "GET, HEAD, OPTIONS"
-    assert desk.ask("HEAD", "/changes").body == b""
-    assert desk.ask("GET", "/changes/1").problem == "api_not_found"
-    assert desk.ask("GET", "/-/changes").json["events"] == []
+def test_other_methods_and_paths_are_not_there(asgi: AsgiClient) -> None:
+    assert asgi.ask("POST", "/changes").problem == "action_not_supported"
+    assert asgi.ask("OPTIONS", "/changes").headers["allow"] == "GET, HEAD, OPTIONS"
+    assert asgi.ask("HEAD", "/changes").body == b""
+    assert asgi.ask("GET", "/changes/1").problem == "api_not_found"
+    assert asgi.ask("GET", "/-/changes").json["events"] == []
 
 
-def test_a_huge_limit_is_the_largest_there_is(desk: Desk) -> None:
-    assert desk.ask("GET", f"/changes?limit={10**19}").status == 200
+def test_a_huge_limit_is_the_largest_there_is(asgi: AsgiClient) -> None:
+    assert asgi.ask("GET", f"/changes?limit={10**19}").status == 200
 
 
 def test_cursors_that_do_not_hold_say_why(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/r.db", retention=Retention(count=2)) as store:
-        desk = Desk(create_app(store, Settings()))
-        desk.ask("PUT", OVENS, {})
-        cursor = desk.ask("GET", "/changes?after=last").json["cursor"]
+        asgi = AsgiClient(create_app(store, Settings()))
+        asgi.ask("PUT", OVENS, {})
+        cursor = asgi.ask("GET", "/changes?after=last").json["cursor"]
         for name in ("a", "b", "c"):
-            desk.ask("PUT", f"/messagegroups/{name}", {})
-        assert refusal(desk.ask("GET", f"/changes?after={cursor}")) == (410, "cursor_too_old")
-        assert refusal(desk.ask("GET", f"/changes?after={cursor}", headers=STREAM)) == (410, "cursor_too_old")
-        assert refusal(desk.ask("GET", "/changes?after=ffff-00000000")) == (409, "cursor_foreign")
-        assert refusal(desk.ask("GET", "/changes?after=x")) == (400, "cursor_broken")
-        assert "Read the whole registry anew" in desk.ask("GET", f"/changes?after={cursor}").json["detail"]
-        assert len(desk.ask("GET", "/changes").json["events"]) == 2
+            asgi.ask("PUT", f"/messagegroups/{name}", {})
+        assert refusal(asgi.ask("GET", f"/changes?after={cursor}")) == (410, "cursor_too_old")
+        assert refusal(asgi.ask("GET", f"/changes?after={cursor}", headers=STREAM)) == (410, "cursor_too_old")
+        assert refusal(asgi.ask("GET", "/changes?after=ffff-00000000")) == (409, "cursor_foreign")
+        assert refusal(asgi.ask("GET", "/changes?after=x")) == (400, "cursor_broken")
+        assert "Read the whole registry anew" in asgi.ask("GET", f"/changes?after={cursor}").json["detail"]
+        assert len(asgi.ask("GET", "/changes").json["events"]) == 2
 
 
 @pytest.mark.feature("EVT-011")
 def test_names_of_attributes_can_stay_within(store: Store) -> None:
-    desk = Desk(create_app(store, Settings(changes_name_attributes=False)))
-    desk.ask("PATCH", "/", {"name": "secret"})
-    assert [event.get("data") for event in desk.ask("GET", "/changes").json["events"]] == [None]
+    asgi = AsgiClient(create_app(store, Settings(changes_name_attributes=False)))
+    asgi.ask("PATCH", "/", {"name": "secret"})
+    assert [event.get("data") for event in asgi.ask("GET", "/changes").json["events"]] == [None]
 
 
-def test_an_audit_has_the_values(desk: Desk) -> None:
-    desk.ask("PUT", f"{OVENS}/messages/heated", {"name": "one"})
-    desk.ask("PATCH", f"{OVENS}/messages/heated", {"name": "two"})
-    page = desk.ask("GET", f"/changes?xid={OVENS}/messages/heated/versions/1&values").json
+def test_an_audit_has_the_values(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", f"{OVENS}/messages/heated", {"name": "one"})
+    asgi.ask("PATCH", f"{OVENS}/messages/heated", {"name": "two"})
+    page = asgi.ask("GET", f"/changes?xid={OVENS}/messages/heated/versions/1&values").json
     assert [entry["action"] for entry in page["changes"]] == ["created", "updated"]
     assert page["changes"][1]["values"]["name"] == {"old": "one", "new": "two"}
     assert page["changes"][1]["epoch"] == 2
 
 
-def test_an_audit_of_large_values_has_more_pages(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_of_large_values_has_more_pages(asgi: AsgiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroom.http.services.changes.AUDITED_BYTES", 2000)
     names = [letter * 1500 for letter in "abcd"]
     for name in names:
-        desk.ask("PUT", OVENS, {"name": name})
+        asgi.ask("PUT", OVENS, {"name": name})
     found, path = [], f"/changes?xid={OVENS}&values"
     while path:
-        page = desk.ask("GET", path).json
+        page = asgi.ask("GET", path).json
         assert 1 <= len(page["changes"]) <= 2
         found += [entry["values"]["name"]["new"] for entry in page["changes"]]
         path = f"/changes?xid={OVENS}&values&after={page['cursor']}" if page["more"] else ""
@@ -181,12 +181,12 @@ def test_an_audit_of_large_values_has_more_pages(desk: Desk, monkeypatch: pytest
 
 def test_a_trusted_proxy_says_who_it_was_and_nobody_else(store: Store) -> None:
     settings = Settings(actor_header="X-Forwarded-User", trusted_proxies=("10.0.0.7",))
-    desk = Desk(create_app(store, settings))
+    asgi = AsgiClient(create_app(store, settings))
     headers = {"X-Forwarded-User": "zoë".encode().decode("latin-1")}
-    desk.ask("PUT", OVENS, {}, headers, peer="10.0.0.7")
-    desk.ask("PUT", "/messagecatalog/mixers", {"format": "CloudEvents"}, headers, peer="10.0.0.7")
-    desk.ask("PUT", "/messagegroups/fans", {}, headers)
-    page = desk.ask("GET", "/changes?xid=/messagegroups&values").json["changes"]
+    asgi.ask("PUT", OVENS, {}, headers, peer="10.0.0.7")
+    asgi.ask("PUT", "/messagecatalog/mixers", {"format": "CloudEvents"}, headers, peer="10.0.0.7")
+    asgi.ask("PUT", "/messagegroups/fans", {}, headers)
+    page = asgi.ask("GET", "/changes?xid=/messagegroups&values").json["changes"]
     assert [(entry["xid"], entry.get("actor", "")) for entry in page] == [
         (OVENS, "zoë"),
         ("/messagegroups/mixers", "zoë"),
@@ -195,12 +195,12 @@ def test_a_trusted_proxy_says_who_it_was_and_nobody_else(store: Store) -> None:
 
 
 @pytest.mark.feature("EVT-007")
-def test_writes_name_their_events_as_soon_as_somebody_reads_them(desk: Desk) -> None:
+def test_writes_name_their_events_as_soon_as_somebody_reads_them(asgi: AsgiClient) -> None:
     header = "xregistry-xregcorrelationid"
-    assert header not in desk.ask("PUT", OVENS, {}).headers
-    cursor = desk.ask("GET", "/changes?after=last").json["cursor"]
-    told = desk.ask("PATCH", OVENS, {"name": "hot"}).headers[header]
-    assert {event["xregcorrelationid"] for event in desk.ask("GET", f"/changes?after={cursor}").json["events"]} == {
+    assert header not in asgi.ask("PUT", OVENS, {}).headers
+    cursor = asgi.ask("GET", "/changes?after=last").json["cursor"]
+    told = asgi.ask("PATCH", OVENS, {"name": "hot"}).headers[header]
+    assert {event["xregcorrelationid"] for event in asgi.ask("GET", f"/changes?after={cursor}").json["events"]} == {
         told
     }
 
@@ -328,11 +328,11 @@ def test_a_cursor_holds_over_kill_9_and_for_every_worker(tmp_path: Path) -> None
 
 def test_a_stream_that_falls_behind_what_is_kept_says_so_and_ends(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/r.db", retention=Retention(count=1)) as store:
-        desk = Desk(create_app(store, Settings()))
+        asgi = AsgiClient(create_app(store, Settings()))
         following = ChangeStream(store, "", "/", MADE)
         assert following.pull().data == b"retry: 2000\n\n"
         for name in ("a", "b"):
-            desk.ask("PUT", f"/messagegroups/{name}", {})
+            asgi.ask("PUT", f"/messagegroups/{name}", {})
         piece = following.pull()
         assert piece.ends
         assert piece.data.startswith(b'event: error\ndata: {"type":')
@@ -340,12 +340,12 @@ def test_a_stream_that_falls_behind_what_is_kept_says_so_and_ends(tmp_path: Path
 
 
 def test_a_heartbeat_moves_a_filtered_stream_on(store: Store) -> None:
-    desk = Desk(create_app(store, Settings()))
+    asgi = AsgiClient(create_app(store, Settings()))
     following = ChangeStream(store, "last", OVENS, MADE)
     following.pull()
-    desk.ask("PUT", "/messagegroups/mixers", {})
+    asgi.ask("PUT", "/messagegroups/mixers", {})
     assert following.pull().data == b""
-    cursor = desk.ask("GET", "/changes?after=last").json["cursor"]
+    cursor = asgi.ask("GET", "/changes?after=last").json["cursor"]
     assert following.beat() == f"id: {cursor}\n\n".encode()
     assert following.beat() == b":\n\n"
 

@@ -24,7 +24,7 @@ from postroom.registry.operations import export_document
 from postroom.settings import Settings
 from postroom.store.interface import Store
 from postroom.store.retention import Retention
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 GROUPS, IDS = ("a", "b"), ("one", "two", "three")
 HOMES = [f"/{kind}/{group}" for kind in ("messagegroups", "endpoints") for group in GROUPS]
@@ -89,10 +89,10 @@ writes = st.one_of(
 
 
 @contextmanager
-def opened(folder: Path | str, **retention: int) -> Iterator[tuple[Store, Desk, Catalogs]]:
+def opened(folder: Path | str, **retention: int) -> Iterator[tuple[Store, AsgiClient, Catalogs]]:
     kept = Retention(**retention) if retention else Retention(days=0, count=0)
     with open_store(f"sqlite:///{folder}/registry.db", retention=kept) as store:
-        yield store, Desk(create_app(store, Settings())), Catalogs(store, Settings())
+        yield store, AsgiClient(create_app(store, Settings())), Catalogs(store, Settings())
 
 
 def compiled_anew(store: Store) -> Catalog:
@@ -107,9 +107,9 @@ def outcomes(catalog: Catalog) -> list[Any]:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(writes, st.booleans()), min_size=5, max_size=16))
 def test_after_any_writes_the_catalog_is_the_one_compiled_from_nothing(steps: list[tuple[Any, bool]]) -> None:
-    with TemporaryDirectory() as folder, opened(folder) as (store, desk, catalogs):
+    with TemporaryDirectory() as folder, opened(folder) as (store, asgi, catalogs):
         for (method, path, body), looks in [*steps, (("GET", "/", None), True)]:
-            assert desk.ask(method, path, body if body is not None else b"").status < 500
+            assert asgi.ask(method, path, body if body is not None else b"").status < 500
             if looks:
                 found, wanted = catalogs.get("strict"), compiled_anew(store)
                 assert found.compiled == wanted.compiled
@@ -129,24 +129,24 @@ def definition(catalogs: Catalogs, xid: str) -> Any:
 
 def test_only_what_depends_on_a_change_is_compiled_again(tmp_path: Path) -> None:
     base, derived, other = MESSAGES[:3]
-    with opened(tmp_path) as (_, desk, catalogs):
-        desk.ask("PUT", base, READING)
-        desk.ask("PUT", derived, DERIVED)
-        desk.ask("PUT", other, {"envelope": "CloudEvents/1.0", "dataschemauri": SCHEMAS[0]})
+    with opened(tmp_path) as (_, asgi, catalogs):
+        asgi.ask("PUT", base, READING)
+        asgi.ask("PUT", derived, DERIVED)
+        asgi.ask("PUT", other, {"envelope": "CloudEvents/1.0", "dataschemauri": SCHEMAS[0]})
         before = {xid: definition(catalogs, xid) for xid in (base, derived, other)}
-        desk.ask("PATCH", base, {"description": "hot"})
+        asgi.ask("PATCH", base, {"description": "hot"})
         assert definition(catalogs, base) is not before[base]
         assert definition(catalogs, derived).description == "hot"
         assert definition(catalogs, other) is before[other]
-        desk.ask("PUT", f"{SCHEMAS[0]}$details", {"format": "JsonSchema/draft-07", "schema": {}})
+        asgi.ask("PUT", f"{SCHEMAS[0]}$details", {"format": "JsonSchema/draft-07", "schema": {}})
         assert definition(catalogs, other).schema.place == SCHEMAS[0]
-        desk.ask("PATCH", "/messagegroups/a", {"name": "A"})
+        asgi.ask("PATCH", "/messagegroups/a", {"name": "A"})
         assert definition(catalogs, other) is definition(catalogs, other)
 
 
 def test_a_write_to_something_else_leaves_the_engine_as_it_is(tmp_path: Path) -> None:
-    with opened(tmp_path) as (store, desk, catalogs):
-        desk.ask("PUT", MESSAGES[0], READING)
+    with opened(tmp_path) as (store, asgi, catalogs):
+        asgi.ask("PUT", MESSAGES[0], READING)
         before = catalogs.get("strict")
         with store.write() as tx:
             tx.put_record("notes", "1", b"{}")
@@ -154,17 +154,17 @@ def test_a_write_to_something_else_leaves_the_engine_as_it_is(tmp_path: Path) ->
 
 
 def test_a_log_that_forgot_what_happened_is_not_relied_upon(tmp_path: Path) -> None:
-    with opened(tmp_path, days=0, count=1) as (store, desk, catalogs):
-        desk.ask("PUT", MESSAGES[0], READING)
+    with opened(tmp_path, days=0, count=1) as (store, asgi, catalogs):
+        asgi.ask("PUT", MESSAGES[0], READING)
         catalogs.get("strict")
         for xid in MESSAGES[1:]:
-            desk.ask("PUT", xid, READING)
+            asgi.ask("PUT", xid, READING)
         assert catalogs.get("strict").compiled == compiled_anew(store).compiled
 
 
 def test_many_who_ask_at_once_share_one_catalog(tmp_path: Path) -> None:
-    with opened(tmp_path) as (_, desk, catalogs):
-        desk.ask("PUT", MESSAGES[0], READING)
+    with opened(tmp_path) as (_, asgi, catalogs):
+        asgi.ask("PUT", MESSAGES[0], READING)
         found: list[Catalog] = []
         threads = [threading.Thread(target=lambda: found.append(catalogs.get("strict"))) for _ in range(8)]
         for thread in threads:
@@ -177,23 +177,23 @@ def test_many_who_ask_at_once_share_one_catalog(tmp_path: Path) -> None:
 
 def test_endpoints_follow_what_changes(tmp_path: Path) -> None:
     endpoint = {"usage": ["producer"], "messagegroups": ["/messagegroups/a"]}
-    with opened(tmp_path) as (_, desk, catalogs):
-        desk.ask("PUT", "/endpoints/e", endpoint)
+    with opened(tmp_path) as (_, asgi, catalogs):
+        asgi.ask("PUT", "/endpoints/e", endpoint)
         assert catalogs.get("strict", "e").definitions == ()
-        desk.ask("PUT", MESSAGES[0], READING)
+        asgi.ask("PUT", MESSAGES[0], READING)
         assert [one.xid for one in catalogs.get("absent", "e").definitions] == [MESSAGES[0]]
-        desk.ask("PATCH", "/endpoints/e", {"messagegroups": []})
+        asgi.ask("PATCH", "/endpoints/e", {"messagegroups": []})
         assert catalogs.get("strict", "e").definitions == ()
-        desk.ask("DELETE", "/endpoints/e")
+        asgi.ask("DELETE", "/endpoints/e")
         with pytest.raises(DocumentRefused):
             catalogs.get("strict", "e")
 
 
 def test_only_some_endpoints_are_kept_in_memory(tmp_path: Path) -> None:
     names = [f"e{number}" for number in range(3 * MOST_ENGINES)]
-    with opened(tmp_path) as (_, desk, catalogs):
-        desk.ask("PUT", MESSAGES[0], READING)
-        desk.ask("POST", "/", {"endpoints": {name: {"usage": ["producer"]} for name in names}})
+    with opened(tmp_path) as (_, asgi, catalogs):
+        asgi.ask("PUT", MESSAGES[0], READING)
+        asgi.ask("POST", "/", {"endpoints": {name: {"usage": ["producer"]} for name in names}})
         whole = catalogs.get("strict")
         made = [weakref.ref(catalogs.get("strict", name)) for name in names]
         last = catalogs.get("strict", names[-1])

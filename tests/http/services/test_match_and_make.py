@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 READING = {
     "envelope": "CloudEvents/1.0",
@@ -23,13 +23,13 @@ XID = "/messagegroups/ovens/messages/reading"
 
 
 @pytest.fixture
-def ovens(desk: Desk) -> Desk:
+def ovens(asgi: AsgiClient) -> AsgiClient:
     body = {"messagegroups": {"ovens": GROUP}, "endpoints": {"bakery": ENDPOINT, "empty": {"usage": ["consumer"]}}}
-    assert desk.ask("POST", "/", body).status == 200
-    return desk
+    assert asgi.ask("POST", "/", body).status == 200
+    return asgi
 
 
-def test_one_record_gives_one_outcome(ovens: Desk) -> None:
+def test_one_record_gives_one_outcome(ovens: AsgiClient) -> None:
     found = ovens.ask("POST", "/match", EVENT).json
     assert found == {
         "outcome": "landed", "message": XID, "variables": {"oven": "7"}, "candidates": [XID], "reasons": [],
@@ -38,12 +38,12 @@ def test_one_record_gives_one_outcome(ovens: Desk) -> None:
     assert (wrong["outcome"], wrong["reasons"][0]["at"]) == ("invalid", "/data/heat")
 
 
-def test_a_batch_gives_several(ovens: Desk) -> None:
+def test_a_batch_gives_several(ovens: AsgiClient) -> None:
     assert [one["outcome"] for one in ovens.ask("POST", "/match", [EVENT, {}]).json] == ["landed", "malformed"]
 
 
 @pytest.mark.parametrize("kind", ["application/x-ndjson", "application/jsonl; charset=utf-8"])
-def test_many_records_come_as_lines(ovens: Desk, kind: str) -> None:
+def test_many_records_come_as_lines(ovens: AsgiClient, kind: str) -> None:
     lines = b"\n".join([json.dumps(EVENT).encode(), b"", b"{", json.dumps([EVENT, EVENT]).encode()])
     answer = ovens.ask("POST", "/match", lines, headers={"content-type": kind})
     assert answer.headers["content-type"] == "application/x-ndjson"
@@ -51,7 +51,7 @@ def test_many_records_come_as_lines(ovens: Desk, kind: str) -> None:
     assert outcomes == ["landed", "malformed", "landed", "landed"]
 
 
-def test_options_of_matching(ovens: Desk) -> None:
+def test_options_of_matching(ovens: AsgiClient) -> None:
     assert ovens.ask("POST", "/match?endpoint=/endpoints/bakery", EVENT).json["outcome"] == "landed"
     assert ovens.ask("POST", "/match?endpoint=empty", EVENT).json["outcome"] == "unmatched"
     assert ovens.ask("POST", "/match?endpoint=nowhere", EVENT).problem == "bad_request"
@@ -61,7 +61,7 @@ def test_options_of_matching(ovens: Desk) -> None:
     assert "landed" in ovens.ask("POST", "/match?explain", EVENT).json["explanation"]
 
 
-def test_payloads_are_matched_with_the_version_that_their_id_names(desk: Desk) -> None:
+def test_payloads_are_matched_with_the_version_that_their_id_names(asgi: AsgiClient) -> None:
     numbers = [{"name": "low", "type": "int"}, {"name": "high", "type": "int"}]
     schema = {
         "format": "Avro/1.12",
@@ -69,18 +69,18 @@ def test_payloads_are_matched_with_the_version_that_their_id_names(desk: Desk) -
         "schemaids": [7],
     }
     path = "/schemagroups/ovens/schemas/range"
-    assert desk.ask("PUT", f"{path}/versions/1$details", schema).status == 201
+    assert asgi.ask("PUT", f"{path}/versions/1$details", schema).status == 201
     schema = {**schema, "schema": {"type": "record", "name": "R", "fields": numbers}, "schemaids": [8, 9]}
-    assert desk.ask("PUT", f"{path}/versions/2$details", schema).status == 201
-    assert desk.ask("GET", f"{path}/versions/2$details").json["schemaids"] == [8, 9]
-    assert desk.ask("PUT", f"{path}/versions/3$details", {**schema, "schemaids": [-1]}).problem == "invalid_attribute"
+    assert asgi.ask("PUT", f"{path}/versions/2$details", schema).status == 201
+    assert asgi.ask("GET", f"{path}/versions/2$details").json["schemaids"] == [8, 9]
+    assert asgi.ask("PUT", f"{path}/versions/3$details", {**schema, "schemaids": [-1]}).problem == "invalid_attribute"
     message = {"protocol": "MQTT/5.0", "protocoloptions": {"topic_name": {"value": "t"}}, "dataschemauri": path}
-    assert desk.ask("PUT", "/messagegroups/ovens/messages/range", message).status == 201
+    assert asgi.ask("PUT", "/messagegroups/ovens/messages/range", message).status == 201
 
     def matched(payload: bytes) -> Any:
         record = {"protocol": "MQTT/5.0", "metadata": {"topic_name": "t"}}
         body = {"payload_base64": base64.b64encode(payload).decode()}
-        return desk.ask("POST", "/match?explain", {**record, **body}).json
+        return asgi.ask("POST", "/match?explain", {**record, **body}).json
 
     assert matched(b"\0\0\0\0\x07\2\4\2C")["outcome"] == "landed"
     assert matched(b"\0\0\0\0\x09\2\4")["outcome"] == "landed"
@@ -92,13 +92,13 @@ def test_payloads_are_matched_with_the_version_that_their_id_names(desk: Desk) -
     assert "version 1 (schemaids 7), version 2 (schemaids 8, 9)" in unknown["explanation"]
 
 
-def test_what_is_matched_follows_the_registry(ovens: Desk) -> None:
+def test_what_is_matched_follows_the_registry(ovens: AsgiClient) -> None:
     assert ovens.ask("POST", "/match", EVENT).json["outcome"] == "landed"
     assert ovens.ask("DELETE", "/messagegroups").status == 204
     assert ovens.ask("POST", "/match", EVENT).json["outcome"] == "unmatched"
 
 
-def test_what_is_made_lands(ovens: Desk) -> None:
+def test_what_is_made_lands(ovens: AsgiClient) -> None:
     order = {"message": XID, "values": {"oven": "9"}, "auto": True, "protocol": "KAFKA", "seed": 1}
     made = ovens.ask("POST", "/make", order).json
     assert ovens.ask("POST", "/match", made).json["variables"] == {"oven": "9"}
@@ -125,12 +125,12 @@ def test_what_is_made_lands(ovens: Desk) -> None:
         ([], "bad_request"),
     ],
 )
-def test_orders_that_cannot_be_met(ovens: Desk, order: Any, problem: str) -> None:
+def test_orders_that_cannot_be_met(ovens: AsgiClient, order: Any, problem: str) -> None:
     assert ovens.ask("POST", "/make", order).problem == problem
 
 
 @pytest.mark.parametrize("path", ["/match", "/make"])
-def test_methods_and_empty_bodies(ovens: Desk, path: str) -> None:
+def test_methods_and_empty_bodies(ovens: AsgiClient, path: str) -> None:
     assert ovens.ask("POST", path).problem == "missing_body"
     assert ovens.ask("GET", path).problem == "action_not_supported"
     assert ovens.ask("OPTIONS", path).headers["allow"] == "OPTIONS, POST"

@@ -2,28 +2,28 @@ from __future__ import annotations
 
 import pytest
 
-from tests.http.requests import Desk
-from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, HalfDesk
+from tests.http.requests import AsgiClient
+from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, V05Client
 
 
 @pytest.fixture
-def half(desk: Desk) -> HalfDesk:
-    return HalfDesk(desk)
+def v0_5(asgi: AsgiClient) -> V05Client:
+    return V05Client(asgi)
 
 
 @pytest.fixture
-def ovens(half: HalfDesk) -> HalfDesk:
+def ovens(v0_5: V05Client) -> V05Client:
     """A group of definitions with one in it."""
     group = {"id": "ovens", "name": "Ovens", "format": "CloudEvents/1.0"}
-    assert half.post("/definitionGroups", group).status == 201
-    assert half.post("/definitionGroups/ovens/definitions", {"id": "oven.hot", **EVENT}).status == 201
-    return half
+    assert v0_5.post("/definitionGroups", group).status == 201
+    assert v0_5.post("/definitionGroups/ovens/definitions", {"id": "oven.hot", **EVENT}).status == 201
+    return v0_5
 
 
 @pytest.fixture
-def notes(half: HalfDesk) -> HalfDesk:
+def notes(v0_5: V05Client) -> V05Client:
     """A group of schemas with one in it."""
-    assert half.post("/schemaGroups", {"id": "payloads", "name": "Payloads"}).status == 201
-    made = half.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
+    assert v0_5.post("/schemaGroups", {"id": "payloads", "name": "Payloads"}).status == 201
+    made = v0_5.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
     assert made.status == 201, made.body
-    return half
+    return v0_5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.http.requests import Desk, Reply
+from tests.http.requests import AsgiClient, Reply
 
 BASE = "http://ovens.localhost/v0.5"
 EVENT = {"format": "CloudEvents/1.0", "metadata": {"attributes": {"type": {"value": "oven.hot"}}}}
@@ -14,14 +14,14 @@ OTHER_SCHEMA = {"type": "object", "properties": {"note": {"type": "integer"}}}
 JSON_SCHEMA = {"Registry-format": "JsonSchema/draft-07", "Content-Type": "application/json"}
 
 
-class HalfDesk:
+class V05Client:
     """Asks below `/v0.5`; `native` asks the registry beside it."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, asgi: AsgiClient) -> None:
+        self.asgi = asgi
 
     def ask(self, method: str, path: str, body: Any = b"", headers: dict[str, str] | None = None) -> Reply:
-        return self.desk.ask(method, f"/v0.5{path}", body, headers)
+        return self.asgi.ask(method, f"/v0.5{path}", body, headers)
 
     def get(self, path: str) -> Any:
         """The JSON of a GET that is answered."""
@@ -40,7 +40,7 @@ class HalfDesk:
 
     def native(self, path: str, method: str = "GET", body: Any = b"") -> Any:
         """The JSON of an answer of 1.0."""
-        reply = self.desk.ask(method, path, body)
+        reply = self.asgi.ask(method, path, body)
         assert reply.status in (200, 201, 204), reply.body
         return reply.json if reply.body else None
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.http.v0_5.requests import TEXT_SCHEMA, HalfDesk, registry_headers
+from tests.http.v0_5.requests import TEXT_SCHEMA, V05Client, registry_headers
 
 NOTE = "/schemaGroups/payloads/schemas/note"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -19,7 +19,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
     "text",
     ["plain text", "100 %", "ünïcödé", "☃", " spaces ", '"quoted"', "a\nb\x00", "%25", "a,b;c", "null", "x" * 2000],
 )
-def test_texts_survive(notes: HalfDesk, text: str) -> None:
+def test_texts_survive(notes: V05Client, text: str) -> None:
     notes.put(f"{NOTE}?meta", {"description": text})
     headers = registry_headers(notes.ask("GET", NOTE))
     assert headers["description"].isascii()
@@ -38,7 +38,7 @@ def test_any_text_survives(text: str) -> None:
 
 
 @pytest.mark.feature("D5R-022")
-def test_only_what_fits_into_a_header_is_one(notes: HalfDesk) -> None:
+def test_only_what_fits_into_a_header_is_one(notes: V05Client) -> None:
     attributes: dict[str, Any] = {"list": [1], "object": {"a": 1}, "number": 7, "flag": True, "fraction": 1.5}
     notes.put(f"{NOTE}?meta", attributes)
     headers = registry_headers(notes.ask("GET", NOTE))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from postroom.catalog.open_store import open_store
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
-from tests.http.requests import Desk
-from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, HalfDesk
+from tests.http.requests import AsgiClient
+from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, V05Client
 
 GROUP = "/definitionGroups/ovens"
 HOT = f"{GROUP}/definitions/oven.hot"
@@ -56,14 +56,14 @@ DEEP = b'{"format": "CloudEvents/1.0", "x": ' + b"[" * 500 + b"]" * 500 + b"}"
         ("TRACE", HOT, 405),
     ],
 )
-def test_paths_and_methods(ovens: HalfDesk, method: str, path: str, status: int) -> None:
+def test_paths_and_methods(ovens: V05Client, method: str, path: str, status: int) -> None:
     reply = ovens.ask(method, path, EVENT if method in ("POST", "PUT") else b"")
     assert reply.status == status
     if status == 405:
         assert "GET" in reply.headers["allow"]
 
 
-def test_what_can_be_done_at_a_place(ovens: HalfDesk) -> None:
+def test_what_can_be_done_at_a_place(ovens: V05Client) -> None:
     allowed = {path: ovens.ask("OPTIONS", path).headers["allow"] for path in ("/", GROUP, HOT)}
     assert allowed == {
         "/": "GET, HEAD, OPTIONS",
@@ -96,9 +96,9 @@ def test_what_can_be_done_at_a_place(ovens: HalfDesk) -> None:
         ({"format": "CloudEvents/1.0", "id": "../../etc"}, "malformed_id"),
     ],
 )
-def test_bodies_of_groups(half: HalfDesk, body: Any, problem: str) -> None:
-    assert half.problem("POST", "/definitionGroups", body) == (400, problem)
-    assert half.get("/definitionGroups") == {}
+def test_bodies_of_groups(v0_5: V05Client, body: Any, problem: str) -> None:
+    assert v0_5.problem("POST", "/definitionGroups", body) == (400, problem)
+    assert v0_5.get("/definitionGroups") == {}
 
 
 @pytest.mark.parametrize(
@@ -118,19 +118,19 @@ def test_bodies_of_groups(half: HalfDesk, body: Any, problem: str) -> None:
         ([(b"registry-definitionuri", b"https://x.example")], "extra_xregistry_header"),
     ],
 )
-def test_headers(ovens: HalfDesk, headers: list[tuple[bytes, bytes]], problem: str) -> None:
-    reply = ovens.desk.ask("PUT", f"/v0.5{HOT}", EVENT, headers)
+def test_headers(ovens: V05Client, headers: list[tuple[bytes, bytes]], problem: str) -> None:
+    reply = ovens.asgi.ask("PUT", f"/v0.5{HOT}", EVENT, headers)
     assert (reply.status, reply.problem) == (400, problem)
     assert ovens.get(f"{HOT}?meta")["epoch"] == 1
 
 
 @pytest.mark.parametrize("name", ["schema", "schemabase64", "contenttype"])
-def test_a_document_is_in_the_body(notes: HalfDesk, name: str) -> None:
+def test_a_document_is_in_the_body(notes: V05Client, name: str) -> None:
     note = "/schemaGroups/payloads/schemas/note"
     assert notes.problem("PUT", note, TEXT_SCHEMA, {f"Registry-{name}": "x"}) == (400, "extra_xregistry_header")
 
 
-def test_attributes_of_odd_types_do_no_harm(ovens: HalfDesk) -> None:
+def test_attributes_of_odd_types_do_no_harm(ovens: V05Client) -> None:
     ovens.native("/messagegroups/ovens", "PATCH", {"type": [], "origin": {}, "config": 7})
     ovens.native("/messagegroups/ovens/messages/oven.hot", "PATCH", {"type": {}, "definitionuri": 7, "uri": []})
     for path in (GROUP, HOT, f"{HOT}?meta"):
@@ -140,7 +140,7 @@ def test_attributes_of_odd_types_do_no_harm(ovens: HalfDesk) -> None:
     assert ovens.put("/schemaGroups/s/schemas/x?meta", {"name": "X"}).status == 200
 
 
-def test_words_of_other_dialects_do_no_harm(ovens: HalfDesk) -> None:
+def test_words_of_other_dialects_do_no_harm(ovens: V05Client) -> None:
     odd = {"meta": {"readonly": True}, "versions": {"9": {}}, "readonly": True, "defaultversionid": "9", "xid": "/"}
     assert ovens.put(HOT, {**EVENT, **odd}).status == 200
     assert ovens.get(HOT)["metadata"] == EVENT["metadata"]
@@ -148,12 +148,12 @@ def test_words_of_other_dialects_do_no_harm(ovens: HalfDesk) -> None:
     assert ovens.put(HOT, {**EVENT, "name": "Still to be written"}).status == 200
 
 
-def test_a_problem_speaks_of_the_paths_and_names_of_0_5(ovens: HalfDesk) -> None:
+def test_a_problem_speaks_of_the_paths_and_names_of_0_5(ovens: V05Client) -> None:
     reply = ovens.put(GROUP, {"format": "CloudEvents/1.0", "docs": "a b"})
     assert (reply.status, reply.json["subject"], reply.json["args"]["name"]) == (400, GROUP, "docs")
 
 
-def test_a_registry_that_is_not_to_be_changed(ovens: HalfDesk) -> None:
+def test_a_registry_that_is_not_to_be_changed(ovens: V05Client) -> None:
     ovens.native("/capabilities", "PATCH", {"available": {"capabilities": {}, "entities": {}, "model": {}}})
     assert ovens.problem("PUT", GROUP, {"format": "CloudEvents/1.0"}) == (405, "action_not_supported")
     assert ovens.get(GROUP)["name"] == "Ovens"
@@ -218,7 +218,7 @@ HEADERS = st.dictionaries(
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(method=st.sampled_from(["POST", "PUT", "DELETE"]), path=PATHS, body=BODIES, headers=HEADERS)
 def test_nothing_makes_the_server_fail(
-    sturdy: HalfDesk, method: str, path: str, body: Any, headers: dict[str, str]
+    sturdy: V05Client, method: str, path: str, body: Any, headers: dict[str, str]
 ) -> None:
     reply = sturdy.ask(method, path, json.dumps(body).encode(), headers)
     assert reply.status < 500, (method, path, body, reply.body)
@@ -240,8 +240,8 @@ NATIVE_NAMES = NAMES | st.sampled_from(
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=NATIVE, body=st.dictionaries(NATIVE_NAMES, VALUES, max_size=4))
-def test_nothing_that_1_0_takes_makes_it_fail(sturdy: HalfDesk, path: str, body: dict[str, Any]) -> None:
-    if sturdy.desk.ask("PATCH", path, body).status != 200:
+def test_nothing_that_1_0_takes_makes_it_fail(sturdy: V05Client, path: str, body: dict[str, Any]) -> None:
+    if sturdy.asgi.ask("PATCH", path, body).status != 200:
         return
     for target in (GROUP, HOT, f"{HOT}?meta", "/endpoints/bakery"):
         reply = sturdy.ask("GET", target)
@@ -252,11 +252,11 @@ def test_nothing_that_1_0_takes_makes_it_fail(sturdy: HalfDesk, path: str, body:
 
 
 @pytest.fixture(scope="module")
-def sturdy(tmp_path_factory: pytest.TempPathFactory) -> HalfDesk:
+def sturdy(tmp_path_factory: pytest.TempPathFactory) -> V05Client:
     folder: Path = tmp_path_factory.mktemp("sturdy")
-    half = HalfDesk(Desk(create_app(open_store(f"sqlite:///{folder}/registry.db"), Settings())))
-    half.post("/definitionGroups", {"id": "ovens", "format": "CloudEvents/1.0", "definitions": {"oven.hot": EVENT}})
-    half.post("/schemaGroups", {"id": "payloads"})
-    half.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
-    half.post("/endpoints", {"id": "bakery", "usage": "consumer"})
-    return half
+    v0_5 = V05Client(AsgiClient(create_app(open_store(f"sqlite:///{folder}/registry.db"), Settings())))
+    v0_5.post("/definitionGroups", {"id": "ovens", "format": "CloudEvents/1.0", "definitions": {"oven.hot": EVENT}})
+    v0_5.post("/schemaGroups", {"id": "payloads"})
+    v0_5.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
+    v0_5.post("/endpoints", {"id": "bakery", "usage": "consumer"})
+    return v0_5

@@ -11,15 +11,15 @@ import pytest
 from postroom.documents.dialects.convert import read_tree
 from postroom.registry.operations import import_document
 from postroom.store.interface import Store
-from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, HalfDesk
+from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, V05Client
 
 HOT = "/definitionGroups/ovens/definitions/oven.hot"
 NATIVE_HOT = "/messagegroups/ovens/messages/oven.hot"
 
 
-def put(half: HalfDesk, path: str, change: dict[str, Any]) -> dict[str, Any]:
+def put(v0_5: V05Client, path: str, change: dict[str, Any]) -> dict[str, Any]:
     """Change something that 0.5 shows: read, change, write."""
-    reply = half.put(path, {**half.get(path), **change})
+    reply = v0_5.put(path, {**v0_5.get(path), **change})
     assert reply.status == 200, reply.body
     return dict(reply.json)
 
@@ -28,14 +28,14 @@ def plain(entity: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entity.items() if name not in ("epoch", "modifiedat", "name")}
 
 
-def test_a_catalog_of_0_5_is_seen_in_1_0(half: HalfDesk) -> None:
-    half.post("/schemaGroups", {"id": "payloads", "docs": "https://x.example", "tags": {"team": "bake"}})
-    half.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
-    half.post("/definitionGroups", {"id": "ovens", "format": "CloudEvents/1.0"})
+def test_a_catalog_of_0_5_is_seen_in_1_0(v0_5: V05Client) -> None:
+    v0_5.post("/schemaGroups", {"id": "payloads", "docs": "https://x.example", "tags": {"team": "bake"}})
+    v0_5.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
+    v0_5.post("/definitionGroups", {"id": "ovens", "format": "CloudEvents/1.0"})
     pointer = "#/schemaGroups/payloads/schemas/note"
     definition = {"id": "oven.hot", **EVENT, "schemaformat": "JsonSchema/draft-07", "schemaurl": pointer}
-    half.post("/definitionGroups/ovens/definitions", definition)
-    half.post(
+    v0_5.post("/definitionGroups/ovens/definitions", definition)
+    v0_5.post(
         "/endpoints",
         {
             "id": "bakery",
@@ -44,7 +44,7 @@ def test_a_catalog_of_0_5_is_seen_in_1_0(half: HalfDesk) -> None:
             "config": {"protocol": "AMQP", "endpoints": ["amqp://bakery.example"], "options": {"node": "ovens"}},
         },
     )
-    whole = half.native("/export")
+    whole = v0_5.native("/export")
     group, schema = whole["schemagroups"]["payloads"], whole["schemagroups"]["payloads"]["schemas"]["note"]
     assert (group["documentation"], group["labels"]) == ("https://x.example", {"team": "bake"})
     assert (schema["versions"]["1"]["format"], schema["versions"]["1"]["schema"]) == (
@@ -59,8 +59,8 @@ def test_a_catalog_of_0_5_is_seen_in_1_0(half: HalfDesk) -> None:
     assert (endpoint["protocol"], endpoint["protocoloptions"]["node"]) == ("AMQP", "ovens")
 
 
-def test_a_catalog_of_1_0_is_seen_in_0_5(half: HalfDesk) -> None:
-    half.native("/schemagroups/payloads/schemas/note$details", "PUT", {"format": "JsonSchema/draft-07", "schema": {}})
+def test_a_catalog_of_1_0_is_seen_in_0_5(v0_5: V05Client) -> None:
+    v0_5.native("/schemagroups/payloads/schemas/note$details", "PUT", {"format": "JsonSchema/draft-07", "schema": {}})
     message = {
         "protocol": "MQTT/5.0",
         "protocoloptions": {"topic_name": "ovens/{oven}", "user_properties": [{"name": "unit", "value": "celsius"}]},
@@ -68,23 +68,23 @@ def test_a_catalog_of_1_0_is_seen_in_0_5(half: HalfDesk) -> None:
         "dataschemauri": "/schemagroups/payloads/schemas/note",
         "documentation": "https://x.example",
     }
-    half.native("/messagegroups/ovens", "PUT", {"protocol": "MQTT/5.0", "messages": {"hot": message}})
+    v0_5.native("/messagegroups/ovens", "PUT", {"protocol": "MQTT/5.0", "messages": {"hot": message}})
     options = {"endpoints": [{"uri": "mqtt://h.example"}], "deployed": True, "topic": "t"}
     endpoint = {"usage": ["producer"], "protocol": "MQTT/5.0", "protocoloptions": options}
-    half.native("/endpoints/bakery", "PUT", {**endpoint, "messagegroups": ["/messagegroups/ovens"]})
-    found = half.get("/definitionGroups/ovens/definitions/hot")
+    v0_5.native("/endpoints/bakery", "PUT", {**endpoint, "messagegroups": ["/messagegroups/ovens"]})
+    found = v0_5.get("/definitionGroups/ovens/definitions/hot")
     assert (found["format"], found["docs"]) == ("MQTT/5.0", "https://x.example")
     assert found["metadata"] == {
         "topic-name": {"value": "ovens/{oven}"},
         "user-properties": [{"unit": {"value": "celsius"}}],
     }
     assert found["schemaurl"] == "#/schemaGroups/payloads/schemas/note"
-    shown = half.get("/endpoints/bakery")
+    shown = v0_5.get("/endpoints/bakery")
     assert (shown["usage"], shown["definitionGroups"]) == ("producer", ["#/definitionGroups/ovens"])
     assert (shown["config"]["strict"], shown["config"]["endpoints"]) == (True, ["mqtt://h.example"])
 
 
-def test_a_change_in_1_0_is_a_change_in_0_5(ovens: HalfDesk) -> None:
+def test_a_change_in_1_0_is_a_change_in_0_5(ovens: V05Client) -> None:
     ovens.put(HOT, {**EVENT, "metadata": {"attributes": {"subject": {"type": "urireference"}}}}, createdBy="me")
     ovens.native(NATIVE_HOT, "PATCH", {"envelopemetadata": {"subject": {"type": "string"}}, "description": "new"})
     found = ovens.get(HOT)
@@ -93,7 +93,7 @@ def test_a_change_in_1_0_is_a_change_in_0_5(ovens: HalfDesk) -> None:
     assert ovens.get(f"{HOT}?meta")["epoch"] == 3
 
 
-def test_what_0_5_cannot_see_stays_when_it_writes(ovens: HalfDesk) -> None:
+def test_what_0_5_cannot_see_stays_when_it_writes(ovens: V05Client) -> None:
     hidden = {
         "protocol": "AMQP/1.0",
         "protocoloptions": {"properties": {"subject": {"value": "hot"}}},
@@ -113,7 +113,7 @@ def test_what_0_5_cannot_see_stays_when_it_writes(ovens: HalfDesk) -> None:
     assert (native["versionid"], {name: native[name] for name in hidden}) == ("2", hidden)
 
 
-def test_what_0_5_cannot_see_of_an_endpoint_stays(half: HalfDesk) -> None:
+def test_what_0_5_cannot_see_of_an_endpoint_stays(v0_5: V05Client) -> None:
     endpoint = {
         "usage": ["subscriber", "consumer"],
         "protocol": "MQTT/5.0",
@@ -125,18 +125,18 @@ def test_what_0_5_cannot_see_of_an_endpoint_stays(half: HalfDesk) -> None:
             "topicfilter": "ovens/#",
         },
     }
-    half.native("/endpoints/e", "PUT", endpoint)
-    before = half.native("/endpoints/e")
-    shown = half.get("/endpoints/e")
-    changed = half.put("/endpoints/e", {**shown, "channel": "c", "config": {**shown["config"], "strict": False}})
+    v0_5.native("/endpoints/e", "PUT", endpoint)
+    before = v0_5.native("/endpoints/e")
+    shown = v0_5.get("/endpoints/e")
+    changed = v0_5.put("/endpoints/e", {**shown, "channel": "c", "config": {**shown["config"], "strict": False}})
     assert (changed.status, changed.json["channel"]) == (200, "c")
-    after = half.native("/endpoints/e")
+    after = v0_5.native("/endpoints/e")
     assert after["protocoloptions"] == {**before["protocoloptions"], "deployed": False}
     for name in ("usage", "envelopeoptions"):
         assert after[name] == before[name]
 
 
-def test_what_is_written_as_it_was_read_changes_nothing(ovens: HalfDesk, notes: HalfDesk) -> None:
+def test_what_is_written_as_it_was_read_changes_nothing(ovens: V05Client, notes: V05Client) -> None:
     kilns = {"envelope": "CloudEvents/1.0", "protocol": "AMQP/1.0", "labels": {"a": "b"}, "icon": "https://x.example/i"}
     ovens.native("/messagegroups/kilns", "PUT", kilns)
     ovens.native("/messagegroups/ovens/messages/base", "PUT", {"dataschemaformat": "Avro/1.11", "dataschema": "int"})
@@ -155,7 +155,7 @@ def test_what_is_written_as_it_was_read_changes_nothing(ovens: HalfDesk, notes: 
         assert plain(ovens.native(native)) == plain(before), path
 
 
-def test_what_a_message_inherits_is_written_out_when_0_5_changes_it(ovens: HalfDesk) -> None:
+def test_what_a_message_inherits_is_written_out_when_0_5_changes_it(ovens: V05Client) -> None:
     base = {"envelopemetadata": {"source": {"value": "/ovens/{oven}"}}, "dataschemaformat": "Avro/1.11"}
     ovens.native("/messagegroups/ovens/messages/base", "PUT", base)
     ovens.native(NATIVE_HOT, "PATCH", {"basemessage": "/messagegroups/ovens/messages/base"})
@@ -170,7 +170,7 @@ def test_what_a_message_inherits_is_written_out_when_0_5_changes_it(ovens: HalfD
     assert native["dataschemaformat"] == "Avro/1.11"
 
 
-def test_bases_that_go_in_circles_end(ovens: HalfDesk) -> None:
+def test_bases_that_go_in_circles_end(ovens: V05Client) -> None:
     other = "/messagegroups/ovens/messages/other"
     ovens.native(other, "PUT", {"basemessage": NATIVE_HOT})
     ovens.native(NATIVE_HOT, "PATCH", {"basemessage": f"{other}/versions/1"})
@@ -178,7 +178,7 @@ def test_bases_that_go_in_circles_end(ovens: HalfDesk) -> None:
     assert set(ovens.get("/definitionGroups/ovens/definitions?inline")) == {"oven.hot", "other"}
 
 
-def test_a_file_that_was_loaded_shows_what_only_0_5_says(half: HalfDesk, store: Store) -> None:
+def test_a_file_that_was_loaded_shows_what_only_0_5_says(v0_5: V05Client, store: Store) -> None:
     versions = {"1.0": {"type": "schemaversion", "schema": "syntax"}}
     document = {
         "definitionGroups": {
@@ -194,22 +194,22 @@ def test_a_file_that_was_loaded_shows_what_only_0_5_says(half: HalfDesk, store: 
     assert reading is not None
     with store.write() as tx:
         import_document(tx, reading.tree)
-    group, hot = half.get("/definitionGroups/ovens?inline"), "/definitionGroups/ovens/definitions/hot"
+    group, hot = v0_5.get("/definitionGroups/ovens?inline"), "/definitionGroups/ovens/definitions/hot"
     assert (group["createdBy"], group["format"]) == ("the baker", "Kafka/0.11")
     assert (group["definitions"]["hot"]["createdBy"], group["definitions"]["hot"]["format"]) == (
         "her son",
         "Kafka/0.11",
     )
-    schema = half.get("/schemaGroups/s/schemas/x/versions/1.0?meta")
+    schema = v0_5.get("/schemaGroups/s/schemas/x/versions/1.0?meta")
     assert (schema["type"], schema["createdBy"]) == ("schemaversion", "nobody")
-    assert half.put("/definitionGroups/ovens", {"format": "Kafka/0.11"}).status == 200
-    assert half.get(f"{hot}?meta")["createdBy"] == "her son"
-    half.delete(hot)
-    half.native("/messagegroups/ovens/messages/hot", "PUT", {})
-    assert "createdBy" not in half.get(f"{hot}?meta")
+    assert v0_5.put("/definitionGroups/ovens", {"format": "Kafka/0.11"}).status == 200
+    assert v0_5.get(f"{hot}?meta")["createdBy"] == "her son"
+    v0_5.delete(hot)
+    v0_5.native("/messagegroups/ovens/messages/hot", "PUT", {})
+    assert "createdBy" not in v0_5.get(f"{hot}?meta")
 
 
-def test_what_a_file_says_about_other_versions_stays(half: HalfDesk, store: Store) -> None:
+def test_what_a_file_says_about_other_versions_stays(v0_5: V05Client, store: Store) -> None:
     versions = {one: {"type": "schemaversion", "schema": one} for one in ("1", "2", "3")}
     schema = {"createdBy": "all", "format": "Free/1", "versions": versions}
     reading = read_tree({"schemaGroups": {"s": {"schemas": {"x": schema}}}})
@@ -218,34 +218,34 @@ def test_what_a_file_says_about_other_versions_stays(half: HalfDesk, store: Stor
         import_document(tx, reading.tree)
 
     def said() -> dict[str, Any]:
-        found = half.get("/schemaGroups/s/schemas/x/versions")
+        found = v0_5.get("/schemaGroups/s/schemas/x/versions")
         return {one: (version.get("createdBy"), version.get("type")) for one, version in found.items()}
 
     both = ("all", "schemaversion")
     assert said() == dict.fromkeys(("1", "2", "3"), both)
-    assert half.put("/schemaGroups/s/schemas/x/versions/2", b"two", createdBy="", type="mine").status == 200
+    assert v0_5.put("/schemaGroups/s/schemas/x/versions/2", b"two", createdBy="", type="mine").status == 200
     assert said() == {"1": both, "2": (None, "mine"), "3": both}
-    assert half.post("/schemaGroups/s/schemas/x", b"four", createdBy="you").status == 201
+    assert v0_5.post("/schemaGroups/s/schemas/x", b"four", createdBy="you").status == 201
     assert said() == {"1": both, "2": (None, "mine"), "3": both, "4": ("you", "schemaversion")}
-    half.delete("/schemaGroups/s/schemas/x/versions/1")
-    half.delete("/schemaGroups/s/schemas/x/versions", [{"version": 3}])
+    v0_5.delete("/schemaGroups/s/schemas/x/versions/1")
+    v0_5.delete("/schemaGroups/s/schemas/x/versions", [{"version": 3}])
     assert said() == {"2": (None, "mine"), "4": ("you", "schemaversion")}
-    assert "dialectextras" not in half.native("/schemagroups/s")
+    assert "dialectextras" not in v0_5.native("/schemagroups/s")
 
 
-def test_a_model_without_room_for_extras_says_so(half: HalfDesk) -> None:
-    model = half.native("/modelsource")
+def test_a_model_without_room_for_extras_says_so(v0_5: V05Client) -> None:
+    model = v0_5.native("/modelsource")
     del model["groups"]["messagegroups"]["attributes"]["*"]
-    half.native("/modelsource", "PUT", model)
+    v0_5.native("/modelsource", "PUT", model)
     group = {"id": "ovens", "format": "Kafka/0.11", "type": "definitionGroup"}
-    assert half.problem("POST", "/definitionGroups", {**group, "createdBy": "me"}) == (400, "unknown_attribute")
-    assert half.post("/definitionGroups", group).json["format"] == "Kafka"
-    assert half.put("/definitionGroups/ovens", group).status == 200
-    assert half.delete("/definitionGroups/ovens").status == 200
+    assert v0_5.problem("POST", "/definitionGroups", {**group, "createdBy": "me"}) == (400, "unknown_attribute")
+    assert v0_5.post("/definitionGroups", group).json["format"] == "Kafka"
+    assert v0_5.put("/definitionGroups/ovens", group).status == 200
+    assert v0_5.delete("/definitionGroups/ovens").status == 200
 
 
 @pytest.mark.parametrize("name", ["catalog.cereg"])
-def test_the_same_in_a_dump(ovens: HalfDesk, store: Store, tmp_path: Path, name: str) -> None:
+def test_the_same_in_a_dump(ovens: V05Client, store: Store, tmp_path: Path, name: str) -> None:
     from postroom.cli.main import execute
 
     ovens.put(HOT, {**EVENT, "metadata": {"attributes": {"time": {"type": "datetime"}}}}, createdBy="me")

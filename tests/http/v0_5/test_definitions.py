@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.v0_5.requests import EVENT, HalfDesk
+from tests.http.v0_5.requests import EVENT, V05Client
 
 DEFINITIONS = "/definitionGroups/ovens/definitions"
 HOT = f"{DEFINITIONS}/oven.hot"
@@ -23,39 +23,39 @@ USER = {"user-properties": [{"unit": {"value": "celsius"}}, {"unit": {"value": "
 KAFKA = {"topic": {"value": "ovens"}, "key": {"value": "{oven}"}, "headers": {"Unit": {"value": "celsius"}}}
 
 
-def group(half: HalfDesk, form: str) -> HalfDesk:
-    assert half.post("/definitionGroups", {"id": "ovens", "name": "Ovens", "format": form}).status == 201
-    return half
+def group(v0_5: V05Client, form: str) -> V05Client:
+    assert v0_5.post("/definitionGroups", {"id": "ovens", "name": "Ovens", "format": form}).status == 201
+    return v0_5
 
 
 @pytest.mark.feature("D5R-038")
 @pytest.mark.parametrize("body", [{}, {"format": ""}, {"format": None}])
-def test_a_group_needs_a_format(half: HalfDesk, body: dict[str, Any]) -> None:
-    assert half.problem("POST", "/definitionGroups", {"id": "ovens", **body}) == (400, "required_attribute_missing")
-    group(half, "AMQP/1.0")
-    assert half.problem("PUT", "/definitionGroups/ovens", body) == (400, "required_attribute_missing")
+def test_a_group_needs_a_format(v0_5: V05Client, body: dict[str, Any]) -> None:
+    assert v0_5.problem("POST", "/definitionGroups", {"id": "ovens", **body}) == (400, "required_attribute_missing")
+    group(v0_5, "AMQP/1.0")
+    assert v0_5.problem("PUT", "/definitionGroups/ovens", body) == (400, "required_attribute_missing")
 
 
 @pytest.mark.feature("D5R-038")
-def test_a_group_that_1_0_made_without_a_format_can_be_updated(half: HalfDesk) -> None:
-    half.native("/messagegroups/ovens", "PUT", {"messages": {"hot": {"envelope": "CloudEvents/1.0"}}})
-    assert half.put("/definitionGroups/ovens", {"name": "Ovens"}).status == 200
-    assert half.put("/definitionGroups/ovens", {"format": "CloudEvents/1.0"}).json["format"] == "CloudEvents/1.0"
-    assert half.problem("PUT", "/definitionGroups/ovens", {"name": "x"}) == (400, "required_attribute_missing")
+def test_a_group_that_1_0_made_without_a_format_can_be_updated(v0_5: V05Client) -> None:
+    v0_5.native("/messagegroups/ovens", "PUT", {"messages": {"hot": {"envelope": "CloudEvents/1.0"}}})
+    assert v0_5.put("/definitionGroups/ovens", {"name": "Ovens"}).status == 200
+    assert v0_5.put("/definitionGroups/ovens", {"format": "CloudEvents/1.0"}).json["format"] == "CloudEvents/1.0"
+    assert v0_5.problem("PUT", "/definitionGroups/ovens", {"name": "x"}) == (400, "required_attribute_missing")
 
 
 @pytest.mark.feature("D5R-038")
-def test_a_new_group_without_a_format_has_that_of_all_its_definitions(half: HalfDesk) -> None:
+def test_a_new_group_without_a_format_has_that_of_all_its_definitions(v0_5: V05Client) -> None:
     definitions = {"hot": EVENT, "cold": EVENT}
-    assert half.post("/definitionGroups", {"id": "a", "definitions": definitions}).json["format"] == "CloudEvents/1.0"
+    assert v0_5.post("/definitionGroups", {"id": "a", "definitions": definitions}).json["format"] == "CloudEvents/1.0"
     for other in ({"metadata": {}}, {"format": "AMQP/1.0", "metadata": {}}, {"format": [], "metadata": {}}):
         body = {"id": "b", "definitions": {**definitions, "warm": other}}
-        assert half.problem("POST", "/definitionGroups", body) == (400, "required_attribute_missing")
+        assert v0_5.problem("POST", "/definitionGroups", body) == (400, "required_attribute_missing")
 
 
 @pytest.mark.feature("D5R-038")
 @pytest.mark.parametrize("other", ["AMQP/1.0", "CloudEvents/1.1", "Kafka/0.11"])
-def test_a_definition_has_the_format_of_its_group(ovens: HalfDesk, other: str) -> None:
+def test_a_definition_has_the_format_of_its_group(ovens: V05Client, other: str) -> None:
     reply = ovens.post(DEFINITIONS, {"format": other, "metadata": {}})
     assert (reply.status, reply.problem, reply.json["args"]["name"]) == (400, "invalid_attribute", "format")
     assert ovens.put(f"{HOT}?meta", {"format": other}).problem == "invalid_attribute"
@@ -63,27 +63,27 @@ def test_a_definition_has_the_format_of_its_group(ovens: HalfDesk, other: str) -
 
 
 @pytest.mark.feature("D5R-038")
-def test_a_definition_without_a_format_shows_that_of_its_group(ovens: HalfDesk) -> None:
+def test_a_definition_without_a_format_shows_that_of_its_group(ovens: V05Client) -> None:
     reply = ovens.post(DEFINITIONS, {"metadata": {"attributes": {}}})
     assert (reply.status, reply.json["format"]) == (201, "CloudEvents/1.0")
     assert reply.headers["registry-format"] == "CloudEvents/1.0"
 
 
 @pytest.mark.feature("D5R-038")
-def test_the_format_of_a_group_is_not_changed_under_its_definitions(half: HalfDesk) -> None:
-    group(half, "AMQP/1.0").post(DEFINITIONS, {"id": "hot", "format": "AMQP/1.0", "metadata": AMQP})
-    assert half.problem("PUT", "/definitionGroups/ovens", {"format": "MQTT/5.0"}) == (400, "constraint_failure")
+def test_the_format_of_a_group_is_not_changed_under_its_definitions(v0_5: V05Client) -> None:
+    group(v0_5, "AMQP/1.0").post(DEFINITIONS, {"id": "hot", "format": "AMQP/1.0", "metadata": AMQP})
+    assert v0_5.problem("PUT", "/definitionGroups/ovens", {"format": "MQTT/5.0"}) == (400, "constraint_failure")
 
 
 @pytest.mark.feature("D5R-039")
-def test_metadata_are_needed(ovens: HalfDesk) -> None:
+def test_metadata_are_needed(ovens: V05Client) -> None:
     assert ovens.problem("POST", DEFINITIONS, {"format": "CloudEvents/1.0"}) == (400, "required_attribute_missing")
     assert ovens.problem("PUT", HOT, {"name": "Hot"}) == (400, "required_attribute_missing")
     assert ovens.problem("PUT", HOT, {**EVENT, "metadata": []}) == (400, "invalid_attribute")
 
 
 @pytest.mark.feature("D5R-039")
-def test_the_metadata_of_events_are_below_attributes(ovens: HalfDesk) -> None:
+def test_the_metadata_of_events_are_below_attributes(ovens: V05Client) -> None:
     assert ovens.get(HOT)["metadata"] == {"attributes": {"type": {"value": "oven.hot"}}}
     native = ovens.native("/messagegroups/ovens/messages/oven.hot")
     assert native["envelopemetadata"] == {"type": {"value": "oven.hot"}}
@@ -92,7 +92,7 @@ def test_the_metadata_of_events_are_below_attributes(ovens: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-040")
-def test_names_of_types(ovens: HalfDesk) -> None:
+def test_names_of_types(ovens: V05Client) -> None:
     attributes = {
         "type": {"value": "oven.hot"},
         "time": {"type": "datetime", "value": "01-01-0000T00:00:00Z"},
@@ -130,22 +130,22 @@ def test_names_of_types(ovens: HalfDesk) -> None:
     ],
 )
 def test_the_format_selects_the_layout_of_metadata(
-    half: HalfDesk, form: str, metadata: Any, protocol: str, options: dict[str, Any]
+    v0_5: V05Client, form: str, metadata: Any, protocol: str, options: dict[str, Any]
 ) -> None:
-    group(half, form)
+    group(v0_5, form)
     definition = {"id": "hot", "format": form, "metadata": metadata}
-    reply = half.post(DEFINITIONS, definition)
-    assert (reply.status, half.get(f"{DEFINITIONS}/hot")["metadata"]) == (201, metadata)
-    assert half.get(f"{DEFINITIONS}/hot")["format"] == form
-    native = half.native("/messagegroups/ovens/messages/hot")
+    reply = v0_5.post(DEFINITIONS, definition)
+    assert (reply.status, v0_5.get(f"{DEFINITIONS}/hot")["metadata"]) == (201, metadata)
+    assert v0_5.get(f"{DEFINITIONS}/hot")["format"] == form
+    native = v0_5.native("/messagegroups/ovens/messages/hot")
     assert native["protocol"] == protocol
     assert {name: native["protocoloptions"][name] for name in options} == options
 
 
 @pytest.mark.feature("D5R-041")
-def test_metadata_that_their_format_does_not_have(half: HalfDesk) -> None:
-    group(half, "HTTP/1.1")
-    refused = half.problem("POST", DEFINITIONS, {"format": "HTTP/1.1", "metadata": {"headers": "none"}})
+def test_metadata_that_their_format_does_not_have(v0_5: V05Client) -> None:
+    group(v0_5, "HTTP/1.1")
+    refused = v0_5.problem("POST", DEFINITIONS, {"format": "HTTP/1.1", "metadata": {"headers": "none"}})
     assert refused == (400, "invalid_attribute")
 
 
@@ -158,7 +158,7 @@ def test_metadata_that_their_format_does_not_have(half: HalfDesk) -> None:
         "https://schemas.example/notes.cereg#/schemaGroups/a/schemas/b",
     ],
 )
-def test_payload_schemas(ovens: HalfDesk, reference: str) -> None:
+def test_payload_schemas(ovens: V05Client, reference: str) -> None:
     payload = {"schemaformat": "JsonSchema/draft-07", "schemaurl": reference}
     assert ovens.put(HOT, {**EVENT, **payload}).status == 200
     assert payload.items() <= ovens.get(HOT).items()
@@ -174,13 +174,13 @@ def test_payload_schemas(ovens: HalfDesk, reference: str) -> None:
         ({"schemaurl": 7, "schemaformat": "JsonSchema/draft-07"}, "invalid_attribute"),
     ],
 )
-def test_payload_schemas_that_are_none(ovens: HalfDesk, payload: dict[str, Any], problem: str) -> None:
+def test_payload_schemas_that_are_none(ovens: V05Client, payload: dict[str, Any], problem: str) -> None:
     assert ovens.problem("PUT", HOT, {**EVENT, **payload}) == (400, problem)
 
 
 @pytest.mark.feature("D5R-047")
 @pytest.mark.parametrize("marker", ["definition", "Definition/2"])
-def test_entities_may_say_of_which_type_they_are(ovens: HalfDesk, marker: str) -> None:
+def test_entities_may_say_of_which_type_they_are(ovens: V05Client, marker: str) -> None:
     ovens.put("/definitionGroups/ovens", {"type": "definitionGroup", "format": "CloudEvents/1.0"})
     assert ovens.get("/definitionGroups/ovens")["type"] == "definitionGroup"
     reply = ovens.put(HOT, {"type": marker, **EVENT})
@@ -188,7 +188,7 @@ def test_entities_may_say_of_which_type_they_are(ovens: HalfDesk, marker: str) -
     assert "type" not in ovens.put(HOT, EVENT | {"name": "Hot"}, type="").json
 
 
-def test_a_definition_can_be_borrowed(ovens: HalfDesk) -> None:
+def test_a_definition_can_be_borrowed(ovens: V05Client) -> None:
     ovens.post("/definitionGroups", {"id": "kilns", "format": "CloudEvents/1.0"})
     borrowed = "/definitionGroups/kilns/definitions/kiln.hot"
     reference = {"uri": "#/definitionGroups/ovens/definitions/oven.hot"}
@@ -211,7 +211,7 @@ def test_a_definition_can_be_borrowed(ovens: HalfDesk) -> None:
 
 
 @pytest.mark.parametrize("uri", ["#/nothing", "#/definitionGroups/ovens", "#/schemaGroups/a/schemas/b", "/a/b/c/d/e"])
-def test_references_that_lead_to_no_definition(ovens: HalfDesk, uri: str) -> None:
+def test_references_that_lead_to_no_definition(ovens: V05Client, uri: str) -> None:
     for body in ({"uri": uri}, {"uri": uri, "metadata": {}}):
         assert ovens.post(DEFINITIONS, {"id": "odd", **body}).status == 400
         assert ovens.put(HOT, body).status == 400
@@ -219,7 +219,7 @@ def test_references_that_lead_to_no_definition(ovens: HalfDesk, uri: str) -> Non
     assert ovens.post("/definitionGroups", embedded).status == 400
 
 
-def test_a_group_can_embed_what_it_borrows(ovens: HalfDesk) -> None:
+def test_a_group_can_embed_what_it_borrows(ovens: V05Client) -> None:
     reference = {"uri": "#/definitionGroups/ovens/definitions/oven.hot"}
     group = {"id": "kilns", "format": "CloudEvents/1.0", "definitions": {"kiln.hot": reference}}
     assert ovens.post("/definitionGroups", group).status == 201
@@ -228,7 +228,7 @@ def test_a_group_can_embed_what_it_borrows(ovens: HalfDesk) -> None:
     assert ovens.problem("POST", "/definitionGroups", own) == (400, "invalid_attribute")
 
 
-def test_a_definition_elsewhere_can_be_based_on(ovens: HalfDesk) -> None:
+def test_a_definition_elsewhere_can_be_based_on(ovens: V05Client) -> None:
     uri = "https://definitions.example/hot.json"
     assert ovens.put(HOT, {"uri": uri}).status == 200
     assert ovens.native("/messagegroups/ovens/messages/oven.hot")["basemessage"] == uri

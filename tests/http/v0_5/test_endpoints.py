@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.v0_5.requests import EVENT, HalfDesk
+from tests.http.v0_5.requests import EVENT, V05Client
 
 ENDPOINT: dict[str, Any] = {
     "id": "telemetry",
@@ -67,14 +67,14 @@ def config(protocol: str, address: str, options: dict[str, Any]) -> dict[str, An
 
 
 @pytest.mark.feature("D5R-042", "D5R-043")
-def test_an_endpoint_comes_back_as_it_was_written(half: HalfDesk) -> None:
-    assert half.post("/endpoints", ENDPOINT).status == 201
-    found = half.get("/endpoints/telemetry")
+def test_an_endpoint_comes_back_as_it_was_written(v0_5: V05Client) -> None:
+    assert v0_5.post("/endpoints", ENDPOINT).status == 201
+    found = v0_5.get("/endpoints/telemetry")
     # The model of 1.0 has defaults for options, and they are shown.
     assert found["config"].pop("options") == {"topic": "{deviceid}/telemetry", "qos": 0, "retain": False}
     written = {name: value for name, value in ENDPOINT["config"].items() if name != "options"}
     assert {**ENDPOINT, "config": written}.items() <= found.items()
-    native = half.native("/endpoints/telemetry")
+    native = v0_5.native("/endpoints/telemetry")
     assert native["usage"] == ["consumer"]
     assert native["deprecated"]["documentation"] == "https://example.com/docs/old"
     assert (native["protocol"], native["channel"]) == ("MQTT/5.0", "queue1")
@@ -103,15 +103,15 @@ def test_an_endpoint_comes_back_as_it_was_written(half: HalfDesk) -> None:
         ("deprecated", {"docs": "ftp://x.example"}, "invalid_attribute"),
     ],
 )
-def test_endpoints_that_are_none(half: HalfDesk, name: str, value: Any, problem: str) -> None:
-    assert half.problem("POST", "/endpoints", {**ENDPOINT, name: value}) == (400, problem)
-    assert half.get("/endpoints") == {}
+def test_endpoints_that_are_none(v0_5: V05Client, name: str, value: Any, problem: str) -> None:
+    assert v0_5.problem("POST", "/endpoints", {**ENDPOINT, name: value}) == (400, problem)
+    assert v0_5.get("/endpoints") == {}
 
 
 @pytest.mark.feature("D5R-042")
-def test_an_origin_is_this_registry_unless_it_is_said(half: HalfDesk) -> None:
+def test_an_origin_is_this_registry_unless_it_is_said(v0_5: V05Client) -> None:
     plain = {name: value for name, value in ENDPOINT.items() if name not in ("origin", "channel")}
-    made = half.post("/endpoints", {**plain, "channel": "", "origin": ""})
+    made = v0_5.post("/endpoints", {**plain, "channel": "", "origin": ""})
     assert made.status == 201
     assert not {"origin", "channel"} & made.json.keys()
 
@@ -131,29 +131,29 @@ def test_an_origin_is_this_registry_unless_it_is_said(half: HalfDesk) -> None:
         ("HTTP", "invalid_attribute"),
     ],
 )
-def test_configurations_that_are_none(half: HalfDesk, given: Any, problem: str) -> None:
-    assert half.problem("POST", "/endpoints", {**ENDPOINT, "config": given}) == (400, problem)
+def test_configurations_that_are_none(v0_5: V05Client, given: Any, problem: str) -> None:
+    assert v0_5.problem("POST", "/endpoints", {**ENDPOINT, "config": given}) == (400, problem)
 
 
 @pytest.mark.feature("D5R-043")
-def test_an_endpoint_is_not_live_unless_it_is_said(half: HalfDesk) -> None:
+def test_an_endpoint_is_not_live_unless_it_is_said(v0_5: V05Client) -> None:
     endpoint = {"id": "e", "usage": "producer", "config": {"protocol": "HTTP"}}
-    assert "strict" not in half.post("/endpoints", endpoint).json["config"]
-    assert half.native("/endpoints/e")["protocoloptions"]["deployed"] is False
-    assert half.post("/endpoints", {"id": "abstract", "usage": "producer"}).status == 201
-    assert "config" not in half.get("/endpoints/abstract")
+    assert "strict" not in v0_5.post("/endpoints", endpoint).json["config"]
+    assert v0_5.native("/endpoints/e")["protocoloptions"]["deployed"] is False
+    assert v0_5.post("/endpoints", {"id": "abstract", "usage": "producer"}).status == 201
+    assert "config" not in v0_5.get("/endpoints/abstract")
 
 
 @pytest.mark.feature("D5R-044")
-def test_an_endpoint_can_embed_definitions(half: HalfDesk) -> None:
+def test_an_endpoint_can_embed_definitions(v0_5: V05Client) -> None:
     assert (
-        half.post("/endpoints", {**ENDPOINT, "definitions": {"hot": EVENT, "cold": {"id": "cold", **EVENT}}}).status
+        v0_5.post("/endpoints", {**ENDPOINT, "definitions": {"hot": EVENT, "cold": {"id": "cold", **EVENT}}}).status
         == 201
     )
-    assert half.get("/endpoints/telemetry")["definitionsCount"] == 2
-    assert half.get("/endpoints/telemetry/definitions/cold")["metadata"] == EVENT["metadata"]
-    assert half.post("/endpoints/telemetry/definitions", {"id": "warm", **EVENT}).status == 201
-    assert set(half.get("/endpoints/telemetry?inline")["definitions"]) == {"hot", "cold", "warm"}
+    assert v0_5.get("/endpoints/telemetry")["definitionsCount"] == 2
+    assert v0_5.get("/endpoints/telemetry/definitions/cold")["metadata"] == EVENT["metadata"]
+    assert v0_5.post("/endpoints/telemetry/definitions", {"id": "warm", **EVENT}).status == 201
+    assert set(v0_5.get("/endpoints/telemetry?inline")["definitions"]) == {"hot", "cold", "warm"}
 
 
 @pytest.mark.feature("D5R-044")
@@ -168,23 +168,23 @@ def test_an_endpoint_can_embed_definitions(half: HalfDesk) -> None:
         ({"good": EVENT, "bad": {"format": "AMQP/1.0", "metadata": {}}}, "invalid_attribute"),
     ],
 )
-def test_embedded_definitions_that_are_none(half: HalfDesk, definitions: Any, problem: str) -> None:
-    assert half.problem("POST", "/endpoints", {**ENDPOINT, "definitions": definitions}) == (400, problem)
-    assert half.get("/endpoints") == {}
+def test_embedded_definitions_that_are_none(v0_5: V05Client, definitions: Any, problem: str) -> None:
+    assert v0_5.problem("POST", "/endpoints", {**ENDPOINT, "definitions": definitions}) == (400, problem)
+    assert v0_5.get("/endpoints") == {}
 
 
 @pytest.mark.feature("D5R-044")
-def test_an_endpoint_can_refer_to_groups_of_definitions(half: HalfDesk) -> None:
+def test_an_endpoint_can_refer_to_groups_of_definitions(v0_5: V05Client) -> None:
     references = [
         "#/definitionGroups/ovens",
         "https://site.example.com/registry/definitiongroups/ovens",
         "https://files.example.com/ovens.cereg#/definitionGroups/ovens",
     ]
-    assert half.post("/endpoints", {**ENDPOINT, "definitionGroups": references}).status == 201
-    assert half.get("/endpoints/telemetry")["definitionGroups"] == references
-    assert half.native("/endpoints/telemetry")["messagegroups"] == ["/messagegroups/ovens", *references[1:]]
+    assert v0_5.post("/endpoints", {**ENDPOINT, "definitionGroups": references}).status == 201
+    assert v0_5.get("/endpoints/telemetry")["definitionGroups"] == references
+    assert v0_5.native("/endpoints/telemetry")["messagegroups"] == ["/messagegroups/ovens", *references[1:]]
     for wrong in ("#/definitionGroups/ovens", [7], [""]):
-        assert half.problem("PUT", "/endpoints/telemetry", {**ENDPOINT, "definitionGroups": wrong}) == (
+        assert v0_5.problem("PUT", "/endpoints/telemetry", {**ENDPOINT, "definitionGroups": wrong}) == (
             400,
             "invalid_attribute",
         )
@@ -192,23 +192,23 @@ def test_an_endpoint_can_refer_to_groups_of_definitions(half: HalfDesk) -> None:
 
 @pytest.mark.feature("D5R-045")
 @pytest.mark.parametrize(("protocol", "address", "options"), OPTIONS, ids=[one[0] for one in OPTIONS])
-def test_options_of_protocols(half: HalfDesk, protocol: str, address: str, options: dict[str, Any]) -> None:
+def test_options_of_protocols(v0_5: V05Client, protocol: str, address: str, options: dict[str, Any]) -> None:
     given = config(protocol, address, options)
-    reply = half.post("/endpoints", {"id": "e", "usage": "producer", "config": given})
-    found = half.get("/endpoints/e")["config"]
+    reply = v0_5.post("/endpoints", {"id": "e", "usage": "producer", "config": given})
+    found = v0_5.get("/endpoints/e")["config"]
     assert (reply.status, found["protocol"], found["endpoints"]) == (201, protocol, [address])
     assert options.items() <= found["options"].items()
-    native = half.native("/endpoints/e")["protocoloptions"]
+    native = v0_5.native("/endpoints/e")["protocoloptions"]
     renamed = {"clean-session": "cleansession", "will-topic": "willtopic", "will-message": "willmessage"}
     assert {renamed.get(name, name) for name in options} <= native.keys()
 
 
 @pytest.mark.feature("D5R-045")
-def test_a_consumer_group(half: HalfDesk) -> None:
+def test_a_consumer_group(v0_5: V05Client) -> None:
     given = config("KAFKA", "SSL://h.example:9093", {"topic": "t", "consumer-group": "g"})
-    found = half.post("/endpoints", {"id": "e", "usage": "consumer", "config": given}).json["config"]["options"]
+    found = v0_5.post("/endpoints", {"id": "e", "usage": "consumer", "config": given}).json["config"]["options"]
     assert given["options"].items() <= found.items()
-    assert half.native("/endpoints/e")["protocoloptions"]["consumergroup"] == "g"
+    assert v0_5.native("/endpoints/e")["protocoloptions"]["consumergroup"] == "g"
 
 
 @pytest.mark.feature("D5R-046")
@@ -222,11 +222,11 @@ def test_a_consumer_group(half: HalfDesk) -> None:
         ("KAFKA", "KAFKA/3.5"),
     ],
 )
-def test_short_names_of_protocols_mean_the_same(half: HalfDesk, short: str, full: str) -> None:
+def test_short_names_of_protocols_mean_the_same(v0_5: V05Client, short: str, full: str) -> None:
     endpoint = {"usage": "producer", "config": {"protocol": short}}
     message = {"messages": {"m": {"protocol": {"NATS": "NATS", "KAFKA": "KAFKA"}.get(short, full)}}}
     for one in (short, full):
-        made = half.post("/endpoints", {**endpoint, "config": {"protocol": one}})
+        made = v0_5.post("/endpoints", {**endpoint, "config": {"protocol": one}})
         assert (made.status, made.json["config"]["protocol"]) == (201, one)
         # A message of the protocol fits an endpoint that calls it by either name.
-        half.native(f"/endpoints/{made.json['id']}", "POST", message)
+        v0_5.native(f"/endpoints/{made.json['id']}", "POST", message)

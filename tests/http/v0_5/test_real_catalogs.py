@@ -10,46 +10,46 @@ from postroom.catalog.sources import read_source
 from postroom.registry.operations import export_document, import_document
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.v0_5.requests import HalfDesk
+from tests.http.v0_5.requests import V05Client
 
 EVERY = 25
 SERVER = ("epoch", "modifiedat")
 
 
-def test_a_cereg_file_comes_back_as_it_was_posted(half: HalfDesk, shared: Path) -> None:
+def test_a_cereg_file_comes_back_as_it_was_posted(v0_5: V05Client, shared: Path) -> None:
     document = json.loads((shared / "catalogs/spec/core/samples/contoso-crm.cereg").read_text())
     for kind in ("schemaGroups", "definitionGroups", "endpoints"):
         for group_id, group in document[kind].items():
-            assert half.post(f"/{kind}", {**group, "id": group_id}).status == 201
+            assert v0_5.post(f"/{kind}", {**group, "id": group_id}).status == 201
     definitions = document["definitionGroups"]["Contoso.CRM.Events"]["definitions"]
     assert len(definitions) > 1
     for name, definition in definitions.items():
         path = f"/definitionGroups/Contoso.CRM.Events/definitions/{name}"
-        found = half.get(path)
+        found = v0_5.get(path)
         assert {member: found[member] for member in definition} == definition
-        assert half.put(path, found).json == found
+        assert v0_5.put(path, found).json == found
 
 
-def test_what_is_written_back_changes_nothing(half: HalfDesk, store: Store, shared: Path) -> None:
+def test_what_is_written_back_changes_nothing(v0_5: V05Client, store: Store, shared: Path) -> None:
     catalogs = sorted((shared / "catalogs").rglob("*.xreg.json"))[::EVERY]
     assert len(catalogs) > 1
     for catalog in catalogs:
         with store.write() as tx:
             import_document(tx, read_source(str(catalog), Settings()))
     before = exported(store)
-    whole = half.get("/?inline")
+    whole = v0_5.get("/?inline")
     for kind in ("schemaGroups", "definitionGroups", "endpoints"):
         for group_id, group in whole[kind].items():
-            echo(half, f"/{kind}/{group_id}", "")
+            echo(v0_5, f"/{kind}/{group_id}", "")
             for name in group.get("definitions", ()):
-                echo(half, f"/{kind}/{group_id}/definitions/{name}", "")
+                echo(v0_5, f"/{kind}/{group_id}/definitions/{name}", "")
             for name in group.get("schemas", ()):
-                echo(half, f"/{kind}/{group_id}/schemas/{name}", "?meta")
+                echo(v0_5, f"/{kind}/{group_id}/schemas/{name}", "?meta")
     assert exported(store) == before
 
 
-def echo(half: HalfDesk, path: str, query: str) -> None:
-    reply = half.put(path + query, half.get(path + query))
+def echo(v0_5: V05Client, path: str, query: str) -> None:
+    reply = v0_5.put(path + query, v0_5.get(path + query))
     assert reply.status == 200, reply.body
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.http.xregistry import read
-from tests.http.v0_5.requests import BASE, HalfDesk
+from tests.http.v0_5.requests import BASE, V05Client
 
 OWN_MODEL = {
     "groups": {
@@ -42,23 +42,23 @@ OWN_MODEL = {
         "/definitionGroups/ovens/definitions/oven.hot/versions/1?meta",
     ],
 )
-def test_every_path_is_below_one_prefix(ovens: HalfDesk, path: str) -> None:
+def test_every_path_is_below_one_prefix(ovens: V05Client, path: str) -> None:
     assert ovens.ask("GET", path).status == 200
-    assert ovens.desk.ask("GET", f"/-/v0.5{path}").status == 200
+    assert ovens.asgi.ask("GET", f"/-/v0.5{path}").status == 200
 
 
 @pytest.mark.feature("D5R-001")
-def test_the_older_word_for_versions_leads_to_the_newer_one(ovens: HalfDesk) -> None:
+def test_the_older_word_for_versions_leads_to_the_newer_one(ovens: V05Client) -> None:
     resource = "/definitionGroups/ovens/definitions/oven.hot"
     reply = ovens.ask("GET", f"{resource}/version/1?meta=")
     assert (reply.status, reply.headers["location"]) == (308, f"{BASE}{resource}/versions/1?meta=")
 
 
 @pytest.mark.feature("D5R-002", "D5R-034", "D5R-038")
-def test_the_model_names_the_types_of_0_5(half: HalfDesk) -> None:
+def test_the_model_names_the_types_of_0_5(v0_5: V05Client) -> None:
     definitions = {"singular": "definition", "plural": "definitions", "versions": 0}
     schemas = {"singular": "schema", "plural": "schemas", "versions": -1}
-    assert half.get("/?model") == {
+    assert v0_5.get("/?model") == {
         "groups": [
             {"singular": "schemaGroup", "plural": "schemaGroups", "resources": [schemas]},
             {"singular": "definitionGroup", "plural": "definitionGroups", "resources": [definitions]},
@@ -68,24 +68,24 @@ def test_the_model_names_the_types_of_0_5(half: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-002", "D5R-003")
-def test_a_model_of_ones_own_keeps_its_names(half: HalfDesk) -> None:
-    half.native("/modelsource", "PUT", OWN_MODEL)
+def test_a_model_of_ones_own_keeps_its_names(v0_5: V05Client) -> None:
+    v0_5.native("/modelsource", "PUT", OWN_MODEL)
     recipes = {"singular": "recipe", "plural": "recipes", "versions": 2}
-    assert half.get("/?model")["groups"] == [{"singular": "bakery", "plural": "bakeries", "resources": [recipes]}]
+    assert v0_5.get("/?model")["groups"] == [{"singular": "bakery", "plural": "bakeries", "resources": [recipes]}]
 
 
 @pytest.mark.feature("D5R-003")
-def test_old_versions_go_oldest_first(half: HalfDesk) -> None:
-    half.native("/modelsource", "PUT", OWN_MODEL)
-    half.post("/bakeries", {"id": "north"})
-    half.post("/bakeries/north/recipes", b"flour", id="bread")
+def test_old_versions_go_oldest_first(v0_5: V05Client) -> None:
+    v0_5.native("/modelsource", "PUT", OWN_MODEL)
+    v0_5.post("/bakeries", {"id": "north"})
+    v0_5.post("/bakeries/north/recipes", b"flour", id="bread")
     for text in (b"rye", b"spelt", b"oats"):
-        assert half.post("/bakeries/north/recipes/bread", text).status == 201
-    assert list(half.get("/bakeries/north/recipes/bread/versions")) == ["2", "3", "4"]
+        assert v0_5.post("/bakeries/north/recipes/bread", text).status == 201
+    assert list(v0_5.get("/bakeries/north/recipes/bread/versions")) == ["2", "3", "4"]
 
 
 @pytest.mark.feature("D5R-004", "D5R-006")
-def test_the_registry_counts_its_groups_and_says_where_they_are(ovens: HalfDesk) -> None:
+def test_the_registry_counts_its_groups_and_says_where_they_are(ovens: V05Client) -> None:
     attributes = {
         "name": "Kitchen",
         "description": "Ovens",
@@ -113,7 +113,7 @@ def test_the_registry_counts_its_groups_and_says_where_they_are(ovens: HalfDesk)
 
 
 @pytest.mark.feature("D5R-005")
-def test_the_whole_registry_in_one_document(ovens: HalfDesk, notes: HalfDesk) -> None:
+def test_the_whole_registry_in_one_document(ovens: V05Client, notes: V05Client) -> None:
     whole = ovens.get("/?inline")
     assert whole["model"] == ovens.get("/?model")
     assert whole["endpoints"] == {}
@@ -126,7 +126,7 @@ def test_the_whole_registry_in_one_document(ovens: HalfDesk, notes: HalfDesk) ->
 @pytest.mark.feature("D5R-005", "D5R-013")
 @pytest.mark.parametrize("path", ["/", "/definitionGroups", "/definitionGroups/ovens"])
 def test_what_is_too_much_for_one_answer_is_an_error(
-    ovens: HalfDesk, path: str, monkeypatch: pytest.MonkeyPatch
+    ovens: V05Client, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read, "MOST_ENTITIES", 1)
     assert ovens.problem("GET", f"{path}?inline") == (406, "too_large")
@@ -135,13 +135,13 @@ def test_what_is_too_much_for_one_answer_is_an_error(
 
 @pytest.mark.feature("D5R-006")
 @pytest.mark.parametrize("body", [{"Name": "a"}, {"createdon": "b"}, {"colour": "red", "Colour": "blue"}])
-def test_attributes_differ_in_more_than_case(ovens: HalfDesk, body: dict[str, Any]) -> None:
+def test_attributes_differ_in_more_than_case(ovens: V05Client, body: dict[str, Any]) -> None:
     group = {"format": "CloudEvents/1.0", **body}
     assert ovens.problem("PUT", "/definitionGroups/ovens", group) == (400, "invalid_attribute")
 
 
 @pytest.mark.feature("D5R-006", "D5R-011")
-def test_extensions_of_any_case_come_back(ovens: HalfDesk) -> None:
+def test_extensions_of_any_case_come_back(ovens: V05Client) -> None:
     group = {"format": "CloudEvents/1.0", "ovenCount": 3, "createdBy": "the baker", "modifiedBy": "her son"}
     ovens.put("/definitionGroups/ovens", group)
     assert group.items() <= ovens.get("/definitionGroups/ovens").items()
@@ -152,7 +152,7 @@ def test_extensions_of_any_case_come_back(ovens: HalfDesk) -> None:
     "tags",
     [{}, {"owner": "John", "verified": ""}, {"Owner": "John"}, {"a": "1", "A": "2"}, {"0.x-y_z": "v", "Z" * 63: ""}],
 )
-def test_tags(ovens: HalfDesk, tags: dict[str, str]) -> None:
+def test_tags(ovens: V05Client, tags: dict[str, str]) -> None:
     assert ovens.put("/definitionGroups/ovens", {"format": "CloudEvents/1.0", "tags": tags}).status == 200
     assert ovens.get("/definitionGroups/ovens").get("tags", {}) == tags
 
@@ -161,20 +161,20 @@ def test_tags(ovens: HalfDesk, tags: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "tags", [[], "owner", {"": "x"}, {"-a": "x"}, {"a b": "x"}, {"a/b": "x"}, {"a" * 64: "x"}, {"a": 1}, {"a": None}]
 )
-def test_tags_that_are_none(ovens: HalfDesk, tags: Any) -> None:
+def test_tags_that_are_none(ovens: V05Client, tags: Any) -> None:
     body = {"format": "CloudEvents/1.0", "tags": tags}
     assert ovens.problem("PUT", "/definitionGroups/ovens", body) == (400, "invalid_attribute")
 
 
 @pytest.mark.feature("D5R-009")
-def test_epochs_rise_with_every_update(ovens: HalfDesk) -> None:
+def test_epochs_rise_with_every_update(ovens: V05Client) -> None:
     group = {"format": "CloudEvents/1.0"}
     seen = [ovens.put("/definitionGroups/ovens", group).json["epoch"] for _ in range(3)]
     assert seen == sorted(set(seen))
 
 
 @pytest.mark.feature("D5R-010")
-def test_self_is_the_address_of_the_collection_and_the_id(ovens: HalfDesk) -> None:
+def test_self_is_the_address_of_the_collection_and_the_id(ovens: V05Client) -> None:
     assert ovens.get("/definitionGroups/ovens")["self"] == f"{BASE}/definitionGroups/ovens"
     definitions = f"{BASE}/definitionGroups/ovens/definitions"
     assert (
@@ -183,7 +183,7 @@ def test_self_is_the_address_of_the_collection_and_the_id(ovens: HalfDesk) -> No
 
 
 @pytest.mark.feature("D5R-011")
-def test_times(ovens: HalfDesk) -> None:
+def test_times(ovens: V05Client) -> None:
     body = {"format": "CloudEvents/1.0", "createdOn": "2020-02-29T13:00:00+01:00"}
     assert ovens.put("/definitionGroups/ovens", body).json["createdOn"] == "2020-02-29T12:00:00Z"
     body["createdOn"] = "yesterday"
@@ -193,7 +193,7 @@ def test_times(ovens: HalfDesk) -> None:
 
 @pytest.mark.feature("D5R-011")
 @pytest.mark.parametrize("name", ["createdBy", "modifiedBy", "name", "description"])
-def test_texts_are_texts(ovens: HalfDesk, name: str) -> None:
+def test_texts_are_texts(ovens: V05Client, name: str) -> None:
     body = {"format": "CloudEvents/1.0", name: 7}
     assert ovens.problem("PUT", "/definitionGroups/ovens", body) == (400, "invalid_attribute")
     assert ovens.put("/definitionGroups/ovens", {**body, name: ""}).json.get(name, "") in ("", "ovens")
@@ -211,7 +211,7 @@ def test_texts_are_texts(ovens: HalfDesk, name: str) -> None:
         (7, 400),
     ],
 )
-def test_docs_are_on_the_web(ovens: HalfDesk, docs: Any, status: int) -> None:
+def test_docs_are_on_the_web(ovens: V05Client, docs: Any, status: int) -> None:
     reply = ovens.put("/definitionGroups/ovens", {"format": "CloudEvents/1.0", "docs": docs})
     assert reply.status == status
     assert status == 400 or reply.json["docs"] == docs

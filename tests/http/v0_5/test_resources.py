@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.v0_5.requests import BASE, EVENT, JSON_SCHEMA, TEXT_SCHEMA, HalfDesk, registry_headers
+from tests.http.v0_5.requests import BASE, EVENT, JSON_SCHEMA, TEXT_SCHEMA, V05Client, registry_headers
 
 DEFINITIONS = "/definitionGroups/ovens/definitions"
 HOT = f"{DEFINITIONS}/oven.hot"
@@ -17,7 +17,7 @@ ELSEWHERE = "https://schemas.example/notes/note%201.json?v=1"
 
 
 @pytest.mark.feature("D5R-020")
-def test_resources_are_a_map_of_metadata(ovens: HalfDesk) -> None:
+def test_resources_are_a_map_of_metadata(ovens: V05Client) -> None:
     definition = ovens.get(DEFINITIONS)["oven.hot"]
     assert definition == ovens.get(f"{HOT}?meta")
     known = {"id": "oven.hot", "name": "oven.hot", "version": 1, "epoch": 1, "format": "CloudEvents/1.0"}
@@ -26,7 +26,7 @@ def test_resources_are_a_map_of_metadata(ovens: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-020")
-def test_inline_shows_json_as_json_and_anything_else_as_base64(notes: HalfDesk) -> None:
+def test_inline_shows_json_as_json_and_anything_else_as_base64(notes: V05Client) -> None:
     picture = {"Registry-id": "picture", "Registry-format": "Picture/1", "Content-Type": "image/png"}
     assert notes.ask("POST", SCHEMAS, b"\x89PNG", picture).status == 201
     found = notes.get(f"{SCHEMAS}?inline")
@@ -36,7 +36,7 @@ def test_inline_shows_json_as_json_and_anything_else_as_base64(notes: HalfDesk) 
 
 
 @pytest.mark.feature("D5R-020", "D5R-022", "D5R-030")
-def test_a_resource_elsewhere(notes: HalfDesk) -> None:
+def test_a_resource_elsewhere(notes: V05Client) -> None:
     made = notes.post(SCHEMAS, id="far", format="JsonSchema/draft-07", schemaURI=ELSEWHERE)
     assert (made.status, made.headers["registry-schemauri"], made.body) == (201, ELSEWHERE, b"")
     assert notes.get(f"{SCHEMAS}?inline")["far"]["schemaURI"] == ELSEWHERE
@@ -48,7 +48,7 @@ def test_a_resource_elsewhere(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-022")
-def test_a_definition_elsewhere(ovens: HalfDesk) -> None:
+def test_a_definition_elsewhere(ovens: V05Client) -> None:
     uri = "https://definitions.example/oven.cold"
     assert ovens.post(DEFINITIONS, id="oven.cold", definitionURI=uri).status == 201
     reply = ovens.ask("GET", f"{DEFINITIONS}/oven.cold")
@@ -63,7 +63,7 @@ def test_a_definition_elsewhere(ovens: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-021")
-def test_a_new_resource(ovens: HalfDesk) -> None:
+def test_a_new_resource(ovens: V05Client) -> None:
     reply = ovens.post(DEFINITIONS, EVENT, name="Oven is cold", type="definition", description="100 %25 %E2%98%83")
     headers = registry_headers(reply)
     assert reply.status == 201
@@ -90,14 +90,14 @@ def test_a_new_resource(ovens: HalfDesk) -> None:
     ],
 )
 def test_new_resources_that_cannot_be(
-    ovens: HalfDesk, body: Any, headers: dict[str, str], refused: tuple[int, str]
+    ovens: V05Client, body: Any, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     assert ovens.problem("POST", DEFINITIONS, body, headers) == refused
     assert list(ovens.get(DEFINITIONS)) == ["oven.hot"]
 
 
 @pytest.mark.feature("D5R-022", "D5R-010")
-def test_a_resource_is_its_latest_version(notes: HalfDesk) -> None:
+def test_a_resource_is_its_latest_version(notes: V05Client) -> None:
     reply = notes.ask("GET", NOTE)
     assert (reply.status, reply.json) == (200, TEXT_SCHEMA)
     assert reply.headers["content-type"] == "application/json"
@@ -108,7 +108,7 @@ def test_a_resource_is_its_latest_version(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-023")
-def test_metadata_alone(notes: HalfDesk) -> None:
+def test_metadata_alone(notes: V05Client) -> None:
     found = notes.get(f"{NOTE}?meta")
     assert {"id": "note", "name": "note", "version": 1, "epoch": 1, "self": f"{BASE}{NOTE}/versions/1"}.items() <= (
         found.items()
@@ -117,7 +117,7 @@ def test_metadata_alone(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-024")
-def test_a_header_that_is_missing_leaves_and_one_that_is_empty_deletes(notes: HalfDesk) -> None:
+def test_a_header_that_is_missing_leaves_and_one_that_is_empty_deletes(notes: V05Client) -> None:
     notes.put(NOTE, TEXT_SCHEMA, name="A note", description="d", createdBy="me", tags__Owner="Ann", tags__x="y")
     given = {"Registry-description": "", "Registry-self": "https://nobody.example", "Registry-tags.x": ""}
     reply = notes.ask("PUT", NOTE, TEXT_SCHEMA, given)
@@ -130,7 +130,7 @@ def test_a_header_that_is_missing_leaves_and_one_that_is_empty_deletes(notes: Ha
 
 
 @pytest.mark.feature("D5R-024", "D5R-009")
-def test_what_an_update_names_has_to_be_so(notes: HalfDesk) -> None:
+def test_what_an_update_names_has_to_be_so(notes: V05Client) -> None:
     reply = notes.put(f"{NOTE}?epoch=1", TEXT_SCHEMA, id="note", version="1", epoch="1")
     assert (reply.status, reply.headers["registry-epoch"]) == (200, "2")
     for header, value in (("id", "other"), ("version", "2"), ("version", "x"), ("epoch", "1"), ("epoch", "x")):
@@ -139,7 +139,7 @@ def test_what_an_update_names_has_to_be_so(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-024")
-def test_an_empty_body_erases_the_content(ovens: HalfDesk) -> None:
+def test_an_empty_body_erases_the_content(ovens: V05Client) -> None:
     assert ovens.put(HOT, {**EVENT, "name": "Hot", "priority": 3}).json["priority"] == 3
     reply = ovens.put(HOT)
     assert reply.json["metadata"] == {"attributes": {}}
@@ -148,7 +148,7 @@ def test_an_empty_body_erases_the_content(ovens: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-024")
-def test_an_empty_body_erases_a_document(notes: HalfDesk) -> None:
+def test_an_empty_body_erases_a_document(notes: V05Client) -> None:
     assert notes.post(SCHEMAS, b"whatever", id="free", format="Free/1").status == 201
     assert notes.put(f"{SCHEMAS}/free").body == b""
     assert notes.ask("GET", f"{SCHEMAS}/free").body == b""
@@ -157,7 +157,7 @@ def test_an_empty_body_erases_a_document(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-025")
-def test_what_header_and_body_share_is_the_same(ovens: HalfDesk) -> None:
+def test_what_header_and_body_share_is_the_same(ovens: V05Client) -> None:
     reply = ovens.put(HOT, {**EVENT, "name": "From the body"}, name="From the body")
     assert reply.headers["registry-name"] == reply.json["name"] == "From the body"
     reply = ovens.put(HOT, {**EVENT, "name": "Only in the body"})
@@ -168,7 +168,7 @@ def test_what_header_and_body_share_is_the_same(ovens: HalfDesk) -> None:
 
 @pytest.mark.feature("D5R-025")
 @pytest.mark.parametrize(("header", "value"), [("name", "another"), ("name", ""), ("format", "AMQP/1.0")])
-def test_header_and_body_that_disagree(ovens: HalfDesk, header: str, value: str) -> None:
+def test_header_and_body_that_disagree(ovens: V05Client, header: str, value: str) -> None:
     reply = ovens.put(HOT, {**EVENT, "name": "one"}, **{header: value})
     assert (reply.status, reply.problem) == (400, "bad_request")
     assert f"Registry-{header}" in reply.json["title"]
@@ -176,14 +176,14 @@ def test_header_and_body_that_disagree(ovens: HalfDesk, header: str, value: str)
 
 
 @pytest.mark.feature("D5R-025")
-def test_a_schema_shares_nothing_with_the_registry(notes: HalfDesk) -> None:
+def test_a_schema_shares_nothing_with_the_registry(notes: V05Client) -> None:
     named = {"type": "record", "name": "Note", "fields": []}
     reply = notes.post(SCHEMAS, named, id="avro", format="Avro/1.11", name="A note")
     assert (reply.status, reply.headers["registry-name"], reply.json) == (201, "A note", named)
 
 
 @pytest.mark.feature("D5R-026")
-def test_metadata_change_without_a_new_version(notes: HalfDesk) -> None:
+def test_metadata_change_without_a_new_version(notes: V05Client) -> None:
     before = notes.get(f"{NOTE}?meta")
     body = {"id": "note", "name": "Note", "version": 1, "epoch": 1, "self": "https://nobody.example", "docs": "a/b"}
     reply = notes.put(f"{NOTE}?meta&epoch=1", body)
@@ -200,7 +200,7 @@ def test_metadata_change_without_a_new_version(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-026")
-def test_metadata_of_a_definition_leave_its_content(ovens: HalfDesk) -> None:
+def test_metadata_of_a_definition_leave_its_content(ovens: V05Client) -> None:
     reply = ovens.put(f"{HOT}?meta", {"name": "Hot"})
     assert (reply.status, reply.json["name"], reply.json["version"]) == (200, "Hot", 1)
     assert ovens.get(HOT)["metadata"] == EVENT["metadata"]
@@ -222,12 +222,12 @@ def test_metadata_of_a_definition_leave_its_content(ovens: HalfDesk) -> None:
         ("", b"nonsense", "parsing_data"),
     ],
 )
-def test_metadata_that_are_refused(notes: HalfDesk, query: str, body: Any, problem: str) -> None:
+def test_metadata_that_are_refused(notes: V05Client, query: str, body: Any, problem: str) -> None:
     assert notes.problem("PUT", f"{NOTE}?meta{query}", body) == (400, problem)
 
 
 @pytest.mark.feature("D5R-026")
-def test_metadata_say_where_a_resource_is(notes: HalfDesk) -> None:
+def test_metadata_say_where_a_resource_is(notes: V05Client) -> None:
     assert notes.put(f"{NOTE}?meta", {"schemaURI": ELSEWHERE}).json["schemaURI"] == ELSEWHERE
     assert notes.put(f"{NOTE}?meta", {"name": "Far"}).json["schemaURI"] == ELSEWHERE
     assert notes.ask("GET", NOTE).status == 307
@@ -236,7 +236,7 @@ def test_metadata_say_where_a_resource_is(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-027")
-def test_deleting_a_resource_shows_what_it_was(notes: HalfDesk) -> None:
+def test_deleting_a_resource_shows_what_it_was(notes: V05Client) -> None:
     assert notes.problem("DELETE", f"{NOTE}?epoch=2") == (400, "mismatched_epoch")
     reply = notes.delete(f"{NOTE}?epoch=1")
     assert (reply.status, reply.json, reply.headers["registry-id"]) == (200, TEXT_SCHEMA, "note")
@@ -244,7 +244,7 @@ def test_deleting_a_resource_shows_what_it_was(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-027")
-def test_deleting_several_resources_is_all_or_nothing(ovens: HalfDesk) -> None:
+def test_deleting_several_resources_is_all_or_nothing(ovens: V05Client) -> None:
     for one in ("oven.cold", "oven.warm"):
         ovens.post(DEFINITIONS, {"id": one, **EVENT})
     wrong = [{"id": "oven.hot"}, {"id": "oven.cold", "epoch": 9}]
@@ -258,7 +258,7 @@ def test_deleting_several_resources_is_all_or_nothing(ovens: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-014", "D5R-020")
-def test_pages_of_resources(ovens: HalfDesk) -> None:
+def test_pages_of_resources(ovens: V05Client) -> None:
     ovens.post(DEFINITIONS, {"id": "oven.cold", **EVENT})
     reply = ovens.ask("GET", f"{DEFINITIONS}?limit=1")
     assert list(reply.json) == ["oven.cold"]
@@ -267,16 +267,16 @@ def test_pages_of_resources(ovens: HalfDesk) -> None:
     assert list(ovens.get(link.partition(">")[0].removeprefix(BASE))) == ["oven.hot"]
 
 
-def test_a_type_of_ones_own_has_attributes_of_its_types(half: HalfDesk) -> None:
+def test_a_type_of_ones_own_has_attributes_of_its_types(v0_5: V05Client) -> None:
     recipe = {"singular": "recipe", "attributes": {"portions": {"type": "integer"}, "*": {"type": "any"}}}
     model = {"groups": {"bakeries": {"singular": "bakery", "resources": {"recipes": recipe}}}}
-    half.native("/modelsource", "PUT", model)
-    half.post("/bakeries", {"id": "north"})
-    assert half.post("/bakeries/north/recipes", b"flour", id="bread", portions="4").status == 201
-    assert half.native("/bakeries/north/recipes/bread$details")["portions"] == 4
-    assert half.put("/bakeries/north/recipes/bread", b"rye", portions="many").problem == "invalid_attribute"
+    v0_5.native("/modelsource", "PUT", model)
+    v0_5.post("/bakeries", {"id": "north"})
+    assert v0_5.post("/bakeries/north/recipes", b"flour", id="bread", portions="4").status == 201
+    assert v0_5.native("/bakeries/north/recipes/bread$details")["portions"] == 4
+    assert v0_5.put("/bakeries/north/recipes/bread", b"rye", portions="many").problem == "invalid_attribute"
 
 
-def test_json_schema_headers_are_shown(notes: HalfDesk) -> None:
+def test_json_schema_headers_are_shown(notes: V05Client) -> None:
     assert JSON_SCHEMA["Registry-format"] == notes.ask("HEAD", NOTE).headers["registry-format"]
     assert notes.ask("HEAD", NOTE).body == b""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.v0_5.requests import BASE, JSON_SCHEMA, OTHER_SCHEMA, TEXT_SCHEMA, WIDER_SCHEMA, HalfDesk
+from tests.http.v0_5.requests import BASE, JSON_SCHEMA, OTHER_SCHEMA, TEXT_SCHEMA, WIDER_SCHEMA, V05Client
 
 SCHEMAS = "/schemaGroups/payloads/schemas"
 NOTE = f"{SCHEMAS}/note"
@@ -15,14 +15,14 @@ PROTO = 'syntax = "proto3"; message Metrics { float metric = 1; }'
 
 
 @pytest.mark.feature("D5R-034")
-def test_a_schema_needs_a_format(notes: HalfDesk) -> None:
+def test_a_schema_needs_a_format(notes: V05Client) -> None:
     reply = notes.post(SCHEMAS, TEXT_SCHEMA, id="none")
     assert (reply.status, reply.problem) == (400, "required_attribute_missing")
     assert notes.problem("GET", f"{SCHEMAS}/none") == (404, "not_found")
 
 
 @pytest.mark.feature("D5R-034")
-def test_all_versions_have_the_format_of_the_schema(notes: HalfDesk) -> None:
+def test_all_versions_have_the_format_of_the_schema(notes: V05Client) -> None:
     assert notes.post(NOTE, TEXT_SCHEMA, format="JsonSchema/draft-07").status == 201
     assert notes.post(NOTE, TEXT_SCHEMA, format="Avro/1.11").status == 400
     assert notes.put(f"{NOTE}/versions/1", TEXT_SCHEMA, format="JsonSchema/2020-12").problem == (
@@ -32,7 +32,7 @@ def test_all_versions_have_the_format_of_the_schema(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-035")
-def test_a_new_version_can_read_what_all_older_ones_wrote(notes: HalfDesk) -> None:
+def test_a_new_version_can_read_what_all_older_ones_wrote(notes: V05Client) -> None:
     refused = notes.ask("POST", NOTE, OTHER_SCHEMA, JSON_SCHEMA)
     assert (refused.status, refused.problem) == (400, "compatibility_violation")
     assert refused.json["subject"] == NOTE
@@ -44,7 +44,7 @@ def test_a_new_version_can_read_what_all_older_ones_wrote(notes: HalfDesk) -> No
 
 @pytest.mark.feature("D5R-035")
 @pytest.mark.parametrize(("path", "key"), [(NOTE, "schema"), (f"{NOTE}/versions/2", "schema")])
-def test_nor_can_an_update_break_with_older_versions(notes: HalfDesk, path: str, key: str) -> None:
+def test_nor_can_an_update_break_with_older_versions(notes: V05Client, path: str, key: str) -> None:
     assert notes.ask("POST", NOTE, WIDER_SCHEMA, JSON_SCHEMA).status == 201
     assert notes.ask("PUT", path, OTHER_SCHEMA, JSON_SCHEMA).problem == "compatibility_violation"
     assert notes.put(f"{path}?meta", {key: OTHER_SCHEMA}).problem == "compatibility_violation"
@@ -52,12 +52,12 @@ def test_nor_can_an_update_break_with_older_versions(notes: HalfDesk, path: str,
 
 
 @pytest.mark.feature("D5R-035")
-def test_a_breaking_change_is_a_new_schema(notes: HalfDesk) -> None:
+def test_a_breaking_change_is_a_new_schema(notes: V05Client) -> None:
     assert notes.ask("POST", SCHEMAS, OTHER_SCHEMA, {"Registry-id": "number", **JSON_SCHEMA}).status == 201
 
 
 @pytest.mark.feature("D5R-035")
-def test_what_cannot_be_compared_is_let_through(notes: HalfDesk) -> None:
+def test_what_cannot_be_compared_is_let_through(notes: V05Client) -> None:
     assert notes.post(SCHEMAS, b"one", id="free", format="Free/1").status == 201
     assert notes.post(f"{SCHEMAS}/free", b"two").status == 201
     assert notes.post(f"{SCHEMAS}/free", schemaURI="https://x.example/three").status == 201
@@ -65,11 +65,11 @@ def test_what_cannot_be_compared_is_let_through(notes: HalfDesk) -> None:
 
 @pytest.mark.feature("D5R-037")
 @pytest.mark.parametrize("document", [TEXT_SCHEMA, "syntax = 3"])
-def test_a_document_is_an_object_or_a_text(half: HalfDesk, document: Any) -> None:
-    half.post("/schemaGroups", {"id": "payloads"})
-    half.post(SCHEMAS, b"old", id="note", format="Free/1")
-    assert half.put(f"{NOTE}?meta", {"schema": document}).status == 200
-    assert half.get(f"{SCHEMAS}?inline")["note"]["schema"] == document
+def test_a_document_is_an_object_or_a_text(v0_5: V05Client, document: Any) -> None:
+    v0_5.post("/schemaGroups", {"id": "payloads"})
+    v0_5.post(SCHEMAS, b"old", id="note", format="Free/1")
+    assert v0_5.put(f"{NOTE}?meta", {"schema": document}).status == 200
+    assert v0_5.get(f"{SCHEMAS}?inline")["note"]["schema"] == document
 
 
 @pytest.mark.feature("D5R-037")
@@ -82,12 +82,12 @@ def test_a_document_is_an_object_or_a_text(half: HalfDesk, document: Any) -> Non
         {"schemaurl": "https://x.example/s", "schemaURI": "https://x.example/t"},
     ],
 )
-def test_a_document_is_in_one_place(notes: HalfDesk, body: dict[str, Any]) -> None:
+def test_a_document_is_in_one_place(notes: V05Client, body: dict[str, Any]) -> None:
     assert notes.problem("PUT", f"{NOTE}?meta", body) == (400, "one_resource")
 
 
 @pytest.mark.feature("D5R-037")
-def test_a_new_schema_without_a_document(notes: HalfDesk) -> None:
+def test_a_new_schema_without_a_document(notes: V05Client) -> None:
     reply = notes.post(SCHEMAS, id="empty", format="Free/1")
     assert (reply.status, reply.problem) == (400, "required_attribute_missing")
     assert "schemaurl" in reply.json["title"]
@@ -104,13 +104,13 @@ def test_a_new_schema_without_a_document(notes: HalfDesk) -> None:
         "note.json",
     ],
 )
-def test_a_document_elsewhere_is_outside_of_the_registry(notes: HalfDesk, uri: str) -> None:
+def test_a_document_elsewhere_is_outside_of_the_registry(notes: V05Client, uri: str) -> None:
     assert notes.post(SCHEMAS, id="far", format="Free/1", schemaURI=uri).problem == "invalid_attribute"
     assert notes.put(f"{NOTE}?meta", {"schemaurl": uri}).problem == "invalid_attribute"
 
 
 @pytest.mark.feature("D5R-037")
-def test_both_names_of_the_address(notes: HalfDesk) -> None:
+def test_both_names_of_the_address(notes: V05Client) -> None:
     uri = "https://x.example/s"
     found = notes.put(f"{NOTE}?meta", {"schemaurl": uri}).json
     assert (found["schemaurl"], found["schemaURI"]) == (uri, uri)
@@ -120,15 +120,15 @@ def test_both_names_of_the_address(notes: HalfDesk) -> None:
 
 
 @pytest.mark.feature("D5R-034", "D5R-037", "D5R-047")
-def test_a_group_can_come_with_its_schemas(half: HalfDesk) -> None:
+def test_a_group_can_come_with_its_schemas(v0_5: V05Client) -> None:
     versions = {f"{n}.0": {"type": "schemaversion", "id": f"{n}.0", "schema": PROTO} for n in (1, 2)}
     schema = {"id": "telemetry", "description": "device telemetry", "format": "Protobuf/3", "versions": versions}
     group = {"type": "schemagroup", "id": "payloads", "schemas": {"telemetry": schema}}
-    assert half.post("/schemaGroups", group).status == 201
-    found = half.get("/?inline")["schemaGroups"]["payloads"]
+    assert v0_5.post("/schemaGroups", group).status == 201
+    found = v0_5.get("/?inline")["schemaGroups"]["payloads"]
     assert found["type"] == "schemagroup"
     assert found["schemas"]["telemetry"]["version"] == "2.0"
     assert [(one["schema"], one["type"]) for one in found["schemas"]["telemetry"]["versions"].values()] == [
         (PROTO, "schemaversion")
     ] * 2
-    assert half.post(f"{SCHEMAS}/telemetry", PROTO.encode()).headers["registry-version"] == "3.0"
+    assert v0_5.post(f"{SCHEMAS}/telemetry", PROTO.encode()).headers["registry-version"] == "3.0"

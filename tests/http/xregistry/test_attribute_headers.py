@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.http.xregistry.attribute_headers import decode, encode
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 OVEN = "/dirs/ovens/files/oven"
 MODEL = {
@@ -36,9 +36,9 @@ MODEL = {
 
 
 @pytest.fixture
-def desk(desk: Desk) -> Desk:
-    assert desk.ask("PUT", "/modelsource", MODEL).status == 200
-    return desk
+def asgi(asgi: AsgiClient) -> AsgiClient:
+    assert asgi.ask("PUT", "/modelsource", MODEL).status == 200
+    return asgi
 
 
 def sent(value: str) -> str:
@@ -78,18 +78,18 @@ def test_every_text_survives(text: str) -> None:
         ("%ED%A0%80", None),
     ],
 )
-def test_values_that_clients_send(desk: Desk, header: str, text: str | None) -> None:
-    made = desk.ask("PUT", OVEN, b"hot", {"xRegistry-description": header})
+def test_values_that_clients_send(asgi: AsgiClient, header: str, text: str | None) -> None:
+    made = asgi.ask("PUT", OVEN, b"hot", {"xRegistry-description": header})
     if text is None:
         assert (made.status, made.problem) == (400, "header_error")
-        assert desk.ask("GET", "/dirs").json == {}
+        assert asgi.ask("GET", "/dirs").json == {}
     else:
         assert made.status == 201
-        assert desk.ask("GET", f"{OVEN}$details").json["description"] == text
+        assert asgi.ask("GET", f"{OVEN}$details").json["description"] == text
 
 
 @pytest.mark.feature("RES-011", "RES-012", "RES-013", "RES-014", "RES-015", "RES-019", "RES-020", "RES-021", "RES-040")
-def test_which_attributes_become_headers(desk: Desk) -> None:
+def test_which_attributes_become_headers(asgi: AsgiClient) -> None:
     body: dict[str, Any] = {
         "name": "Oven 7",
         "labels": {"site": "north", "a.b:c": "", "empty": "x y"},
@@ -104,8 +104,8 @@ def test_which_attributes_become_headers(desk: Desk) -> None:
         "contenttype": "text/oven",
         "file": "hot",
     }
-    assert desk.ask("PUT", f"{OVEN}$details", body).status == 201
-    got = desk.ask("GET", OVEN)
+    assert asgi.ask("PUT", f"{OVEN}$details", body).status == 201
+    got = asgi.ask("GET", OVEN)
     shown = {name.removeprefix("xregistry-"): value for name, value in got.headers.items() if name[:10] == "xregistry-"}
     times = [shown.pop("createdat"), shown.pop("modifiedat")]
     assert all(time.endswith("Z") for time in times)
@@ -132,7 +132,7 @@ def test_which_attributes_become_headers(desk: Desk) -> None:
     }
     assert (got.headers["content-type"], got.headers["content-disposition"]) == ("text/oven", "oven")
     assert got.headers["content-location"] == f"{root}/versions/1"
-    version = desk.ask("GET", f"{OVEN}/versions/1").headers
+    version = asgi.ask("GET", f"{OVEN}/versions/1").headers
     assert version["xregistry-self"] == f"{root}/versions/1"
     assert not {"xregistry-metaurl", "xregistry-versionsurl", "xregistry-versionscount"} & version.keys()
 
@@ -155,11 +155,13 @@ def test_which_attributes_become_headers(desk: Desk) -> None:
         ({}, "labels", {"x": "1", "y": "2"}),
     ],
 )
-def test_headers_change_what_they_name(desk: Desk, headers: dict[str, str], attribute: str, value: object) -> None:
-    desk.ask("PUT", OVEN, b"hot", {"xRegistry-name": "Oven", "xRegistry-labels.x": "1", "xRegistry-labels.y": "2"})
-    answer = desk.ask("PUT", OVEN, b"hot", {f"xRegistry-{name}": text for name, text in headers.items()})
+def test_headers_change_what_they_name(
+    asgi: AsgiClient, headers: dict[str, str], attribute: str, value: object
+) -> None:
+    asgi.ask("PUT", OVEN, b"hot", {"xRegistry-name": "Oven", "xRegistry-labels.x": "1", "xRegistry-labels.y": "2"})
+    answer = asgi.ask("PUT", OVEN, b"hot", {f"xRegistry-{name}": text for name, text in headers.items()})
     assert answer.status == 200, answer.body
-    assert desk.ask("GET", f"{OVEN}$details").json.get(attribute) == value
+    assert asgi.ask("GET", f"{OVEN}$details").json.get(attribute) == value
 
 
 @pytest.mark.feature("RES-013", "RES-023", "RES-024", "RES-025", "REG-028", "REG-030", "REG-049", "HTTP-015")
@@ -189,16 +191,16 @@ def test_headers_change_what_they_name(desk: Desk, headers: dict[str, str], attr
         ([("xregistry-versionid", "v2")], "mismatched_id"),
     ],
 )
-def test_headers_that_cannot_be_used(desk: Desk, headers: list[tuple[str, str]], problem: str) -> None:
-    desk.ask("PUT", OVEN, b"hot")
+def test_headers_that_cannot_be_used(asgi: AsgiClient, headers: list[tuple[str, str]], problem: str) -> None:
+    asgi.ask("PUT", OVEN, b"hot")
     raw = [(name.encode(), value.encode()) for name, value in headers]
-    answer = desk.ask("PUT", OVEN, b"cold", raw)
+    answer = asgi.ask("PUT", OVEN, b"cold", raw)
     assert (answer.status, answer.problem) == (400, problem)
-    after = desk.ask("GET", OVEN)
+    after = asgi.ask("GET", OVEN)
     assert (after.body, after.headers["xregistry-epoch"]) == (b"hot", "1")
 
 
-def test_headers_reach_into_meta(desk: Desk) -> None:
-    desk.ask("PUT", f"{OVEN}/meta", {"labels": {"foo": "bar"}})
-    assert desk.ask("PUT", OVEN, b"hot", {"xRegistry-meta.labels.a.b": "c"}).status == 200
-    assert desk.ask("GET", f"{OVEN}/meta").json["labels"] == {"a.b": "c"}
+def test_headers_reach_into_meta(asgi: AsgiClient) -> None:
+    asgi.ask("PUT", f"{OVEN}/meta", {"labels": {"foo": "bar"}})
+    assert asgi.ask("PUT", OVEN, b"hot", {"xRegistry-meta.labels.a.b": "c"}).status == 200
+    assert asgi.ask("GET", f"{OVEN}/meta").json["labels"] == {"a.b": "c"}

@@ -9,15 +9,15 @@ import pytest
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 HEADER = "xregistry-xregcorrelationid"
 OVEN = "/messagegroups/ovens"
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(create_app(store, Settings(correlation_header="always", cors_origins=("*",))))
+def asgi(store: Store) -> AsgiClient:
+    return AsgiClient(create_app(store, Settings(correlation_header="always", cors_origins=("*",))))
 
 
 @pytest.mark.feature("EVT-006", "EVT-007")
@@ -33,10 +33,10 @@ def desk(store: Store) -> Desk:
         ("PUT", "/modelsource", {"groups": {"messagegroups": {"singular": "messagegroup"}}}),
     ],
 )
-def test_a_write_names_its_events(desk: Desk, store: Store, method: str, target: str, body: Any) -> None:
+def test_a_write_names_its_events(asgi: AsgiClient, store: Store, method: str, target: str, body: Any) -> None:
     with store.read() as tx:
         before = tx.last_change()
-    reply = desk.ask(method, target, body)
+    reply = asgi.ask(method, target, body)
     assert reply.status in (200, 201), reply.json
     with store.read() as tx:
         rows = tx.changes(before.sequence if before else 0, 100)
@@ -45,18 +45,18 @@ def test_a_write_names_its_events(desk: Desk, store: Store, method: str, target:
 
 
 @pytest.mark.feature("EVT-006", "EVT-007")
-def test_deleting_has_one_too_and_no_two_are_the_same(desk: Desk) -> None:
-    ids = [desk.ask("PUT", OVEN, {}).headers[HEADER], desk.ask("DELETE", OVEN).headers[HEADER]]
-    ids += [desk.ask("PUT", OVEN, {}).headers[HEADER] for _ in range(20)]
+def test_deleting_has_one_too_and_no_two_are_the_same(asgi: AsgiClient) -> None:
+    ids = [asgi.ask("PUT", OVEN, {}).headers[HEADER], asgi.ask("DELETE", OVEN).headers[HEADER]]
+    ids += [asgi.ask("PUT", OVEN, {}).headers[HEADER] for _ in range(20)]
     assert len({one.lower() for one in ids}) == len(ids)
 
 
-def test_what_reads_or_fails_has_none_and_clients_cannot_choose_it(desk: Desk) -> None:
-    assert HEADER not in desk.ask("GET", "/").headers
-    assert HEADER not in desk.ask("PUT", OVEN, {"name": 5}).headers
-    assert desk.ask("PUT", OVEN, {}, {HEADER: "mine"}).problem == "extra_xregistry_header"
+def test_what_reads_or_fails_has_none_and_clients_cannot_choose_it(asgi: AsgiClient) -> None:
+    assert HEADER not in asgi.ask("GET", "/").headers
+    assert HEADER not in asgi.ask("PUT", OVEN, {"name": 5}).headers
+    assert asgi.ask("PUT", OVEN, {}, {HEADER: "mine"}).problem == "extra_xregistry_header"
 
 
-def test_pages_of_other_origins_may_see_it(desk: Desk) -> None:
-    reply = desk.ask("GET", "/", headers={"Origin": "https://ui.example"})
+def test_pages_of_other_origins_may_see_it(asgi: AsgiClient) -> None:
+    reply = asgi.ask("GET", "/", headers={"Origin": "https://ui.example"})
     assert HEADER in reply.headers["access-control-expose-headers"].lower()

@@ -12,7 +12,7 @@ from postroom.http.server.app import create_app
 from postroom.http.xregistry import configuration, entities
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 GROUP = "/schemagroups/ovens"
 OVEN = f"{GROUP}/schemas/oven"
@@ -22,15 +22,15 @@ TEXT: dict[str, Any] = {"format": "Text/1"}
 
 
 @pytest.fixture
-def stocked(desk: Desk) -> Desk:
+def stocked(asgi: AsgiClient) -> AsgiClient:
     for name in ("oven", "stove"):
-        assert desk.ask("PUT", f"{GROUP}/schemas/{name}$details", TEXT).status == 201
-    return desk
+        assert asgi.ask("PUT", f"{GROUP}/schemas/{name}$details", TEXT).status == 201
+    return asgi
 
 
 @pytest.mark.feature("HTTP-016", "HTTP-004", "HTTP-020", "HTTP-026", "HTTP-029", "HTTP-035", "HTTP-038")
 @pytest.mark.parametrize("path", READABLE)
-def test_json_says_what_it_is_and_where_the_registry_is(stocked: Desk, path: str) -> None:
+def test_json_says_what_it_is_and_where_the_registry_is(stocked: AsgiClient, path: str) -> None:
     answer = stocked.ask("GET", path)
     assert answer.status == (404 if path == "/nowhere/x" else 200)
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
@@ -56,7 +56,9 @@ def test_json_says_what_it_is_and_where_the_registry_is(stocked: Desk, path: str
         ("/.xregistry", ".xregistry"),
     ],
 )
-def test_a_method_is_allowed_or_refused_with_those_that_are(stocked: Desk, path: str, kind: str, method: str) -> None:
+def test_a_method_is_allowed_or_refused_with_those_that_are(
+    stocked: AsgiClient, path: str, kind: str, method: str
+) -> None:
     allowed = {**entities.METHODS, **configuration.METHODS}[kind]
     options = stocked.ask("OPTIONS", path)
     assert (options.status, options.body) == (200, b"")
@@ -102,7 +104,7 @@ def test_a_method_is_allowed_or_refused_with_those_that_are(stocked: Desk, path:
     ],
 )
 def test_writes_answer_with_what_they_wrote(
-    stocked: Desk, method: str, path: str, body: dict[str, Any], status: int, location: str | None
+    stocked: AsgiClient, method: str, path: str, body: dict[str, Any], status: int, location: str | None
 ) -> None:
     answer = stocked.ask(method, path, body)
     assert answer.status == status, answer.body
@@ -127,7 +129,7 @@ def test_writes_answer_with_what_they_wrote(
     ],
 )
 def test_documents_say_which_version_they_are(
-    stocked: Desk, method: str, path: str, status: int, location: str | None, version: str
+    stocked: AsgiClient, method: str, path: str, status: int, location: str | None, version: str
 ) -> None:
     answer = stocked.ask(method, path, b"hot", {"xRegistry-format": "Text/1"})
     assert (answer.status, answer.body) == (status, b"hot")
@@ -159,7 +161,7 @@ def test_documents_say_which_version_they_are(
         (f"{OVEN}/versions/none", b"", 404, "not_found"),
     ],
 )
-def test_deletes(stocked: Desk, path: str, body: Any, status: int, problem: str) -> None:
+def test_deletes(stocked: AsgiClient, path: str, body: Any, status: int, problem: str) -> None:
     answer = stocked.ask("DELETE", path, body)
     assert answer.status == status
     if problem:
@@ -174,31 +176,31 @@ def test_deletes(stocked: Desk, path: str, body: Any, status: int, problem: str)
 @pytest.mark.feature("HTTP-003")
 def test_our_own_names_give_way_to_the_model(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/own.db", "none") as store:
-        desk = Desk(create_app(store, Settings()))
+        asgi = AsgiClient(create_app(store, Settings()))
         with store.read() as tx:
             assert not set(configuration.OURS) & set(tx.model().attributes)
-        assert [desk.ask("GET", path).json for path in ("/healthz", "/readyz")] == [
+        assert [asgi.ask("GET", path).json for path in ("/healthz", "/readyz")] == [
             {"status": "ok"},
             {"status": "ready"},
         ]
         model = {"groups": {"healthz": {"singular": "health"}}, "attributes": {"readyz": {"type": "string"}}}
-        assert desk.ask("PUT", "/modelsource", model).status == 200
-        assert desk.ask("GET", "/readyz").status == 404
-        assert desk.ask("GET", "/healthz").json == {}
-        assert desk.ask("PUT", "/healthz/h1", {}).status == 201
-        assert desk.ask("GET", "/-/healthz").json == {"status": "ok"}
+        assert asgi.ask("PUT", "/modelsource", model).status == 200
+        assert asgi.ask("GET", "/readyz").status == 404
+        assert asgi.ask("GET", "/healthz").json == {}
+        assert asgi.ask("PUT", "/healthz/h1", {}).status == 201
+        assert asgi.ask("GET", "/-/healthz").json == {"status": "ok"}
 
 
 @pytest.mark.feature("REG-089", "REG-090")
 @pytest.mark.parametrize("path", ["/.well-known/xregistry", "/.xregistry"])
-def test_discovery(desk: Desk, path: str) -> None:
-    assert desk.ask("GET", path).json == {"registries": ["http://ovens.localhost"]}
-    assert desk.ask("PUT", path, {}).problem == "action_not_supported"
+def test_discovery(asgi: AsgiClient, path: str) -> None:
+    assert asgi.ask("GET", path).json == {"registries": ["http://ovens.localhost"]}
+    assert asgi.ask("PUT", path, {}).problem == "action_not_supported"
 
 
 @pytest.mark.feature("ERR-001", "ERR-004", "ERR-006")
-def test_a_status_of_our_own_keeps_type_and_sentence(desk: Desk) -> None:
-    answer = desk.ask("PUT", "/messagegroups/ovens", b" " * (17 * 1024 * 1024))
+def test_a_status_of_our_own_keeps_type_and_sentence(asgi: AsgiClient) -> None:
+    answer = asgi.ask("PUT", "/messagegroups/ovens", b" " * (17 * 1024 * 1024))
     assert (answer.status, answer.problem) == (413, "bad_request")
     assert answer.json["title"] == "/messagegroups/ovens: the body is larger than 16 MB."
     assert answer.json["subject"] == "/messagegroups/ovens"
@@ -209,9 +211,9 @@ def test_a_status_of_our_own_keeps_type_and_sentence(desk: Desk) -> None:
 def test_a_store_that_others_hold_is_busy(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/held.db"
     with open_store(url) as held, open_store(url, write_wait_s=0.1) as store:
-        desk = Desk(create_app(store, Settings()))
+        asgi = AsgiClient(create_app(store, Settings()))
         with held.write():
-            answer = desk.ask("PUT", "/messagegroups/ovens", {})
+            answer = asgi.ask("PUT", "/messagegroups/ovens", {})
             assert (answer.status, answer.problem) == (503, "server_busy")
-            assert desk.ask("GET", "/").status == 200
-        assert desk.ask("PUT", "/messagegroups/ovens", {}).status == 201
+            assert asgi.ask("GET", "/").status == 200
+        assert asgi.ask("PUT", "/messagegroups/ovens", {}).status == 201

@@ -10,7 +10,7 @@ import pytest
 from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 
 OVEN = "/schemagroups/ovens/schemas/oven"
 CONTENT = {
@@ -47,20 +47,20 @@ def host() -> Iterator[str]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(create_app(store, Settings(allow_fetch=("127.0.0.1",), max_document_mb=1, timeout_s=1)))
+def asgi(store: Store) -> AsgiClient:
+    return AsgiClient(create_app(store, Settings(allow_fetch=("127.0.0.1",), max_document_mb=1, timeout_s=1)))
 
 
-def proxied(desk: Desk, url: str) -> None:
-    made = desk.ask("PUT", f"{OVEN}$details", {"format": "Text/1", "schemaproxyurl": url})
+def proxied(asgi: AsgiClient, url: str) -> None:
+    made = asgi.ask("PUT", f"{OVEN}$details", {"format": "Text/1", "schemaproxyurl": url})
     assert (made.status, made.json["schemaproxyurl"]) == (201, url)
 
 
 @pytest.mark.feature("RES-041")
 @pytest.mark.parametrize(("path", "status"), [("/ok", 200), ("/gone", 404), ("/moved", 302)])
-def test_what_the_other_host_says_is_passed_on(desk: Desk, host: str, path: str, status: int) -> None:
-    proxied(desk, host + path)
-    got = desk.ask("GET", OVEN)
+def test_what_the_other_host_says_is_passed_on(asgi: AsgiClient, host: str, path: str, status: int) -> None:
+    proxied(asgi, host + path)
+    got = asgi.ask("GET", OVEN)
     assert (got.status, got.body) == (status, CONTENT[path][1])
     assert got.headers["content-type"] == "text/oven; charset=utf-8"
     assert got.headers["xregistry-schemaproxyurl"] == host + path
@@ -69,34 +69,34 @@ def test_what_the_other_host_says_is_passed_on(desk: Desk, host: str, path: str,
 
 @pytest.mark.feature("RES-041", "REG-088", "ERR-028")
 @pytest.mark.parametrize("path", ["/large", "/slow", "not allowed", "nobody there"])
-def test_what_is_not_to_be_had_is_a_problem(desk: Desk, host: str, path: str) -> None:
+def test_what_is_not_to_be_had_is_a_problem(asgi: AsgiClient, host: str, path: str) -> None:
     urls = {"not allowed": "http://localhost:1/x", "nobody there": "http://127.0.0.1:1/x"}
-    proxied(desk, urls.get(path, host + path))
-    got = desk.ask("GET", OVEN)
+    proxied(asgi, urls.get(path, host + path))
+    got = asgi.ask("GET", OVEN)
     assert (got.status, got.problem) == (502, "data_retrieval_error")
-    assert desk.ask("GET", f"{OVEN}$details?inline=schema").json["schemabase64"] is None
-    assert desk.ask("PATCH", f"{OVEN}$details?inline=schema", {"name": "Oven"}).json["name"] == "Oven"
+    assert asgi.ask("GET", f"{OVEN}$details?inline=schema").json["schemabase64"] is None
+    assert asgi.ask("PATCH", f"{OVEN}$details?inline=schema", {"name": "Oven"}).json["name"] == "Oven"
 
 
-def test_fetched_documents_are_never_kept(desk: Desk, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    proxied(desk, f"{host}/ok")
-    assert desk.ask("GET", f"{OVEN}$details?inline=schema").json["schemabase64"] == "aG90AP8="
+def test_fetched_documents_are_never_kept(asgi: AsgiClient, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxied(asgi, f"{host}/ok")
+    assert asgi.ask("GET", f"{OVEN}$details?inline=schema").json["schemabase64"] == "aG90AP8="
     monkeypatch.setitem(CONTENT, "/ok", (200, b"cold"))
-    assert desk.ask("GET", OVEN).body == b"cold"
-    assert desk.ask("GET", f"{OVEN}$details?inline=schema").json["schemabase64"] == "Y29sZA=="
+    assert asgi.ask("GET", OVEN).body == b"cold"
+    assert asgi.ask("GET", f"{OVEN}$details?inline=schema").json["schemabase64"] == "Y29sZA=="
 
 
 @pytest.mark.feature("RES-031", "RES-041")
-def test_a_document_is_in_one_place_only(desk: Desk, host: str) -> None:
+def test_a_document_is_in_one_place_only(asgi: AsgiClient, host: str) -> None:
     headers = {"xRegistry-format": "Text/1", "xRegistry-schemaproxyurl": f"{host}/ok"}
-    made = desk.ask("PUT", OVEN, b"", headers)
+    made = asgi.ask("PUT", OVEN, b"", headers)
     assert (made.status, made.body) == (201, b"hot\x00\xff")
-    assert desk.ask("PUT", OVEN, b"with a body", headers).problem == "extra_xregistry_header"
+    assert asgi.ask("PUT", OVEN, b"with a body", headers).problem == "extra_xregistry_header"
     both = {"format": "Text/1", "schemaproxyurl": f"{host}/ok", "schemaurl": "http://ovens.localhost/x"}
-    assert desk.ask("PUT", f"{OVEN}$details", both).problem == "one_resource"
-    assert desk.ask("PUT", OVEN, b"of its own").status == 200
-    assert "schemaproxyurl" not in desk.ask("GET", f"{OVEN}$details").json
-    assert desk.ask("PATCH", f"{OVEN}$details", {"schemaproxyurl": f"{host}/ok"}).status == 200
-    assert desk.ask("GET", OVEN).body == b"hot\x00\xff"
-    assert desk.ask("PATCH", f"{OVEN}$details", {"schema": None}).status == 200
-    assert desk.ask("GET", OVEN).body == b""
+    assert asgi.ask("PUT", f"{OVEN}$details", both).problem == "one_resource"
+    assert asgi.ask("PUT", OVEN, b"of its own").status == 200
+    assert "schemaproxyurl" not in asgi.ask("GET", f"{OVEN}$details").json
+    assert asgi.ask("PATCH", f"{OVEN}$details", {"schemaproxyurl": f"{host}/ok"}).status == 200
+    assert asgi.ask("GET", OVEN).body == b"hot\x00\xff"
+    assert asgi.ask("PATCH", f"{OVEN}$details", {"schema": None}).status == 200
+    assert asgi.ask("GET", OVEN).body == b""

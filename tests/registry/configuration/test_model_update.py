@@ -13,23 +13,26 @@ from postroom.registry.write.unit_of_work import UnitOfWork
 OVEN = "/kitchens/bakery/ovens/big"
 
 
-def model(resource: Any = None, group: Any = None, **registry: Any) -> dict[str, Any]:
+def model(resource: Any = None, group: Any = None, **more: Any) -> dict[str, Any]:
     ovens = {"singular": "oven", **(resource or {})}
-    return {**registry, "groups": {"kitchens": {"singular": "kitchen", "resources": {"ovens": ovens}, **(group or {})}}}
+    return {
+        **more,
+        "groups": {"kitchens": {"singular": "kitchen", "resources": {"ovens": ovens}, **(group or {})}},
+    }
 
 
-def install(desk: Any, source: Any) -> None:
-    with desk.store.write() as tx:
+def install(registry: Any, source: Any) -> None:
+    with registry.store.write() as tx:
         work = UnitOfWork(tx)
         write_modelsource(work, source)
         work.finish()
 
 
 @pytest.fixture
-def kitchen(desk: Any) -> Any:
-    install(desk, model({"attributes": {"heat": {"type": "integer"}}}))
-    desk.put(OVEN, {"heat": 200, "oven": {"a": 1}})
-    return desk
+def kitchen(registry: Any) -> Any:
+    install(registry, model({"attributes": {"heat": {"type": "integer"}}}))
+    registry.put(OVEN, {"heat": 200, "oven": {"a": 1}})
+    return registry
 
 
 @pytest.mark.feature("MOD-014", "REG-083")
@@ -102,13 +105,13 @@ def test_a_new_version_mode_orders_what_is_there(kitchen: Any) -> None:
 
 
 @pytest.mark.feature("MOD-075")
-def test_a_document_elsewhere_becomes_an_attribute_where_there_are_no_documents(desk: Any) -> None:
-    install(desk, model())
-    desk.put(OVEN, {"ovenurl": "https://ovens.example/big"})
+def test_a_document_elsewhere_becomes_an_attribute_where_there_are_no_documents(registry: Any) -> None:
+    install(registry, model())
+    registry.put(OVEN, {"ovenurl": "https://ovens.example/big"})
     with pytest.raises(RegistryProblem):
-        install(desk, model({"hasdocument": False}))
-    install(desk, model({"hasdocument": False, "attributes": {"*": {"type": "any"}}}))
-    assert desk.show(OVEN)["ovenurl"] == "https://ovens.example/big"
+        install(registry, model({"hasdocument": False}))
+    install(registry, model({"hasdocument": False, "attributes": {"*": {"type": "any"}}}))
+    assert registry.show(OVEN)["ovenurl"] == "https://ovens.example/big"
 
 
 @pytest.mark.feature("REG-068", "MOD-007", "MOD-014")
@@ -126,7 +129,7 @@ def test_a_request_may_bring_a_model_and_the_entities_that_fit_it(kitchen: Any) 
 
 
 @pytest.mark.feature("MOD-015", "RES-060")
-def test_how_a_type_is_written_down_does_not_matter_to_its_entities(desk: Any) -> None:
+def test_how_a_type_is_written_down_does_not_matter_to_its_entities(registry: Any) -> None:
     ovens = {"ovens": {"singular": "oven", "hasdocument": False}}
     kitchens = {"singular": "kitchen", "resources": ovens}
     imported = {
@@ -134,13 +137,13 @@ def test_how_a_type_is_written_down_does_not_matter_to_its_entities(desk: Any) -
     }
     local = {"groups": {"kitchens": kitchens, "shops": {"singular": "shop", "resources": ovens}}}
     included = {"groups": {"kitchens": kitchens, "shops": {"singular": "shop", "$include": "#/groups/kitchens"}}}
-    install(desk, imported)
-    desk.put("/kitchens/k/ovens/o", {})
-    desk.put("/shops/s/ovens/x/meta", {"xref": "/kitchens/k/ovens/o"})
+    install(registry, imported)
+    registry.put("/kitchens/k/ovens/o", {})
+    registry.put("/shops/s/ovens/x/meta", {"xref": "/kitchens/k/ovens/o"})
     for source in (local, included, imported):
-        install(desk, source)
-        assert desk.show("/shops/s/ovens/x")["versionid"] == "1"
-    install(desk, local)
+        install(registry, source)
+        assert registry.show("/shops/s/ovens/x")["versionid"] == "1"
+    install(registry, local)
     with pytest.raises(RegistryProblem) as refused:
-        desk.put("/shops/s/ovens/y/meta", {"xref": "/kitchens/k/ovens/o"})
+        registry.put("/shops/s/ovens/y/meta", {"xref": "/kitchens/k/ovens/o"})
     assert refused.value.name == "malformed_xref"

@@ -34,18 +34,18 @@ SHOWN = "/shops/corner/ovens/shown"
 
 
 @pytest.fixture
-def shop(desk: Any) -> Any:
-    desk.put("/", {"modelsource": MODEL})
-    desk.put("/kitchens/bakery", {"fuel": "wood"})
-    desk.put(OVEN, {"fuel": "wood"})
-    return desk
+def shop(registry: Any) -> Any:
+    registry.put("/", {"modelsource": MODEL})
+    registry.put("/kitchens/bakery", {"fuel": "wood"})
+    registry.put(OVEN, {"fuel": "wood"})
+    return registry
 
 
-def refused(desk: Any, xid: str, body: Any, patch: bool = False) -> tuple[str, str]:
-    before = desk.show("/", "*")
+def refused(registry: Any, xid: str, body: Any, patch: bool = False) -> tuple[str, str]:
+    before = registry.show("/", "*")
     with pytest.raises(RegistryProblem) as problem:
-        desk.put(xid, body, patch=patch)
-    assert desk.show("/", "*") == before
+        registry.put(xid, body, patch=patch)
+    assert registry.show("/", "*") == before
     return problem.value.name, problem.value.subject
 
 

@@ -12,50 +12,50 @@ CIRCLE = "ancestor_circular_reference"
 HEATED = "/messagegroups/ovens/messages/heated"
 
 
-def versions(desk: Any, xid: str = OVEN) -> dict[str, str]:
-    return {one: version["ancestorid"] for one, version in desk.show(f"{xid}/versions").items()}
+def versions(registry: Any, xid: str = OVEN) -> dict[str, str]:
+    return {one: version["ancestorid"] for one, version in registry.show(f"{xid}/versions").items()}
 
 
 @pytest.mark.feature("RES-001", "RES-003", "RES-047", "REG-085", "VER-004", "VER-005", "META-002", "META-016")
-def test_a_resource_is_made_with_its_parents_and_one_version(desk: Any) -> None:
-    shown = desk.put(OVEN, {**UNCHECKED, "schema": {"type": "object"}})
-    assert shown["self"] == f"http://desk{OVEN}$details"
+def test_a_resource_is_made_with_its_parents_and_one_version(registry: Any) -> None:
+    shown = registry.put(OVEN, {**UNCHECKED, "schema": {"type": "object"}})
+    assert shown["self"] == f"http://registry{OVEN}$details"
     assert (shown["schemaid"], shown["versionid"], shown["epoch"], shown["isdefault"]) == ("oven", "1", 1, True)
     assert (shown["ancestorid"], shown["versionscount"], shown["contenttype"]) == ("1", 1, "application/json")
-    meta = desk.show(f"{OVEN}/meta")
+    meta = registry.show(f"{OVEN}/meta")
     assert (meta["defaultversionid"], meta["defaultversionsticky"], meta["readonly"]) == ("1", False, False)
-    assert meta["defaultversionurl"] == f"http://desk{OVEN}/versions/1$details"
+    assert meta["defaultversionurl"] == f"http://registry{OVEN}/versions/1$details"
 
 
 @pytest.mark.feature("VER-005", "VER-011", "VER-013", "RES-048", "META-003")
-def test_the_newest_version_is_the_default(desk: Any) -> None:
-    desk.put(OVEN, UNCHECKED)
-    assert desk.post_version(OVEN, UNCHECKED) == "2"
-    desk.put(f"{OVEN}/versions/v7", UNCHECKED)
-    assert desk.post_version(OVEN, UNCHECKED) == "3"
-    assert versions(desk) == {"1": "1", "2": "1", "v7": "2", "3": "v7"}
-    shown = desk.put(OVEN, {**UNCHECKED, "description": "the newest"})
+def test_the_newest_version_is_the_default(registry: Any) -> None:
+    registry.put(OVEN, UNCHECKED)
+    assert registry.post_version(OVEN, UNCHECKED) == "2"
+    registry.put(f"{OVEN}/versions/v7", UNCHECKED)
+    assert registry.post_version(OVEN, UNCHECKED) == "3"
+    assert versions(registry) == {"1": "1", "2": "1", "v7": "2", "3": "v7"}
+    shown = registry.put(OVEN, {**UNCHECKED, "description": "the newest"})
     assert (shown["versionid"], shown["epoch"], shown["versionscount"]) == ("3", 2, 4)
-    assert desk.show(f"{OVEN}/meta")["epoch"] == 4
+    assert registry.show(f"{OVEN}/meta")["epoch"] == 4
 
 
 @pytest.mark.feature("META-011", "META-012", "META-013", "META-014", "META-018", "FLAG-056", "FLAG-058")
-def test_a_sticky_default_stays(desk: Any) -> None:
-    desk.put(f"{OVEN}/versions", {"1": UNCHECKED, "2": UNCHECKED})
-    desk.patch(f"{OVEN}/meta", {"defaultversionid": "1"})
-    desk.put(f"{OVEN}/versions/3", UNCHECKED)
-    shown = desk.show(OVEN)
+def test_a_sticky_default_stays(registry: Any) -> None:
+    registry.put(f"{OVEN}/versions", {"1": UNCHECKED, "2": UNCHECKED})
+    registry.patch(f"{OVEN}/meta", {"defaultversionid": "1"})
+    registry.put(f"{OVEN}/versions/3", UNCHECKED)
+    shown = registry.show(OVEN)
     assert (shown["versionid"], shown["epoch"]) == ("1", 1)
     with pytest.raises(RegistryProblem) as unknown:
-        desk.patch(f"{OVEN}/meta", {"defaultversionid": "9"})
+        registry.patch(f"{OVEN}/meta", {"defaultversionid": "9"})
     assert unknown.value.name == "unknown_id"
-    desk.delete(f"{OVEN}/versions/1")
-    meta = desk.show(f"{OVEN}/meta")
+    registry.delete(f"{OVEN}/versions/1")
+    meta = registry.show(f"{OVEN}/meta")
     assert (meta["defaultversionid"], meta["defaultversionsticky"]) == ("3", False)
-    desk.put(OVEN, UNCHECKED, default="2")
-    assert desk.show(f"{OVEN}/meta")["defaultversionsticky"] is True
-    desk.put(f"{OVEN}/meta", {})
-    assert desk.show(OVEN)["versionid"] == "3"
+    registry.put(OVEN, UNCHECKED, default="2")
+    assert registry.show(f"{OVEN}/meta")["defaultversionsticky"] is True
+    registry.put(f"{OVEN}/meta", {})
+    assert registry.show(OVEN)["versionid"] == "3"
 
 
 @pytest.mark.feature("RES-043", "RES-044", "RES-045", "RES-046")
@@ -70,11 +70,11 @@ def test_a_sticky_default_stays(desk: Any) -> None:
         ({"name": "own"}, "1", {"1": "own"}),
     ],
 )
-def test_which_version_a_new_resource_gets(desk: Any, body: Any, default: str, names: dict[str, str]) -> None:
+def test_which_version_a_new_resource_gets(registry: Any, body: Any, default: str, names: dict[str, str]) -> None:
     xid = "/schemagroups/ovens/schemas/new"
-    desk.put("/schemagroups/ovens", UNCHECKED)  # C-26: the format comes from the group
-    assert desk.put(xid, body)["versionid"] == default
-    assert {one: version["name"] for one, version in desk.show(f"{xid}/versions").items()} == names
+    registry.put("/schemagroups/ovens", UNCHECKED)  # C-26: the format comes from the group
+    assert registry.put(xid, body)["versionid"] == default
+    assert {one: version["name"] for one, version in registry.show(f"{xid}/versions").items()} == names
 
 
 @pytest.mark.feature("VER-002", "VER-003", "VER-006", "VER-007", "REG-035", "REG-037", "RES-031", "MOD-031", "HTTP-036")
@@ -101,51 +101,51 @@ def test_which_version_a_new_resource_gets(desk: Any, body: Any, default: str, n
         (HEATED, {"name": "n", "meta": {"xref": "/messagegroups/g/messages/a"}}, "extra_xref_attribute"),
     ],
 )  # fmt: skip
-def test_bad_resources_are_refused_and_nothing_is_written(desk: Any, xid: str, body: Any, problem: str) -> None:
-    desk.put(OVEN, UNCHECKED)
-    before = desk.show("/", "*")
+def test_bad_resources_are_refused_and_nothing_is_written(registry: Any, xid: str, body: Any, problem: str) -> None:
+    registry.put(OVEN, UNCHECKED)
+    before = registry.show("/", "*")
     with pytest.raises(RegistryProblem) as refused:
-        desk.put(xid, body)
+        registry.put(xid, body)
     assert refused.value.name == problem
-    assert desk.show("/", "*") == before
+    assert registry.show("/", "*") == before
 
 
 @pytest.mark.feature("MOD-070", "MOD-071", "VER-030")
-def test_messages_keep_one_version(desk: Any) -> None:
-    desk.put(HEATED, {"description": "first"})
-    desk.post_version(HEATED, {"description": "second"})
-    assert versions(desk, HEATED) == {"2": "2"}
-    with desk.store.read() as tx:
+def test_messages_keep_one_version(registry: Any) -> None:
+    registry.put(HEATED, {"description": "first"})
+    registry.post_version(HEATED, {"description": "second"})
+    assert versions(registry, HEATED) == {"2": "2"}
+    with registry.store.read() as tx:
         assert [old.attributes["description"] for old in tx.history(f"{HEATED}/versions/1")] == ["first"]
 
 
 @pytest.mark.feature("VER-014", "VER-010", "HTTP-037", "HTTP-040")
-def test_deleting_versions_makes_roots_and_the_last_takes_the_resource(desk: Any) -> None:
-    desk.put(f"{OVEN}/versions", {"1": UNCHECKED, "2": UNCHECKED, "3": UNCHECKED})
-    desk.delete(f"{OVEN}/versions/2")
-    assert versions(desk) == {"1": "1", "3": "3"}
-    assert desk.show(f"{OVEN}/versions/3")["epoch"] == 2
-    desk.delete(f"{OVEN}/versions")
+def test_deleting_versions_makes_roots_and_the_last_takes_the_resource(registry: Any) -> None:
+    registry.put(f"{OVEN}/versions", {"1": UNCHECKED, "2": UNCHECKED, "3": UNCHECKED})
+    registry.delete(f"{OVEN}/versions/2")
+    assert versions(registry) == {"1": "1", "3": "3"}
+    assert registry.show(f"{OVEN}/versions/3")["epoch"] == 2
+    registry.delete(f"{OVEN}/versions")
     with pytest.raises(RegistryProblem) as gone:
-        desk.show(OVEN)
+        registry.show(OVEN)
     assert gone.value.name == "not_found"
 
 
 @pytest.mark.feature("MSG-008", "MSG-009", "MOD-064", "MOD-065", "GRP-005")
-def test_messages_take_the_envelope_of_their_group_or_are_refused(desk: Any) -> None:
-    desk.put("/messagegroups/ovens", {"envelope": "CloudEvents/1.0"})
-    assert desk.put(HEATED, {})["envelope"] == "CloudEvents/1.0"
-    assert desk.put(HEATED, {"envelope": "cloudevents/1.0"})["envelope"] == "cloudevents/1.0"
+def test_messages_take_the_envelope_of_their_group_or_are_refused(registry: Any) -> None:
+    registry.put("/messagegroups/ovens", {"envelope": "CloudEvents/1.0"})
+    assert registry.put(HEATED, {})["envelope"] == "CloudEvents/1.0"
+    assert registry.put(HEATED, {"envelope": "cloudevents/1.0"})["envelope"] == "cloudevents/1.0"
     with pytest.raises(RegistryProblem) as refused:
-        desk.put(HEATED, {"envelope": "Other/1.0"})
+        registry.put(HEATED, {"envelope": "Other/1.0"})
     assert refused.value.name == "constraint_failure"
     with pytest.raises(RegistryProblem) as group_refused:
-        desk.put("/messagegroups/ovens", {"envelope": "Other/1.0"})
+        registry.put("/messagegroups/ovens", {"envelope": "Other/1.0"})
     assert group_refused.value.name == "constraint_failure"
 
 
 @pytest.mark.feature("MSG-012", "REG-031")
-def test_what_an_author_wrote_is_what_is_stored(desk: Any) -> None:
+def test_what_an_author_wrote_is_what_is_stored(registry: Any) -> None:
     written = {
         "basemessage": "/messagegroups/ovens/messages/base",
         "envelope": "CloudEvents/1.0",
@@ -155,30 +155,30 @@ def test_what_an_author_wrote_is_what_is_stored(desk: Any) -> None:
         "dataschema": {"Type": "object", "Deep": [None, 1.5]},
         "mine": {"Any": "thing"},
     }
-    shown = desk.put(HEATED, written)
+    shown = registry.put(HEATED, written)
     assert {name: shown[name] for name in written} == written
 
 
 @pytest.mark.feature("RES-051", "RES-052", "RES-054", "RES-055", "RES-058")
-def test_a_reference_shows_its_target(desk: Any) -> None:
+def test_a_reference_shows_its_target(registry: Any) -> None:
     other = "/messagegroups/shared/messages/warm"
-    desk.put(HEATED, {"meta": {"xref": other}})
-    dangling = desk.show(HEATED, "*")
+    registry.put(HEATED, {"meta": {"xref": other}})
+    dangling = registry.show(HEATED, "*")
     assert "versionid" not in dangling
     assert dangling["meta"]["xref"] == other
-    desk.put(other, {"description": "from there"})
-    alive = desk.show(HEATED, "*")
+    registry.put(other, {"description": "from there"})
+    alive = registry.show(HEATED, "*")
     assert (alive["description"], alive["messageid"]) == ("from there", "heated")
     assert alive["versions"]["1"]["xid"] == f"{HEATED}/versions/1"
-    desk.put(f"{HEATED}/meta", {})
-    assert "description" not in desk.show(HEATED)
-    assert "xref" not in desk.show(f"{HEATED}/meta")
+    registry.put(f"{HEATED}/meta", {})
+    assert "description" not in registry.show(HEATED)
+    assert "xref" not in registry.show(f"{HEATED}/meta")
 
 
 @pytest.mark.feature("VER-021", "VER-023", "VER-024", "REG-026")
-def test_unchecked_formats_say_so_and_patches_keep_them(desk: Any) -> None:
-    desk.put(OVEN, {**UNCHECKED, "formatvalidated": True})
-    patched = desk.patch(OVEN, {"name": "Oven"})
+def test_unchecked_formats_say_so_and_patches_keep_them(registry: Any) -> None:
+    registry.put(OVEN, {**UNCHECKED, "formatvalidated": True})
+    patched = registry.patch(OVEN, {"name": "Oven"})
     assert patched["formatvalidated"] is False
     assert patched["formatvalidatedreason"]
     assert patched["name"] == "Oven"
@@ -189,15 +189,15 @@ def test_unchecked_formats_say_so_and_patches_keep_them(desk: Any) -> None:
     ("mode", "expected"),
     [("createdat", ["b", "c", "a"]), ("semver", ["a", "b", "c"])],
 )
-def test_chained_modes_order_versions(desk: Any, mode: str, expected: list[str]) -> None:
+def test_chained_modes_order_versions(registry: Any, mode: str, expected: list[str]) -> None:
     ids = {"a": "1.0.0-rc.1", "b": "1.0.0", "c": "1.2.0"} if mode == "semver" else {"a": "a", "b": "b", "c": "c"}
     times = {"a": "2023", "b": "2021", "c": "2022"}
     source = {
         "groups": {"kitchens": {"singular": "kitchen", "resources": {"pans": {"singular": "pan", "versionmode": mode}}}}
     }
-    desk.put("/", {"modelsource": source})
+    registry.put("/", {"modelsource": source})
     xid = "/kitchens/k/pans/p"
-    desk.put(f"{xid}/versions", {ids[one]: {"createdat": f"{times[one]}-01-01T00:00:00Z"} for one in ids})
+    registry.put(f"{xid}/versions", {ids[one]: {"createdat": f"{times[one]}-01-01T00:00:00Z"} for one in ids})
     chain = [ids[one] for one in expected]
-    assert versions(desk, xid) == {one: chain[max(0, position - 1)] for position, one in enumerate(chain)}
-    assert desk.show(xid)["versionid"] == chain[-1]
+    assert versions(registry, xid) == {one: chain[max(0, position - 1)] for position, one in enumerate(chain)}
+    assert registry.show(xid)["versionid"] == chain[-1]

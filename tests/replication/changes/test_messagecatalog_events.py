@@ -13,7 +13,7 @@ from postroom.http.server.app import create_app
 from postroom.replication.changes.events import catalog_events_of, events_of
 from postroom.settings import Settings
 from postroom.store.interface import Store
-from tests.http.requests import Desk
+from tests.http.requests import AsgiClient
 from tests.replication.change_pages import read_changes
 
 OVENS, HEATED = "/messagecatalog/ovens", "/messagecatalog/ovens/messagedefinitions/heated"
@@ -21,7 +21,7 @@ UPDATED, DELETED = (f"io.cloudevents.messagecatalog.{kind}.v1" for kind in ("upd
 NATIVE = "/messagegroups/ovens/messages/heated"
 
 
-class Catalog(Desk):
+class Catalog(AsgiClient):
     """A service with a message catalog, whose events since the last time can be asked for."""
 
     def __init__(self, store: Store) -> None:

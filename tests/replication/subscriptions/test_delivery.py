@@ -26,7 +26,7 @@ from postroom.replication.subscriptions.sinks.allowed_addresses import resolve
 from postroom.replication.subscriptions.sinks.http import HttpSink, retry_after
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
-from tests.registry.conftest import Desk
+from tests.registry.conftest import RegistryClient
 from tests.replication.subscriptions.receivers import Receiver, Says, wait_until
 
 BASE = "https://bakery.example"
@@ -42,7 +42,7 @@ REFRESHABLE = {
 }
 
 
-class Office(Desk):
+class Office(RegistryClient):
     """A registry whose events are delivered."""
 
     def __init__(self, folder: Path, settings: Settings = SETTINGS, policy: RetryPolicy = POLICY) -> None:
