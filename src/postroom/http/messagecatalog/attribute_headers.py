@@ -26,26 +26,26 @@ class RequestAttributes(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-def read_attributes(visit: CatalogRequest) -> RequestAttributes:
+def read_attributes(context: CatalogRequest) -> RequestAttributes:
     """The attributes of a request, checked; in the query or in headers, and the same where in both."""
-    given = RequestAttributes(**{name: _value(visit, name) for name in RequestAttributes.__struct_fields__})
+    given = RequestAttributes(**{name: _value(context, name) for name in RequestAttributes.__struct_fields__})
     for name, value in (("id", given.id), ("authority", given.authority)):
         uri = normal_uri(value)
         if len(uri) > LONGEST_URI or scalar_error("uri", uri):
-            visit.refuse(f"{name} must be a URI of at most {LONGEST_URI} characters")
+            context.refuse(f"{name} must be a URI of at most {LONGEST_URI} characters")
     if given.authority and not is_absolute(given.authority):
-        visit.refuse(f"authority must be an absolute URI, {given.authority!r} has no scheme")
+        context.refuse(f"authority must be an absolute URI, {given.authority!r} has no scheme")
     return msgspec.structs.replace(given, id=normal_uri(given.id), authority=normal_uri(given.authority))
 
 
-def _value(visit: CatalogRequest, name: str) -> str:
+def _value(context: CatalogRequest, name: str) -> str:
     header = (PREFIX + name).lower()
-    found = {value for key, value in visit.request.query if key == name}
-    sent = {value.strip() for key, value in visit.request.headers if key == header}
-    found |= sent if name in URIS else {decode(value, header, visit.path.xid) for value in sent}
+    found = {value for key, value in context.request.query if key == name}
+    sent = {value.strip() for key, value in context.request.headers if key == header}
+    found |= sent if name in URIS else {decode(value, header, context.path.xid) for value in sent}
     if len(found) > 1:
         shown = " and ".join(sorted(map(repr, found)))
-        raise RegistryProblem("bad_request", visit.path.xid, error_detail=f"{name} is given as {shown[:200]}")
+        raise RegistryProblem("bad_request", context.path.xid, error_detail=f"{name} is given as {shown[:200]}")
     return next(iter(found), "")
 
 

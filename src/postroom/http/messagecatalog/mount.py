@@ -49,7 +49,7 @@ def answer_catalog(request: Request, store: Store, settings: Settings) -> Respon
         return options
     handler = handlers["GET" if request.method in READS else request.method]
 
-    def visit(tx: Transaction, asked: Request, answer: Handler) -> Response:
+    def respond(tx: Transaction, asked: Request, answer: Handler) -> Response:
         path = resolve(tx.model(), native)
         if path.details:
             raise RegistryProblem("not_found", CATALOG + request.path)
@@ -59,15 +59,15 @@ def answer_catalog(request: Request, store: Store, settings: Settings) -> Respon
         outside = msgspec.structs.replace(request, base=root_of(request.base))
 
         def read(reading: Request) -> Response:
-            return visit(tx, msgspec.structs.replace(reading, base=request.base), handlers["GET"])
+            return respond(tx, msgspec.structs.replace(reading, base=request.base), handlers["GET"])
 
         check_preconditions(outside, read, settings)
-        return visit(tx, request, handler)
+        return respond(tx, request, handler)
 
     try:
         if request.method in READS:
             with store.read() as tx:
-                return visit(tx, request, handler)
+                return respond(tx, request, handler)
         return write_checked(store, write)
     except RegistryProblem as problem:
         raise translate_problem(problem) from None

@@ -53,32 +53,32 @@ def render_document(state: NumberedState, around: MessageContext) -> bytes:
     """A document for a state that came without one."""
     message = state.version.attributes
     form = message_format(around.tx, message, around.group)
-    said = {"description": message["description"]} if message.get("description") else {}
-    document = {**said, "format": form, "version": state.number, **translate.write_document(message, around, form)}
+    own = {"description": message["description"]} if message.get("description") else {}
+    document = {**own, "format": form, "version": state.number, **translate.write_document(message, around, form)}
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
-def read_request_document(visit: CatalogRequest, form: str) -> tuple[Original, Tree]:
+def read_request_document(context: CatalogRequest, form: str) -> tuple[Original, Tree]:
     """The document of a request as it is, and what it says; refused when it does not follow its format."""
-    request = visit.request
+    request = context.request
     if not request.body.strip():
-        raise RegistryProblem("missing_body", visit.path.xid, detail="The document of the new version is missing.")
-    contenttype = _content_type(visit, form)
+        raise RegistryProblem("missing_body", context.path.xid, detail="The document of the new version is missing.")
+    contenttype = _content_type(context, form)
     if form not in SECTIONS:
-        return Original(content=request.body, contenttype=contenttype), _foreign(visit, contenttype)
+        return Original(content=request.body, contenttype=contenttype), _foreign(context, contenttype)
     if not _is_json(contenttype):
-        visit.refuse(f"a document in the format {form} is JSON, and {contenttype} is not", status=415)
-    document = parse_json(request.body, visit.settings.max_depth, visit.path.xid)
+        context.refuse(f"a document in the format {form} is JSON, and {contenttype} is not", status=415)
+    document = parse_json(request.body, context.settings.max_depth, context.path.xid)
     if not isinstance(document, dict):
-        visit.refuse("the document must be a JSON object")
-    _check(visit, document, form)
+        context.refuse("the document must be a JSON object")
+    _check(context, document, form)
     return Original(content=request.body, contenttype=contenttype), document
 
 
-def _content_type(visit: CatalogRequest, form: str) -> str:
-    given = (visit.request.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
+def _content_type(context: CatalogRequest, form: str) -> str:
+    given = (context.request.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
     if len(given) > LONGEST_TYPE or not (given.isascii() and given.isprintable()) or "/" not in given:
-        visit.refuse("Content-Type must be a media type", status=415)
+        context.refuse("Content-Type must be a media type", status=415)
     return given
 
 
@@ -87,26 +87,26 @@ def _is_json(contenttype: str) -> bool:
     return media_type in (JSON, "text/json") or media_type.endswith("+json")
 
 
-def _foreign(visit: CatalogRequest, contenttype: str) -> Tree:
+def _foreign(context: CatalogRequest, contenttype: str) -> Tree:
     """What a document in a format that is defined elsewhere says to us; most say nothing."""
     if not _is_json(contenttype):
         return {}
-    document = parse_json(visit.request.body, visit.settings.max_depth, visit.path.xid)
+    document = parse_json(context.request.body, context.settings.max_depth, context.path.xid)
     return document if isinstance(document, dict) else {}
 
 
-def _check(visit: CatalogRequest, document: Tree, form: str) -> None:
+def _check(context: CatalogRequest, document: Tree, form: str) -> None:
     found = list(violations(document, form))
-    said = document.get("attributes")
-    name = said.get("type") if isinstance(said, dict) else None
+    attributes = document.get("attributes")
+    name = attributes.get("type") if isinstance(attributes, dict) else None
     if not found and form == "CloudEvents" and document.get("id") not in (None, "", name):  # CAT-012, C-71
-        visit.refuse(f"id is {document['id']!r} and must be the type, {name!r}", pointer="/id")
+        context.refuse(f"id is {document['id']!r} and must be the type, {name!r}", pointer="/id")
     if found:
         first, *others = found
         reported = "; ".join(f"{one.pointer}: {one.detail}" for one in others[: MOST_SHOWN - 1])
         raise RegistryProblem(
             "invalid_attribute",
-            visit.path.xid,
+            context.path.xid,
             name=first.dotted,
             error_detail=first.detail,
             pointer=first.pointer,

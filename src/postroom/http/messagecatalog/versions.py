@@ -64,14 +64,14 @@ class CatalogVersion(msgspec.Struct, frozen=True):
         return version_uri(self.authority, provenance.uri or self.path)
 
 
-def requested_version(visit: CatalogRequest) -> CatalogVersion:
+def requested_version(context: CatalogRequest) -> CatalogVersion:
     """The version that a path names; without a number the newest."""
-    found = read_states(visit.tx, visit.path.xid)
-    wanted = visit.version or str(len(found))
+    found = read_states(context.tx, context.path.xid)
+    wanted = context.version or str(len(found))
     if not (wanted.isascii() and wanted.isdecimal()) or len(wanted) > 18 or not 0 < int(wanted) <= len(found):
         words = f"There are versions 1 to {len(found)}." if found else ""
-        raise RegistryProblem("not_found", f"{visit.path.xid}/versions/{wanted}", detail=words)
-    return CatalogVersion(visit.tx, visit.base, visit.path.xid, load_state(visit.tx, found[int(wanted) - 1]))
+        raise RegistryProblem("not_found", f"{context.path.xid}/versions/{wanted}", detail=words)
+    return CatalogVersion(context.tx, context.base, context.path.xid, load_state(context.tx, found[int(wanted) - 1]))
 
 
 def find_by_uri(tx: Transaction, base: str, uri: str) -> CatalogVersion | None:
@@ -97,15 +97,15 @@ def _with_state(tx: Transaction, base: str, version_xid: str, epoch: int) -> Cat
     return CatalogVersion(tx, base, xid, load_state(tx, states[-1])) if states else None
 
 
-def list_versions(visit: CatalogRequest) -> Response:
+def list_versions(context: CatalogRequest) -> Response:
     """The numbers of all versions."""
-    require_entity(visit.tx, visit.path.xid)
-    return Response(json=[state.number for state in read_states(visit.tx, visit.path.xid)])
+    require_entity(context.tx, context.path.xid)
+    return Response(json=[state.number for state in read_states(context.tx, context.path.xid)])
 
 
-def get_version(visit: CatalogRequest) -> Response:
+def get_version(context: CatalogRequest) -> Response:
     """The document of a version, with its attributes as headers."""
-    return version_answer(requested_version(visit), visit.root)
+    return version_answer(requested_version(context), context.root)
 
 
 def version_answer(version: CatalogVersion, root: str) -> Response:

@@ -24,7 +24,7 @@ _TYPED = ("boolean", "decimal", "integer", "uinteger")
 
 
 def resource_headers(state: VersionView) -> dict[str, str]:
-    """What is said about a Resource beside its body."""
+    """The headers that carry the attributes of a Resource."""
     headers: dict[str, str] = {}
     double = state.kind.singular + "url" if state.uri else None
     for name, value in state.metadata.items():

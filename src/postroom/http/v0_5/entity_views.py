@@ -187,8 +187,8 @@ class EntityViews:
         paths = {one: msgspec.structs.replace(path, kind="resource", xid=f"{path.xid}/{one}") for one in found}
         return {one: self._latest(paths[one], tree) for one, tree in found.items()}
 
-    def unsaid(self, path: EntityPath) -> VersionView:
-        """A Resource that is not there yet: nothing is said about it."""
+    def absent(self, path: EntityPath) -> VersionView:
+        """A Resource that does not exist yet, without any attributes."""
         nothing = Entity(xid=f"{path.xid}/versions/0", epoch=0, createdat="", modifiedat="")
         translation = self._words(path, nothing, require_entity(self.tx, path.group_xid))
         tree = VersionTree(xid=nothing.xid, resource_id=path.ids[3], type=path.resource, entity=nothing, isdefault=True)

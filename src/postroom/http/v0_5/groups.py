@@ -129,7 +129,7 @@ class GroupWriter:
             operations.put_resource(self.work, definition, tree, False, "")
 
     def _definition(self, path: EntityPath, after: Tree, subject: str) -> Tree:
-        translation = self.reading.states.unsaid(path).translation
+        translation = self.reading.states.absent(path).translation
         tree = translation.read(after)
         if "meta" in tree:  # C-06: borrowed
             own = next((name for name in after if name not in ("uri", "format", "type")), None)
@@ -170,8 +170,8 @@ def refuse_existing(found: object, request: Request) -> None:
 
 def _without_locations(body: Tree, kind: GroupType) -> Tree:
     """A Group without the addresses and sizes of its collections (C-70: in both spellings)."""
-    said = {plural(one) + end for one in kind.resources.values() for end in ("URL", "Url", "Count")}
-    return {name: value for name, value in body.items() if name not in said}
+    locations = {plural(one) + end for one in kind.resources.values() for end in ("URL", "Url", "Count")}
+    return {name: value for name, value in body.items() if name not in locations}
 
 
 def _without_collections(body: Tree, kind: GroupType) -> Tree:

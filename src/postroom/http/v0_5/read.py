@@ -121,12 +121,12 @@ class ReadHandler:
         root, inline, model = require_entity(self.tx, "/"), has_parameter(self.request, "inline"), self.tx.model()
         self._check_size("/")
         own = {name: one for name, one in root.attributes.items() if name not in ("registryid", "capabilities")}
-        said = PLAIN_TRANSLATION.write({**own, "createdat": root.createdat, "modifiedat": root.modifiedat})
+        written = PLAIN_TRANSLATION.write({**own, "createdat": root.createdat, "modifiedat": root.modifiedat})
         document: Tree = {
             "id": root.attributes["registryid"],
             "specVersion": SPECVERSION,
             "self": self.request.base + "/",
-            **{name: value for name, value in said.items() if name not in ("id", "self", "specversion")},
+            **{name: value for name, value in written.items() if name not in ("id", "self", "specversion")},
             **({"model": model_document(model)} if inline else {}),
         }
         for kind in model.groups.values():

@@ -52,7 +52,7 @@ class WrittenEntity(msgspec.Struct, frozen=True):
 
     after: Tree
     document: Tree
-    said: Tree
+    named: Tree
     """The attributes that the request itself names."""
 
 
@@ -77,7 +77,7 @@ class ResourceWriter:
         resource_id = str(uuid.uuid4()) if given_id is None else check_id(given_id, self.request.path)
         made = resolve(self.tx.model(), f"{path.xid}/{resource_id}")
         refuse_existing(self.tx.entity(made.xid), self.request)
-        state = self.reading.states.unsaid(made)
+        state = self.reading.states.absent(made)
         given = self._given(state, headers, body)
         self._need_document(state, given.document)
         self.groups.forget(made)
@@ -122,7 +122,7 @@ class ResourceWriter:
             self._refuse_own(state, given, reference["xref"])
             operations.put_resource(self.work, path, {"meta": reference}, False, "")
         elif state.xref:
-            tree = {**self._tree(self.reading.states.unsaid(path), given), "meta": {"xref": None}}
+            tree = {**self._tree(self.reading.states.absent(path), given), "meta": {"xref": None}}
             operations.put_resource(self.work, path, tree, True, "")
         else:
             _check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
@@ -132,11 +132,11 @@ class ResourceWriter:
             operations.put_version(self.work, path, version_id, patch, True, "")
 
     def _refuse_own(self, state: VersionView, given: WrittenEntity, xref: str) -> None:
-        """A definition that is borrowed has no attributes of its own; those that it shows may be said again."""
+        """A definition that is borrowed has no attributes of its own; those that it shows may be repeated."""
         is_there = xref.count("/") == _XID_PARTS and self.tx.entity(xref) is not None
         lender = self.reading.states.latest(resolve(self.tx.model(), xref)).document if is_there else {}
         shown = state.document if state.xref else {}
-        for name, value in given.said.items():
+        for name, value in given.named.items():
             if name != "uri" and value not in (lender.get(name), shown.get(name), None):
                 refuse_own_attribute(name, self.request.path)
 
@@ -242,7 +242,7 @@ class ResourceWriter:
         return take_conditions(given, self.request.path, epoch=state.tree.entity.epoch, **names)
 
     def _check_agreement(self, headers: Tree, body: Tree) -> None:
-        """What is said in a header and in the body has to be the same (D5R-025)."""
+        """A header and the body have to agree (D5R-025)."""
         for name, value in headers.items():
             if name in body and name != "self" and body[name] != value and str(body[name]) != value:
                 detail = f"the header Registry-{name} and the body say different things"
