@@ -28,10 +28,22 @@ def chain(count: int) -> str:
     return "".join(steps) + f'<xs:simpleType name="t{count}"><xs:restriction base="xs:int"/></xs:simpleType>'
 
 
+def nested(kind: str, count: int) -> str:
+    """Groups that each hold the next one."""
+    inner = {
+        "group": '<xs:sequence><xs:group ref="g{}"/></xs:sequence>',
+        "attributeGroup": '<xs:attributeGroup ref="g{}"/>',
+    }
+    steps = (f'<xs:{kind} name="g{n}">{inner[kind].format(n + 1)}</xs:{kind}>' for n in range(count))
+    return "".join(steps)
+
+
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
+        (order('<xs:group ref="g0"/>', nested("group", 5_000)), "groups are nested too deeply"),
+        (order('<xs:attributeGroup ref="g0"/>', nested("attributeGroup", 5_000)), "groups are nested too deeply"),
         (order('<xs:group ref="g0"/>', doubling("group", 30)), "with its groups put in"),
         (order('<xs:group ref="g"/>', CIRCLE), "endlessly many"),
         (schema('<xs:element name="order" type="g0"/>' + doubling("union", 30)), "unions put in"),

@@ -25,7 +25,13 @@ _INNER_TYPES = frozenset(xs(name) for name in ("complexType", "simpleType"))
 
 def guard(parts: Iterable[SchemaPart]) -> None:
     """Refuse schemas whose size explodes when groups and types are put together."""
-    parts = list(parts)
+    try:
+        _guard(list(parts))
+    except RecursionError:
+        raise SchemaRefused("the schema's groups are nested too deeply.") from None
+
+
+def _guard(parts: list[SchemaPart]) -> None:
     groups = _named(parts, "group")
     types = {**_named(parts, "simpleType"), **_named(parts, "complexType")}
     attributes = _named(parts, "attributeGroup")
