@@ -10,8 +10,8 @@ from typing import Any
 from bench.measure import Ratio, cpu_of, ratio
 from postroom.catalog.open_store import open_store
 from postroom.registry.operations import export_document, import_document
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
+from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.replication.replicas.pull import Pull
 from postroom.replication.replicas.verify import differences
 from postroom.store.interface import Store

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from postroom.formats.backfill_members import Lifter
 from postroom.formats.column_types import DOUBLE, INT64, JSON_TEXT, STRING, Field, ListOf, MapOf, StructOf
 from postroom.formats.format_table import parse_schema
-from postroom.formats.lift_members import Lifter
 from postroom.formats.schema import FastOpenSchema, OpenSchema
 from postroom.formats.undeclared_members import Undeclared
 

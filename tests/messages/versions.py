@@ -8,7 +8,7 @@ from typing import Any
 
 from postroom.catalog.catalog import Catalog
 from postroom.messages.matching.columnar import LandedEvents, judge_group
-from postroom.messages.matching.event_groups import RecordColumns
+from postroom.messages.matching.group_events import RecordColumns
 from postroom.messages.matching.outcome import Sorted
 
 XID = "/messagegroups/g/messages/m"

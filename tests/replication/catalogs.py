@@ -15,10 +15,10 @@ from postroom.catalog.wiring import RULES
 from postroom.http.server.app import create_app
 from postroom.http.server.worker_processes import AnnouncingServer, configuration
 from postroom.replication.replicas.conflict_policy import ConflictPolicy
-from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
 from postroom.replication.replicas.origins import guarded
+from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
+from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.replication.replicas.pull import Pull, PullReport
 from postroom.replication.replicas.scope import LinkScope
 from postroom.replication.replicas.verify import UnitDifference, differences

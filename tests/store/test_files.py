@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from postroom.catalog.open_store import open_store, warn_if_world_readable
-from postroom.replication.replicas.endpoints.open import open_source, open_target, state_path
+from postroom.replication.replicas.peers.open import open_source, open_target, state_path
 from postroom.settings import Settings
 from tests.http.running_service import serving
 from tests.replication.catalogs import Kitchen, pull, served

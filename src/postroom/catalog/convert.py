@@ -14,7 +14,7 @@ from postroom.documents.dialects.convert import ParsedCatalog, write_tree
 from postroom.documents.dialects.dialect import Loss, ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES
 from postroom.documents.dialects.preserved_members import EXTRAS
-from postroom.documents.dialects.walk import group_types
+from postroom.documents.dialects.walk_tree import group_types
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.settings import Settings
 from postroom.urls import scheme_of

@@ -11,7 +11,7 @@ from postroom.catalog.sources import read_source
 from postroom.documents.catalog_files import CatalogFiles, FileProblem, GroupOrigin
 from postroom.documents.dialects.convert import FOREIGN, ParsedCatalog, translate_older
 from postroom.documents.dialects.detect import dialect_of
-from postroom.documents.dialects.walk import group_types
+from postroom.documents.dialects.walk_tree import group_types
 from postroom.documents.lint.findings import SEVERITIES, Diagnostic, Finding
 from postroom.documents.lint.rule_table import OLDER_DOCUMENT_RULES, RULES, SEVERITY_OF, LintRule, Subject
 from postroom.documents.lint.rules.schema_documents import SchemaChecks

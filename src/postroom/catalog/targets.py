@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.catalog.service import read_modelsource, replace_service, write_service
 from postroom.catalog.service_entities import collections_of
-from postroom.documents.dialects.walk import group_types
+from postroom.documents.dialects.walk_tree import group_types
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
@@ -52,7 +52,7 @@ def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, setti
 def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
     from postroom.catalog.open_store import open_store
     from postroom.registry.operations import import_document, update_registry
-    from postroom.registry.transaction import Transaction
+    from postroom.registry.transaction_interface import Transaction
     from postroom.registry.write.unit_of_work import UnitOfWork
     from postroom.store.checked_write import write_checked
 

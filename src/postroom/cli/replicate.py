@@ -12,8 +12,8 @@ from postroom.cli.command import postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
-    from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
     from postroom.replication.replicas.link import Link
+    from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
     from postroom.replication.replicas.pull import PullReport
 
 
@@ -57,8 +57,8 @@ def opened(
 ) -> Iterator[tuple[ReplicaSource, ReplicaTarget, Link]]:
     """Both ends of a link, and the link."""
     from postroom.replication.replicas.conflict_policy import ConflictPolicy
-    from postroom.replication.replicas.endpoints.open import open_source, open_target
     from postroom.replication.replicas.link import Link, link_id
+    from postroom.replication.replicas.peers.open import open_source, open_target
     from postroom.replication.replicas.scope import parse_scope
 
     settings = settings_from(**flags)

@@ -21,8 +21,8 @@ def command(kind: str, model: str, output: str | None) -> None:
 
     With it, editors complete and check `.xreg.json` and `.xreg.yaml` files, or `.cereg` files of the 0.5 service.
     """
-    from postroom.documents.editors.cereg import cereg_schema
-    from postroom.documents.editors.xreg import xreg_schema
+    from postroom.documents.editor_schemas.cereg import cereg_schema
+    from postroom.documents.editor_schemas.xreg import xreg_schema
     from postroom.errors import BadFlag
     from postroom.model.shipped_models import load_model
 

@@ -17,7 +17,7 @@ from postroom.documents.dialects.detect import dialect_of
 from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES, SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
-from postroom.documents.dialects.walk import group_types, groups, objects
+from postroom.documents.dialects.walk_tree import group_types, groups, objects
 from postroom.documents.read_files import document_files, read_document
 from postroom.documents.schema_files import schema_content
 from postroom.errors import DocumentRefused, FileMissing

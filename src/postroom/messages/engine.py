@@ -21,7 +21,7 @@ from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.definitions.schema_documents import SchemaDocuments
 from postroom.messages.matching.columnar import EventGroup
 from postroom.messages.matching.definition_index import DefinitionIndex, Fit
-from postroom.messages.matching.event_groups import RecordColumns, group_columns, group_lines
+from postroom.messages.matching.group_events import RecordColumns, group_columns, group_lines
 from postroom.messages.matching.outcome import Match, Reason, Sorted
 from postroom.messages.matching.payload_decoders import (
     CheckingDecoder,

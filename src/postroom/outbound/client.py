@@ -18,8 +18,8 @@ from postroom.outbound.policy import (
 from postroom.urls import Url, join_url, parse_url
 
 if TYPE_CHECKING:
-    from postroom.outbound.pinned import PinnedTransport
-    from postroom.outbound.pooled import PooledTransport, ResponseStream
+    from postroom.outbound.pinned_transport import PinnedTransport
+    from postroom.outbound.pooled_transport import PooledTransport, ResponseStream
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -70,10 +70,10 @@ class HttpClient:
 
 def _transport(policy: OutboundPolicy) -> PinnedTransport | PooledTransport:
     if policy.addresses == "any":
-        from postroom.outbound.pooled import PooledTransport
+        from postroom.outbound.pooled_transport import PooledTransport
 
         return PooledTransport(policy)
-    from postroom.outbound.pinned import PinnedTransport
+    from postroom.outbound.pinned_transport import PinnedTransport
 
     return PinnedTransport(policy)
 

@@ -17,7 +17,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.inline import NOTHING
 from postroom.registry.read.render import ALONE, EXPORT, render
 from postroom.registry.read.tree import read_entity, read_registry
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.delete import delete_entity, delete_members
 from postroom.registry.write.group import (
     ensure_group,

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from postroom.registry.entities import Change
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 KIND, FORGOTTEN = "changes", "forgotten"
 """The record that holds the mark of the newest change that was deleted."""

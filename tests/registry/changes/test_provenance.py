@@ -19,7 +19,7 @@ from postroom.registry.changes.provenance import (
     version_uri,
 )
 from postroom.registry.paths import resolve
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.store.interface import Store
 

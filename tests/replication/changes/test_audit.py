@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from postroom.catalog.open_store import open_store
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.audit import LARGEST_SHOWN, AuditEntry, entry_of
 from postroom.replication.changes.feed import page_of
 from tests.replication.conftest import MODEL, Office

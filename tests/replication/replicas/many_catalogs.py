@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 
 from postroom.catalog.open_store import open_store
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import Link
+from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.replication.replicas.verify import differences
 
 PATIENCE_SECONDS = 120.0

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from postroom.replication.replicas.conflict_policy import ConflictPolicy, decide, stamp_after
-from postroom.replication.replicas.endpoints.open import open_source
 from postroom.replication.replicas.origins import UnitOrigin, living_origin
+from postroom.replication.replicas.peers.open import open_source
 from postroom.replication.replicas.replica_unit import Stamp, UnitEntry
 from postroom.replication.replicas.service_links import remove_link
 from postroom.settings import Settings

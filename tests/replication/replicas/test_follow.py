@@ -15,10 +15,10 @@ import pytest
 
 from postroom.errors import ServiceRefused, ServiceUnreachable
 from postroom.replication.replicas import follow as module
-from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
-from postroom.replication.replicas.endpoints.open import open_source, open_target
 from postroom.replication.replicas.follow import LinkFollower
 from postroom.replication.replicas.link import Link, read_state
+from postroom.replication.replicas.peers.open import open_source, open_target
+from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.pull import PullReport
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, served, until, verify

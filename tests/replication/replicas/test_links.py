@@ -11,8 +11,8 @@ import pytest
 from postroom.cli.main import execute
 from postroom.errors import ServiceUnreachable
 from postroom.replication.replicas import follow
-from postroom.replication.replicas.endpoints.open import open_source
 from postroom.replication.replicas.link import Link, read_state
+from postroom.replication.replicas.peers.open import open_source
 from postroom.replication.replicas.pull import Pull
 from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings

@@ -12,7 +12,7 @@ import pytest
 from postroom.errors import SourceChanged
 from postroom.replication.replicas import pull as pulling
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
-from postroom.replication.replicas.endpoints.open import open_source, open_target
+from postroom.replication.replicas.peers.open import open_source, open_target
 from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify

@@ -16,7 +16,7 @@ from postroom.documents.dialects.preserved_members import (
     strip_extras,
 )
 from postroom.documents.dialects.release_candidates import RC4
-from postroom.documents.dialects.walk import objects
+from postroom.documents.dialects.walk_tree import objects
 
 FOREIGN = ("0.5-message", "0.5-service", "catalog")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import GROUP_TYPES
-from postroom.documents.dialects.walk import groups, messages, objects
+from postroom.documents.dialects.walk_tree import groups, messages, objects
 
 _SERVICE = ("definitionGroups", "schemaGroups", "definitionGroupsUrl", "schemaGroupsUrl", "endpointsUrl")
 _CATALOG = ("messagecatalog", "messagedefinitions")

@@ -11,7 +11,7 @@ from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.endpoints import read_endpoint
 from postroom.documents.dialects.protocol_options import family_of, read_options, read_properties
 from postroom.documents.dialects.references import as_xid, is_local
-from postroom.documents.dialects.walk import map_objects, rename_members
+from postroom.documents.dialects.walk_tree import map_objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
 from postroom.model.json_pointers import pointer
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import BASE_NAMES
-from postroom.documents.dialects.walk import map_objects, messages
+from postroom.documents.dialects.walk_tree import map_objects, messages
 from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, find_message
 from postroom.messages.definitions.inheritance import base_reference, normalise, resolve

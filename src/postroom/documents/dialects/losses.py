@@ -8,7 +8,7 @@ from typing import Any
 from postroom.documents.dialects.dialect import Dialect, Loss, Tree
 from postroom.documents.dialects.protocol_options import named_list
 from postroom.documents.dialects.references import as_xid
-from postroom.documents.dialects.walk import objects
+from postroom.documents.dialects.walk_tree import objects
 from postroom.model.json_pointers import pointer
 from postroom.protocols.protocol_table import canonical_protocol
 

@@ -12,7 +12,7 @@ from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
 from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES, CATALOG_COLLECTIONS
-from postroom.documents.dialects.walk import map_objects, objects, rename_members
+from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
 
 _TIMES = {ours: theirs for theirs, ours in CATALOG_ATTRIBUTES.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Tree
 from postroom.documents.dialects.name_tables import GROUP_TYPES, RESOURCES
-from postroom.documents.dialects.walk import objects
+from postroom.documents.dialects.walk_tree import objects
 from postroom.model.json_pointers import pointer
 
 EXTRAS = "dialectextras"

@@ -20,7 +20,7 @@ from postroom.documents.dialects.name_tables import (
     RESOURCES,
 )
 from postroom.documents.dialects.references import as_pointer, is_local
-from postroom.documents.dialects.walk import map_objects, rename_members
+from postroom.documents.dialects.walk_tree import map_objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
 
 _TO_RELEASE = {ours: theirs for theirs, ours in RELEASE_ATTRIBUTES.items()}

@@ -12,7 +12,7 @@ from postroom.documents.dialects.endpoints import write_config
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
 from postroom.documents.dialects.references import as_pointer
-from postroom.documents.dialects.walk import map_objects, rename_members
+from postroom.documents.dialects.walk_tree import map_objects, rename_members
 
 SCHEMA = "https://cloudevents.io/schemas/registry"
 _SERVICE_NAMES = {ours: theirs for theirs, ours in name_tables.SERVICE_ATTRIBUTES.items()}

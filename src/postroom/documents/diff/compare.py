@@ -8,7 +8,7 @@ from typing import Any
 from postroom.documents.dialects.name_tables import RESOURCES
 from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.references import as_xid
-from postroom.documents.dialects.walk import group_types, objects
+from postroom.documents.dialects.walk_tree import group_types, objects
 from postroom.documents.diff.change import (
     BOTH,
     CONSUMERS,

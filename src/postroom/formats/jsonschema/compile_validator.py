@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from postroom.errors import ReferenceMissing, SchemaRefused
-from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.schema_addresses import CATALOG, HOME, display_uri
+from postroom.formats.jsonschema.validator_panics import panics_as
 from postroom.formats.jsonschema.violations import first_line
 from postroom.formats.regex_cost import BACKTRACKS
 from postroom.model.json_pointers import pointer

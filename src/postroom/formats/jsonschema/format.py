@@ -20,13 +20,13 @@ from postroom.formats.jsonschema.compat.compare import readable
 from postroom.formats.jsonschema.compile_validator import ValidatorCompiler
 from postroom.formats.jsonschema.drafts import draft_of_document
 from postroom.formats.jsonschema.evaluate import MOST_VIOLATIONS, Evaluator, OutOfSteps, can_evaluate
-from postroom.formats.jsonschema.panics import is_panic, panics_as
 from postroom.formats.jsonschema.referenced_documents import DocumentSet
 from postroom.formats.jsonschema.samples import sample_values
 from postroom.formats.jsonschema.schema_addresses import Located
 from postroom.formats.jsonschema.typed_decoder import MemberDecoder, build_decoder, build_member_decoder
 from postroom.formats.jsonschema.unreadable_payloads import SHALLOW, TOO_DEEP, deeper, is_text, may_be_deep, unreadable
 from postroom.formats.jsonschema.validation_cost import estimate_cost
+from postroom.formats.jsonschema.validator_panics import is_panic, panics_as
 from postroom.formats.jsonschema.violations import first_line, too_costly, unexplained, violation_of_error
 from postroom.formats.jsonschema.work_bounds import document_extent, work_of
 from postroom.formats.schema import SchemaDocument, Violation

@@ -9,7 +9,6 @@ import jsonschema_rs
 
 from postroom.errors import ReferenceMissing, SchemaRefused
 from postroom.formats.jsonschema.drafts import JsonSchemaDraft, draft_by_uri
-from postroom.formats.jsonschema.panics import panics_as
 from postroom.formats.jsonschema.schema_addresses import (
     CATALOG,
     HOME,
@@ -19,6 +18,7 @@ from postroom.formats.jsonschema.schema_addresses import (
     display_uri,
     join_reference,
 )
+from postroom.formats.jsonschema.validator_panics import panics_as
 from postroom.formats.schema import Library, LibraryDocument
 from postroom.formats.schema_text import load_json
 from postroom.model.json_pointers import pointer

@@ -31,7 +31,7 @@ from postroom.registry.changes.provenance import (
     is_absolute,
     version_uri,
 )
-from postroom.registry.read.numbered_states import NumberedState, read_states
+from postroom.registry.read.resource_history import NumberedState, read_states
 from postroom.registry.read.tree import require_entity
 from postroom.registry.write.unit_of_work import UnitOfWork
 

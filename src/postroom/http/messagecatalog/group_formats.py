@@ -8,9 +8,9 @@ from postroom.documents.dialects.messagecatalog import DIALECT
 from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of
 from postroom.documents.dialects.protocol_options import family_of
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol
-from postroom.registry.changes.attachments import attach, attachment
+from postroom.registry.changes.entity_attachments import attach, attachment
 from postroom.registry.entities import Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 Tree = dict[str, Any]
 

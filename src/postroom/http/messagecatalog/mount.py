@@ -16,7 +16,7 @@ from postroom.registry.changes.provenance import version_uri
 from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.paths import resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store

@@ -11,11 +11,11 @@ from postroom.http.messagecatalog.metaschemas import SECTIONS
 from postroom.http.messagecatalog.request import CatalogRequest
 from postroom.http.messagecatalog.translate import MessageContext, Tree
 from postroom.http.server.request_body import parse_json
-from postroom.registry.changes.attachments import attach, attachment, state_key
+from postroom.registry.changes.entity_attachments import attach, attachment, state_key
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.numbered_states import NumberedState
-from postroom.registry.transaction import Transaction
+from postroom.registry.read.resource_history import NumberedState
+from postroom.registry.transaction_interface import Transaction
 
 JSON, BYTES = "application/json", "application/octet-stream"
 LONGEST_TYPE = 255

@@ -11,7 +11,7 @@ import msgspec
 from postroom.http.server.request import Request
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
 
 CATALOG = "/messagecatalog"

@@ -17,7 +17,7 @@ from postroom.messages.definitions.inheritance import BASE_NAMES, base_reference
 from postroom.protocols.protocol_table import canonical_protocol
 from postroom.registry.changes.provenance import VERSION_URI
 from postroom.registry.entities import Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 Tree = dict[str, Any]
 

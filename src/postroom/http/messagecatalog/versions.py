@@ -15,9 +15,9 @@ from postroom.http.server.response import Response
 from postroom.http.xregistry.document_view import HARMLESS
 from postroom.registry.changes.provenance import find_version, normal_uri, provenance_of, version_uri
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.numbered_states import NumberedState, load_state, read_states
+from postroom.registry.read.resource_history import NumberedState, load_state, read_states
 from postroom.registry.read.tree import require_entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 
 class CatalogVersion(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from postroom.http.older_releases.releases import RC2
-from postroom.http.older_releases.walk import Tree
+from postroom.http.older_releases.walk_entities import Tree
 from postroom.model.core_attributes import SPECVERSION
 from postroom.registry.configuration.capabilities_update import ALL, SUBJECT
 from postroom.registry.configuration.offered_capabilities import AVAILABLE, FLAGS, IGNORES

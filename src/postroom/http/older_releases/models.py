@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.documents.dialects.name_tables import ADDRESS_MEMBERS
-from postroom.documents.dialects.walk import rename_members
+from postroom.documents.dialects.walk_tree import rename_members
 from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.request_entities import ENDPOINTS, SCHEMAS
-from postroom.http.older_releases.walk import Tree
+from postroom.http.older_releases.walk_entities import Tree
 from postroom.model.core_attributes import SPECVERSION
 from postroom.registry.problems import RegistryProblem
 

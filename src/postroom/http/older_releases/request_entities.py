@@ -9,7 +9,7 @@ from postroom.documents.dialects.name_tables import BASE_NAMES, RC2_META
 from postroom.documents.dialects.references import as_xid
 from postroom.documents.dialects.release_candidates import read_endpoint_options
 from postroom.http.older_releases.releases import FLAG, OlderRelease
-from postroom.http.older_releases.walk import Tree
+from postroom.http.older_releases.walk_entities import Tree
 from postroom.model.types import Attributes, GroupType, ResourceType
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import comparable_version

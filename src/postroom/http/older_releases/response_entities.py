@@ -8,10 +8,10 @@ from typing import Any
 from postroom.documents.dialects.name_tables import ADDRESS_MEMBERS
 from postroom.documents.dialects.references import as_pointer
 from postroom.documents.dialects.release_candidates import write_endpoint_options
-from postroom.documents.dialects.walk import rename_members
+from postroom.documents.dialects.walk_tree import rename_members
 from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.request_entities import SCHEMAS, is_endpoint, is_renamed
-from postroom.http.older_releases.walk import Tree
+from postroom.http.older_releases.walk_entities import Tree
 from postroom.model.types import GroupType, ResourceType
 from postroom.registry.read.short_urls import short_path
 

@@ -16,7 +16,7 @@ from postroom.http.older_releases.models import read_source, write_model, write_
 from postroom.http.older_releases.releases import ANY, FLAG, OlderRelease, requested_release
 from postroom.http.older_releases.request_entities import RequestTranslator, is_renamed
 from postroom.http.older_releases.response_entities import ResponseTranslator
-from postroom.http.older_releases.walk import Tree, entity_types, translate_entities
+from postroom.http.older_releases.walk_entities import Tree, entity_types, translate_entities
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
@@ -25,7 +25,7 @@ from postroom.model.types import ResourceType
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
 
 WRITES = frozenset({"PUT", "PATCH", "POST"})

@@ -16,7 +16,7 @@ from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.query.inline import NOTHING
 from postroom.registry.read.render import View, render, render_collection
 from postroom.registry.read.tree import GroupTree, RegistryTree, read_collection, read_entity, stored_collection
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 AT_ONCE = 50
 """How many Resources are read, rendered and encoded together."""

@@ -21,7 +21,7 @@ from uvicorn.supervisors import Multiprocess
 
 from postroom.errors import MissingSystem, PostroomError
 from postroom.http.server.connections import HttpConnection
-from postroom.outbound.pinned import PinnedTransport
+from postroom.outbound.pinned_transport import PinnedTransport
 from postroom.outbound.policy import FetchRefused, OutboundPolicy
 from postroom.settings import Settings
 

@@ -14,7 +14,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response, StreamChunk
 from postroom.http.server.response_encoding import encode_json
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.audit import AuditEntry, entry_of
 from postroom.replication.changes.events import Event, catalog_events_of, events_of
 from postroom.replication.changes.feed import MOST_CHANGES, ChangePage, logged_xid, note_reader, page_of

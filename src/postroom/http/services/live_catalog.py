@@ -20,7 +20,7 @@ from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
 from postroom.registry.entities import Change
 from postroom.registry.operations import export_document, export_entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
 from postroom.store.interface import Store
 

@@ -13,11 +13,11 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.replicas.apply_units import STATES, ReplicaBatch
-from postroom.replication.replicas.endpoints.endpoint import Overview
-from postroom.replication.replicas.endpoints.postroom import MOST_UNITS, MOUNT, UnitPage
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.link import LinkState
 from postroom.replication.replicas.origins import UnitOrigin
+from postroom.replication.replicas.peers.peer import Overview
+from postroom.replication.replicas.peers.postroom import MOST_UNITS, MOUNT, UnitPage
+from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.replication.replicas.replica_unit import Unit
 from postroom.replication.replicas.scope import LinkScope, parse_scope
 from postroom.replication.replicas.service_links import (

@@ -27,7 +27,7 @@ from postroom.registry.paths import EntityPath
 from postroom.registry.query.inline import NOTHING, Inline
 from postroom.registry.read.document_content import inline_document
 from postroom.registry.read.tree import ResourceTree, VersionTree, read_collection, read_entity, require_entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 COMMON = (
     *("id", "name", "description", "tags", "version", "epoch", "self"),

@@ -19,7 +19,7 @@ from postroom.http.xregistry.preconditions import check_method, check_preconditi
 from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 from postroom.store.checked_write import write_checked

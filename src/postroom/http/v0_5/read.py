@@ -26,7 +26,7 @@ from postroom.registry.query.flags import PAGING, Flags, parse_flags
 from postroom.registry.query.page import Page, by_id, read_cursor, read_page
 from postroom.registry.read.document_content import proxy_name
 from postroom.registry.read.tree import require_entity, stored_collection
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
 
 SPECVERSION = "0.5-wip"

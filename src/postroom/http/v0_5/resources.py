@@ -35,7 +35,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.document_content import document_names, encode_document
 from postroom.registry.read.referenced_documents import surroundings
 from postroom.registry.read.tree import require_entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 

@@ -13,7 +13,7 @@ from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.name_tables import CORE_CHECKS, GROUP_TYPES, SERVICE_ATTRIBUTES, TYPE_MARKERS
 from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras, restore_extras, strip_extras
 from postroom.documents.dialects.v0_5 import SERVICE
-from postroom.documents.dialects.walk import rename_members
+from postroom.documents.dialects.walk_tree import rename_members
 from postroom.http.v0_5.names import plural
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.model.json_pointers import pointer

@@ -25,7 +25,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.render import render
 from postroom.registry.read.short_urls import long_path
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 from postroom.store.interface import Store

@@ -26,7 +26,7 @@ from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.short_urls import PREFIX as SHORT
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.settings import Settings
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store

@@ -26,7 +26,7 @@ from postroom.registry.query.flags import check_flags, parse_flags
 from postroom.registry.query.ignore import IgnoredParts
 from postroom.registry.read.render import render
 from postroom.registry.read.tree import ResourceTree, VersionTree
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 

@@ -31,7 +31,7 @@ from postroom.registry.read.tree import (
     require_entity,
     stored_collection,
 )
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 MOST_ENTITIES = 1_000_000
 """More than this is not put into one answer (FLAG-054)."""

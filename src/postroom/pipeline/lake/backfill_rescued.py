@@ -22,8 +22,8 @@ from deltalake import DeltaTable, Schema
 
 from postroom.catalog.catalog import Catalog
 from postroom.errors import LakeRefused, MessageUnknown
+from postroom.formats.backfill_members import Lifter
 from postroom.formats.column_types import StructOf
-from postroom.formats.lift_members import Lifter
 from postroom.messages.definitions.definition import CompiledCatalog, Definition
 from postroom.messages.engine import Engine
 from postroom.pipeline.batch_sorter import finish_commits

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from postroom.messages.engine import Engine
 from postroom.messages.matching.columnar import EventGroup, join_groups
-from postroom.messages.matching.event_groups import RecordColumns
+from postroom.messages.matching.group_events import RecordColumns
 from postroom.messages.matching.outcome import Sorted
 from postroom.messages.matching.transport_metadata import Transport
 from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds

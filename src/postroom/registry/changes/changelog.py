@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from postroom.registry.entities import Action, Document, Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 IDENTITY = ("versionid", "self", "xid", "epoch", "isdefault", "createdat", "modifiedat")
 """Attributes of every rendered Version beside its own and the id of its Resource."""

@@ -13,9 +13,9 @@ from urllib.parse import quote
 import msgspec
 
 from postroom.model.types import ResourceType
-from postroom.registry.changes.attachments import attach, attachment, state_key
+from postroom.registry.changes.entity_attachments import attach, attachment, state_key
 from postroom.registry.entities import Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.urls import join_url
 
 AUTHORITY, VERSION_URI = "authority", "versionuri"

@@ -9,7 +9,7 @@ import msgspec
 from postroom.registry.configuration import offered_capabilities
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 
 class Access(msgspec.Struct, frozen=True):

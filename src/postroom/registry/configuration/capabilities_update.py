@@ -13,7 +13,7 @@ from postroom.registry.configuration import offered_capabilities
 from postroom.registry.configuration.capabilities import Access, Capabilities, initial_capabilities
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 
 SUBJECT = "/capabilities"

@@ -8,7 +8,7 @@ from typing import Any
 from postroom.model.types import GroupType, Model
 from postroom.registry.paths import EntityPath, Kind
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 Body = dict[str, Any]
 DEFAULTS = ("defaultversionid", "defaultversionsticky")

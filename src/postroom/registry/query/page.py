@@ -14,7 +14,7 @@ from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.compare_values import Key
 from postroom.registry.query.sort import Sort, sort_key
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 SortPosition = tuple[Any, str]
 """The value that an entity is sorted by, and its id."""

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 PREFIX = "/-/s/"
 _TOKEN_BYTES = 10

@@ -14,7 +14,7 @@ from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.filter import UNFILTERED, FilterScope
 from postroom.registry.query.inline import NOTHING, Inline
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 
 class VersionTree(msgspec.Struct, frozen=True, kw_only=True):

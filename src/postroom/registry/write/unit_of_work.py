@@ -13,13 +13,13 @@ import msgspec
 
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.model.types import Model
-from postroom.registry.changes.attachments import detach_all
 from postroom.registry.changes.changelog import Changelog, ChangeRow, ConfigurationChange
+from postroom.registry.changes.entity_attachments import detach_all
 from postroom.registry.changes.provenance import index_version_uri
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.entities import Change, Entity
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 P = ParamSpec("P")
 T = TypeVar("T")

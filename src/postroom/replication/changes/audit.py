@@ -14,7 +14,7 @@ from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.errors import ServiceRefused, SourceUnknown
 from postroom.registry.configuration.capabilities import read_capabilities
 from postroom.registry.entities import Action, Change, Document, Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.feed import logged_xid, page_of
 from postroom.settings import Settings
 

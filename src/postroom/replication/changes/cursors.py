@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.store.retention import FORGOTTEN, KIND
 
 LAST = "last"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from postroom.registry.entities import Change
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.messagecatalog_events import catalog_events_of
 
 __all__ = ["Event", "catalog_events_of", "event_of", "events_of"]

@@ -7,7 +7,7 @@ import msgspec
 from postroom.model.names import is_entity_id
 from postroom.registry.entities import Change
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.cursors import sequence_of
 from postroom.store.interface import Store
 from postroom.store.retention import KIND

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from postroom.registry.entities import Change
-from postroom.registry.read.numbered_states import NumberedState, number_after, read_states
-from postroom.registry.transaction import Transaction
+from postroom.registry.read.resource_history import NumberedState, number_after, read_states
+from postroom.registry.transaction_interface import Transaction
 
 UPDATED = "io.cloudevents.messagecatalog.updated.v1"
 DELETED = "io.cloudevents.messagecatalog.deleted.v1"

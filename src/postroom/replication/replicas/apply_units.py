@@ -11,7 +11,7 @@ from postroom.registry import operations
 from postroom.registry.changes.provenance import Provenance, accepts_provenance, attach_provenance
 from postroom.registry.paths import resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.replicas.conflict_policy import ConflictPolicy, Decision, decide, decide_gone, stamp_after
 from postroom.replication.replicas.export_units import UnitReader, registry_id
 from postroom.replication.replicas.import_unit import ImportUnitOfWork, check_body, check_place, uri_of, write_unit

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.replicas.export_units import UnitReader, group_xids, imported_entry, registry_id
 from postroom.replication.replicas.origins import origins_in
 from postroom.replication.replicas.replica_unit import UnitEntry, combined, group_xid, unit_xid

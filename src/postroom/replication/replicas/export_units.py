@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from postroom.model.types import Model
 from postroom.registry.entities import Document, Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.document_checks import MARKS
 from postroom.replication.replicas import replica_unit
 from postroom.replication.replicas.origins import UnitOrigin, origin_of, origins_in

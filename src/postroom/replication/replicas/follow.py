@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from postroom.errors import MissingSystem
 from postroom.registry.problems import RegistryProblem
-from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.link import Link, LinkState, read_state
+from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.pull import Pull, PullReport
 from postroom.replication.replicas.scope import LinkScope
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from postroom.registry.changes.provenance import is_absolute, provenance_of, version_uri
-from postroom.registry.read.numbered_states import read_states
-from postroom.registry.transaction import Transaction
+from postroom.registry.read.resource_history import read_states
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.replicas.replica_unit import Unit
 
 _CATALOG = "/messagecatalog"

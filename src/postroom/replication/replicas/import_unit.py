@@ -13,7 +13,7 @@ from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, accepts
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.replication.replicas.identity import plain_path
 from postroom.replication.replicas.replica_unit import TIMES, Tree, Unit

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from postroom.catalog.open_store import open_store
 from postroom.errors import BadFlag
 from postroom.replication.replicas import service_links
-from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.postroom import MOUNT
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.postroom import MOUNT
 from postroom.replication.replicas.service_links import LinkConfig
 from postroom.settings import Settings
 from postroom.store.interface import Store

@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from postroom.errors import PostroomError
 from postroom.registry.write.unit_of_work import timestamp
-from postroom.replication.replicas.endpoints.endpoint import ReplicaSource, ReplicaTarget
-from postroom.replication.replicas.endpoints.open import open_source, open_target
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.export_units import registry_id
 from postroom.replication.replicas.follow import LinkFollower
+from postroom.replication.replicas.peers.open import open_source, open_target
+from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
+from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.replication.replicas.service_links import LinkConfig, LinkRun, RunStatus, check_host, configured, put_run
 from postroom.settings import Settings
 from postroom.store.interface import Store

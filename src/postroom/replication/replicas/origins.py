@@ -14,7 +14,7 @@ import msgspec
 from postroom.registry.entities import Entity
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.document_checks import MARKS
 from postroom.replication.replicas.replica_unit import Stamp, unit_xid
 from postroom.settings import Settings

@@ -14,8 +14,8 @@ from postroom.errors import SourceChanged
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.digests import GroupDigest, root_digest
-from postroom.replication.replicas.endpoints.endpoint import Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.link import Link, LinkState, read_state
+from postroom.replication.replicas.peers.peer import Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry, group_xid
 from postroom.replication.replicas.scope import LinkScope
 

@@ -10,7 +10,7 @@ from postroom.catalog.service_client import masked
 from postroom.errors import BadFlag
 from postroom.model.names import is_entity_id
 from postroom.outbound.policy import host_names, port_of
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.replicas.apply_units import LINKS, STATES
 from postroom.replication.replicas.conflict_policy import ConflictPolicy
 from postroom.replication.replicas.link import Link, Mode, read_state

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from postroom.replication.replicas.endpoints.endpoint import Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.link import Link, LinkState, read_state
+from postroom.replication.replicas.peers.peer import Overview, ReplicaSource, ReplicaTarget
 from postroom.replication.replicas.pull import portions
 from postroom.replication.replicas.replica_unit import UnitEntry, group_xid
 from postroom.replication.replicas.scope import LinkScope

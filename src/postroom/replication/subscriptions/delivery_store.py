@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.events import Event, catalog_events_of, events_of
 from postroom.replication.changes.feed import page_of
 from postroom.replication.changes.messagecatalog_events import DELETED, UPDATED

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.delivery import SubscriptionDelivery
 from postroom.replication.subscriptions.delivery_progress import RetryPolicy

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from postroom.errors import PostroomError
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.changes.cursors import LAST, sequence_of
 from postroom.replication.subscriptions.credentials import Credential

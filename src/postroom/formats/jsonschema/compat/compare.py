@@ -22,7 +22,7 @@ from postroom.formats.jsonschema.compat.counterexamples import CounterexampleSea
 from postroom.formats.jsonschema.compat.differences import all_nodes, conflicting_pointers, measure_expansion
 from postroom.formats.jsonschema.compat.equivalence import EquivalenceClasses
 from postroom.formats.jsonschema.compat.normal_form import Node, NormalForm, SchemaTooLarge
-from postroom.formats.jsonschema.panics import panics_as
+from postroom.formats.jsonschema.validator_panics import panics_as
 from postroom.formats.jsonschema.violations import TOO_COSTLY
 from postroom.formats.schema import PayloadSchema, SchemaDocument, Verdict, Violation
 from postroom.formats.schema_text import load_json

@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from postroom.formats.jsonschema.compat.merged_assertions import ANYTHING, Nodes
 from postroom.formats.jsonschema.compat.normal_form import Node
-from postroom.formats.jsonschema.panics import panics_as
+from postroom.formats.jsonschema.validator_panics import panics_as
 from postroom.formats.work_budget import spend
 
 _DEFS = "#/$defs/"

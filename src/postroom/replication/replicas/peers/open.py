@@ -11,15 +11,15 @@ from postroom.catalog.open_store import open_store
 from postroom.catalog.service_client import masked
 from postroom.errors import SourceUnknown
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
-from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview, ReplicaSource, ReplicaTarget
-from postroom.replication.replicas.endpoints.files import FilesSource, FilesTarget
-from postroom.replication.replicas.endpoints.messagecatalog import MessageCatalogEndpoint
-from postroom.replication.replicas.endpoints.postroom import PostroomEndpoint, is_postroom, overview_path
-from postroom.replication.replicas.endpoints.state_file import StateFile
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
-from postroom.replication.replicas.endpoints.xregistry_source import XRegistrySource
-from postroom.replication.replicas.endpoints.xregistry_target import XRegistryTarget
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.files import FilesSource, FilesTarget
+from postroom.replication.replicas.peers.messagecatalog import MessageCatalogEndpoint
+from postroom.replication.replicas.peers.peer import ChangedUnits, Overview, ReplicaSource, ReplicaTarget
+from postroom.replication.replicas.peers.postroom import PostroomEndpoint, is_postroom, overview_path
+from postroom.replication.replicas.peers.state_file import StateFile
+from postroom.replication.replicas.peers.store import StoreEndpoint
+from postroom.replication.replicas.peers.xregistry_source import XRegistrySource
+from postroom.replication.replicas.peers.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings

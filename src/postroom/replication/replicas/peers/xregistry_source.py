@@ -10,9 +10,9 @@ from postroom.catalog.service_entities import ResourceTypes, resource_types, url
 from postroom.catalog.service_reader import ServiceReader
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.digests import GroupDigest
-from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, ChangedUnits, Overview
-from postroom.replication.replicas.endpoints.units_from_json import group_unit, resource_unit, shapes_in
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.peer import UNKNOWN, ChangedUnits, Overview
+from postroom.replication.replicas.peers.units_from_json import group_unit, resource_unit, shapes_in
 from postroom.replication.replicas.replica_unit import Shapes, Tree, Unit, UnitEntry, group_xid, is_group
 from postroom.replication.replicas.scope import LinkScope
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.registry.read.numbered_states import load_state, number_after, read_states
+from postroom.registry.read.resource_history import load_state, number_after, read_states
 from tests.registry.conftest import RegistryClient
 
 OVEN = "/messagegroups/ovens/messages/heated"

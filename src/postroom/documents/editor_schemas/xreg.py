@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.documents.editors.attributes import Schema, map_of, object_schema
+from postroom.documents.editor_schemas.attributes import Schema, map_of, object_schema
 from postroom.model.types import GroupType, Model, ResourceType
 
 DRAFT = "http://json-schema.org/draft-07/schema#"

@@ -12,11 +12,11 @@ from postroom.catalog.service_entities import url_path
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
 from postroom.replication.replicas.conflict_policy import decide, decide_gone, stamp_after
-from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.state_file import StateFile
-from postroom.replication.replicas.endpoints.xregistry_source import XRegistrySource
 from postroom.replication.replicas.import_unit import with_versions_named
 from postroom.replication.replicas.origins import UnitOrigin
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.state_file import StateFile
+from postroom.replication.replicas.peers.xregistry_source import XRegistrySource
 from postroom.replication.replicas.replica_unit import Tree, Unit, UnitEntry, group_xid, is_group
 
 _DELETED = (200, 202, 204, 404)

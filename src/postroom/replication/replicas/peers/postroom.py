@@ -12,9 +12,9 @@ import msgspec
 from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
 from postroom.replication.replicas.apply_units import BatchResult, ReplicaBatch
-from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview
-from postroom.replication.replicas.endpoints.event_listener import EventListener, read_page
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.event_listener import EventListener, read_page
+from postroom.replication.replicas.peers.peer import ChangedUnits, Overview
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import LinkScope
 

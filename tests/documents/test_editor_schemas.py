@@ -10,9 +10,9 @@ import pytest
 from postroom.catalog.convert import convert
 from postroom.catalog.lint import lint_source
 from postroom.cli.main import execute
-from postroom.documents.editors.attributes import ignoring_case
-from postroom.documents.editors.cereg import cereg_schema
-from postroom.documents.editors.xreg import xreg_schema
+from postroom.documents.editor_schemas.attributes import ignoring_case
+from postroom.documents.editor_schemas.cereg import cereg_schema
+from postroom.documents.editor_schemas.xreg import xreg_schema
 from postroom.documents.read_files import document_files, read_document
 from postroom.model.shipped_models import load_model
 from postroom.settings import Settings

@@ -19,13 +19,13 @@ from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_files
 from postroom.catalog.targets import write_target
 from postroom.documents.dialects.name_tables import GROUP_TYPES
-from postroom.documents.dialects.walk import group_types
+from postroom.documents.dialects.walk_tree import group_types
 from postroom.documents.read_files import YAML_SUFFIXES, document_files
 from postroom.errors import DocumentRefused, FileMissing, FolderUnwritable
 from postroom.replication.replicas.apply_units import STATES, BatchResult, ReplicaBatch
-from postroom.replication.replicas.endpoints.state_file import StateFile, write_whole
-from postroom.replication.replicas.endpoints.store import StoreEndpoint
 from postroom.replication.replicas.origins import all_origins, put_origin
+from postroom.replication.replicas.peers.state_file import StateFile, write_whole
+from postroom.replication.replicas.peers.store import StoreEndpoint
 from postroom.settings import Settings
 
 STATE_SUFFIX = ".postroom-links"

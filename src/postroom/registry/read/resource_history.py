@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from postroom.registry.entities import Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 
 class NumberedState(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 import pytest
 
-from postroom.formats.jsonschema.panics import is_panic, panics_as
+from postroom.formats.jsonschema.validator_panics import is_panic, panics_as
 
 # Rust's bindings make a class of this name that no module offers.
 PanicException = type("PanicException", (BaseException,), {})

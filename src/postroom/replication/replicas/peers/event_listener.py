@@ -9,8 +9,8 @@ import msgspec
 
 from postroom.errors import ServiceRefused, ServiceUnreachable
 from postroom.outbound.policy import NoAnswer
-from postroom.replication.replicas.endpoints.client import ReplicaClient
-from postroom.replication.replicas.endpoints.endpoint import ChangedUnits
+from postroom.replication.replicas.peers.client import ReplicaClient
+from postroom.replication.replicas.peers.peer import ChangedUnits
 from postroom.replication.replicas.replica_unit import unit_xid
 
 CHANGES = "/-/changes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.registry.entities import Entity
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 
 _KIND = "attachment"
 _SEPARATOR = "#"  # no id has it

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld
-from postroom.registry.transaction import Transaction
+from postroom.registry.transaction_interface import Transaction
 from postroom.replication.changes.cursors import LAST
 from postroom.replication.changes.feed import MOST_CHANGES, page_of
 from postroom.replication.replicas.apply_units import STATES, BatchResult, ReplicaBatch, apply_batch
 from postroom.replication.replicas.digests import DigestIndex, index_of, root_digest
-from postroom.replication.replicas.endpoints.endpoint import ChangedUnits, Overview
 from postroom.replication.replicas.export_units import UnitReader, registry_id
 from postroom.replication.replicas.identity import implied_authority, version_uris
+from postroom.replication.replicas.peers.peer import ChangedUnits, Overview
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry, group_xid, unit_xid
 from postroom.replication.replicas.scope import LinkScope
 from postroom.store.interface import Store

@@ -12,8 +12,8 @@ from postroom.documents.dialects.name_tables import (
     SERVICE_ATTRIBUTES,
 )
 from postroom.documents.dialects.v0_5 import SCHEMA as IDENTIFIER
-from postroom.documents.editors.attributes import Schema, ignoring_case, map_of, object_schema
-from postroom.documents.editors.xreg import DRAFT
+from postroom.documents.editor_schemas.attributes import Schema, ignoring_case, map_of, object_schema
+from postroom.documents.editor_schemas.xreg import DRAFT
 from postroom.model.types import Attributes, Model
 from postroom.protocols.cloudevents import ENVELOPE
 from postroom.protocols.protocol import Option

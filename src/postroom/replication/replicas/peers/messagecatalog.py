@@ -13,9 +13,9 @@ from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
 from postroom.registry.changes.provenance import version_uri
 from postroom.replication.replicas.apply_units import BatchResult
-from postroom.replication.replicas.endpoints.endpoint import UNKNOWN, Overview
-from postroom.replication.replicas.endpoints.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.import_unit import uri_of
+from postroom.replication.replicas.peers.peer import UNKNOWN, Overview
+from postroom.replication.replicas.peers.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.replica_unit import (
     GroupShape,
     ResourceShape,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.catalog.service_client import ServiceClient
 from postroom.outbound.policy import FetchRefused
-from postroom.outbound.pooled import ResponseStream
+from postroom.outbound.pooled_transport import ResponseStream
 
 
 class ReplicaClient(ServiceClient):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from postroom.catalog.catalog import Catalog
 from postroom.formats.batch_decode import decode_all
 from postroom.messages.matching.columnar import join_groups, judge_group
-from postroom.messages.matching.event_groups import RecordColumns
+from postroom.messages.matching.group_events import RecordColumns
 from postroom.messages.matching.record_readers import LineReader
 from postroom.settings import Settings
 from tests.messages.matching.judges import without_nulls
