@@ -40,3 +40,17 @@ def test_a_value_has_a_type_or_not(kind: str, good: list[Any], bad: list[Any]) -
 def test_now_has_three_spellings(value: str) -> None:
     assert is_now(value)
     assert not is_now("2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("integer", "\u0661\u0662"),
+        ("number", "\u0661.\u0665"),
+        ("timestamp", "2026-11-15T20:00:0\u0660Z"),
+        ("timestamp", "\u0662\u0660\u0662\u0666-11-15T20:00:00Z"),
+        ("duration", "P\u0661D"),
+    ],
+)
+def test_digits_are_those_of_ascii(kind: str, value: str) -> None:
+    assert not checker(kind)(value)

@@ -14,13 +14,13 @@ NOW = "0000-01-01T00:00:00Z"
 _NOW_PREFIXES = ("0000-01-01", "01-01-0000", "0001-01-01")
 
 _SYMBOL = re.compile(r"\A[A-Za-z0-9_]+\Z")
-_DURATION = re.compile(r"\AP(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)\Z")
-_DATE = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z")
-_TIME = re.compile(r"[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)\Z")
+_DURATION = re.compile(r"\AP(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?)\Z", re.ASCII)
+_DATE = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z", re.ASCII)
+_TIME = re.compile(r"[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)\Z", re.ASCII)
 _SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*:")
 _NOT_IN_URI = re.compile(r'[\s<>"{}|\\^`]')
-_INTEGER = re.compile(r"\A-?\d{1,10}\Z")
-_NUMBER = re.compile(r"\A-?\d+(\.\d+)?([eE][+-]?\d+)?\Z")
+_INTEGER = re.compile(r"\A-?\d{1,10}\Z", re.ASCII)
+_NUMBER = re.compile(r"\A-?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
 
 
 def is_now(value: Any) -> bool:
