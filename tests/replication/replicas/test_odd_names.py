@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from tests.replication.replicas.test_endpoints import _say, answering
 
 from postroom.errors import ServiceRefused
 from postroom.replication.replicas.peers.open import open_source, open_target
@@ -18,6 +17,7 @@ from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import parse_scope
 from postroom.settings import Settings
 from tests.replication.catalogs import Kitchen, pull, served, verify
+from tests.replication.replicas.test_peers import _say, answering
 
 GROUPS = ("/messagegroups/odd", "/schemagroups/odd", "/endpoints/odd")
 ODD: list[dict[str, Any]] = [
