@@ -232,3 +232,33 @@ def test_values_that_python_calls_equal_are_kept_as_they_were_written(
     (metadata if place == "partition" else metadata["headers"])[place] = "VALUE"
     record = json.dumps({"protocol": "KAFKA", "metadata": metadata, "payload": json.dumps(data)})
     agreed(*(record.replace('"VALUE"', value).encode() for value in values * 8))
+
+
+def fixed(kind: str, **members: Any) -> dict[str, Any]:
+    return {"envelope": EVENT, "envelopemetadata": {"type": {"value": kind}, **members}}
+
+
+BASE = {"basemessage": "/messagegroups/g/messages/base"}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        {"http": {**fixed("order.placed"), "protocol": "HTTP"}, "any": fixed("invoice.{what}")},
+        {"http": {**fixed("order.placed"), "protocol": "HTTP"}, "any": fixed("order.{what}")},
+        {
+            "http": {**fixed("order.placed"), "protocol": "HTTP"},
+            "any": {"envelope": EVENT, "envelopemetadata": {"type": {"type": "uri"}}},
+        },
+        {
+            "base": fixed("order.placed", subject={"required": True}),
+            "derived": {**BASE, "envelopemetadata": {"subject": {"required": False}}},
+        },
+    ],
+    ids=["another type's template", "a template that binds", "a typed type", "a base with more rules"],
+)
+def test_a_definition_whose_rivals_have_another_protocol_or_fewer_rules(messages: dict[str, Any]) -> None:
+    engine = Catalog({"specversion": "1.0-rc4", "messagegroups": {"g": {"messages": messages}}}).engine
+    event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "order.placed", "subject": "x"}
+    lines = [json.dumps(event).encode()] * 3
+    assert match_lines(engine, lines) == [[one.match for one in engine.sort_exactly(line)] for line in lines]

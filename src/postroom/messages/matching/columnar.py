@@ -46,8 +46,9 @@ class Plan:
 
     def __init__(self, candidate: DefinitionMatcher, others: Iterable[str] = ()) -> None:
         self.definition = candidate.definition
-        # Plans are found by the type of an event, so that is known to be right.
-        self.envelope = [(check.path[0], check) for check in candidate.envelope if check.path != ("type",)]
+        # Plans are found by the type of an event, so one that is fixed is known to be right.
+        is_known = candidate.type is not None
+        self.envelope = [(c.path[0], c) for c in candidate.envelope if c.path != ("type",) or not is_known]
         self.protocol = [(metadata_getter(candidate.wire, check.path), check) for check in candidate.protocol]
         declared = candidate.definition.protocol_constraints
         self.declared = [("_".join(c.path), metadata_getter(candidate.wire, c.path)) for c in declared]

@@ -71,7 +71,9 @@ class DefinitionIndex:
             return []  # only the exact rules know which header is which
         shadowed = _bases_of_meant(found)
         found = [c for c in found if c.type is not None or c.definition.xid not in shadowed]
-        return [c for c in found if not any(_always_wins(other, c) for other in found)]
+        bases = {xid for c in found for xid in c.definition.bases}  # a base gives way, whatever its rules
+        winners = [c for c in found if c.definition.xid not in bases]
+        return [c for c in found if not any(_always_wins(other, c) for other in winners)]
 
     def fits(self, message: Message, *, of_events: bool = False) -> list[Fit]:
         """Every definition the message fits, after those that give way to a closer one are left out.

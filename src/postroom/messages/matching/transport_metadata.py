@@ -118,7 +118,7 @@ class TransportReader:
         wire = self._wire
         values = [wire.lookup(metadata, path) if path else None for path in fixed_paths(wire)]
         is_moment = values[2] is None or (type(values[2]) is not str and moment_of(values[2]) is not None)
-        is_usual = all(kind is str for kind in map(type, filter(None, values[:2]))) and is_moment
+        is_usual = all(value is None or type(value) is str for value in values[:2]) and is_moment
         told = [attribute_name(header, wire.prefixes) for _, header, _ in _headers_of(metadata.get(wire.headers))]
         if not is_usual or "datacontenttype" in told or "key_base64" in metadata:
             return
