@@ -100,3 +100,15 @@ def test_a_document_is_in_one_place_only(asgi: AsgiClient, host: str) -> None:
     assert asgi.ask("GET", OVEN).body == b"hot\x00\xff"
     assert asgi.ask("PATCH", f"{OVEN}$details", {"schema": None}).status == 200
     assert asgi.ask("GET", OVEN).body == b""
+
+
+@pytest.mark.parametrize(("condition", "status"), [('"other"', 412), ("*", 200)])
+def test_no_other_host_is_asked_to_compare_conditions_while_the_lock_is_held(
+    asgi: AsgiClient, host: str, monkeypatch: pytest.MonkeyPatch, condition: str, status: int
+) -> None:
+    proxied(asgi, f"{host}/ok")
+    asked: list[str] = []
+    answer = Host.do_GET
+    monkeypatch.setattr(Host, "do_GET", lambda self: (asked.append(self.path), answer(self)))
+    assert asgi.ask("PATCH", "/schemagroups/ovens?inline=*", {}, {"If-Match": condition}).status == status
+    assert bool(asked) == (status == 200)  # what a write did is shown after it, with the document

@@ -9,7 +9,7 @@ import msgspec
 from postroom.http.server.representation import GZIP_MARK, matches, tag
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
-from postroom.http.server.response_encoding import completed
+from postroom.http.server.response_encoding import MustFetch, completed
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 
@@ -39,10 +39,13 @@ def _tags(request: Request, read: Read, settings: Settings) -> set[str]:
     for query in {(), request.query}:
         reading = msgspec.structs.replace(request, method="GET", body=b"", query=query)
         try:
-            made = completed(read(reading), reading, settings)
+            made = completed(read(reading), reading, settings, waits=False)
+        except MustFetch:  # it is there, but no other host is asked while the write lock is held
+            found.add("")
         except RegistryProblem:
             continue
-        found.add(tag(made.headers, made.content))
+        else:
+            found.add(tag(made.headers, made.content))
     return found
 
 
