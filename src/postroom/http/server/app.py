@@ -62,6 +62,8 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await run_lifespan(running(), receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close"})
         elif not await edge.answer_kept(scope, send):
             await edge(scope, receive, send)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from postroom.http.server.asgi import Receive, Scope, Send
@@ -11,6 +12,7 @@ from postroom.http.server.response import Stream
 from postroom.store.interface import Store
 
 POLL_SECONDS = 0.25
+THREADS = 16
 HEARTBEAT_SECONDS = 15.0
 STOP = "postroom.stop"
 """The key of a request's scope under which a stream says how it is told to stop."""
@@ -35,6 +37,8 @@ class Streams:
     def __init__(self, store: Store, most: int) -> None:
         self._store = store
         self._most = most
+        # Threads of their own, so that clients who catch up keep no upload waiting.
+        self._threads = ThreadPoolExecutor(THREADS, "streams")
         self._followers: set[Follower] = set()
         self._looking: asyncio.Task[None] | None = None
 
@@ -64,7 +68,7 @@ class Streams:
     async def _follow(self, follower: Follower, stream: Stream, send: Send) -> None:
         while not follower.is_stopped:
             follower.awake.clear()
-            piece = await asyncio.to_thread(stream.pull)
+            piece = await asyncio.get_running_loop().run_in_executor(self._threads, stream.pull)
             if piece.data:
                 await send({"type": "http.response.body", "body": piece.data, "more_body": True})
             if piece.ends:
