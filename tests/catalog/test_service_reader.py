@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 import pytest
@@ -377,6 +378,19 @@ def test_user_and_password_are_given_to_the_host_they_are_for_and_never_told(sit
     assert len(read(url)["messagegroups"]) == 5
     with pytest.raises(PostroomError) as refused:
         read(url + "/nowhere")
+    assert "s3cret" not in str(refused.value)
+
+
+def test_a_page_that_fails_is_named_without_the_password() -> None:
+    def answer(path: str, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if "page" in query:
+            return 500, {}, b"boom"
+        return 200, {"Link": '</messagegroups?page=2>;rel="next"'}, b"{}"
+
+    with answering(answer) as url, open_client(url.replace("http://", "http://ann:s3cret@"), SETTINGS) as client:
+        first = client.ask("GET", "/messagegroups")
+        with pytest.raises(ServiceRefused, match="answers 500") as refused:
+            client.get(urljoin(first.url, "/messagegroups?page=2"))
     assert "s3cret" not in str(refused.value)
 
 

@@ -35,10 +35,14 @@ class Documents(BaseHTTPRequestHandler):
             self.send_header("Location", {"/moved": "/small", "/moved-away": "http://elsewhere.example/"}[self.path])
             self.end_headers()
             return
+        if self.path == "/slow-head":
+            time.sleep(0.25)
         self.send_response(200 if self.path != "/gone" else 404)
         self.end_headers()
         if self.path == "/slow":
             time.sleep(1)
+        if self.path == "/slow-head":
+            time.sleep(0.25)
         self.wfile.write(b"x" * (2000 if self.path == "/large" else 5))
 
     def log_message(self, *_: object) -> None:
@@ -149,3 +153,10 @@ def _redirect_to_itself(handler: BaseHTTPRequestHandler) -> None:
     handler.send_header("Location", handler.path)
     handler.send_header("Content-Length", "0")
     handler.end_headers()
+
+
+@BOTH
+def test_the_time_of_an_answer_counts_from_the_request_on(server: str, addresses: Addresses) -> None:
+    policy = msgspec.structs.replace(LIMITED, timeout_s=5, answer_s=0.4, addresses=addresses)
+    with closing(HttpClient(policy, f"http://{server}/")) as client, pytest.raises(AnswerTooSlow):
+        client.request("GET", f"http://{server}/slow-head", headers={})

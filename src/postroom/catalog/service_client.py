@@ -93,6 +93,7 @@ class ServiceClient:
 
     def json(self, response: OutboundResponse, path: str) -> Any:
         """The JSON of an answer that has to be a good one."""
+        path = masked(path)
         if not response.is_success:
             raise ServiceRefused(f"{path} answers {response.status}: {problem_in(response)}", place=self.name)
         if not response.body:
@@ -136,7 +137,7 @@ class ServiceClient:
             sentence = f"an answer takes longer than {self._http.policy.answer_s:g} seconds."
             remedy = "Raise the setting timeout_s if that is right."
             return ServiceUnreachable(sentence, place=self.name, remedy=remedy)
-        return ServiceRefused(f"{path} redirects again and again.", place=self.name)
+        return ServiceRefused(f"{masked(path)} redirects again and again.", place=self.name)
 
 
 @contextmanager

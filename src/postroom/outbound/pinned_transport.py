@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
+LEAST_S = 0.001
+"""What is left of a span of time that is over: a socket takes no less."""
+
 
 class _WithDeadline(_Base):
     """A socket whose reads all end at one moment: a host that sends a byte now and then holds nobody for long."""
@@ -63,14 +66,15 @@ class PinnedTransport:
         """Send a request and read the response; a kept connection that was closed is opened anew."""
         connection, path = self._connected(url)
         was_open = connection.sock is not None
+        deadline = time.monotonic() + self._policy.answer_s
         try:
             try:
-                return self._exchange(connection, method, path, headers, content)
+                return self._exchange(connection, deadline, method, path, headers, content)
             except (http.client.RemoteDisconnected, ConnectionError):
                 if not was_open:
                     raise
                 connection.close()
-                return self._exchange(connection, method, path, headers, content)
+                return self._exchange(connection, deadline, method, path, headers, content)
         except TimeoutError:
             connection.close()
             raise AnswerTooSlow(f"{url} takes longer than {self._policy.answer_s:g} seconds") from None
@@ -97,10 +101,16 @@ class PinnedTransport:
         return self._connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
     def _exchange(
-        self, connection: _Connection, method: str, path: str, headers: Mapping[str, str], content: bytes | None
+        self,
+        connection: _Connection,
+        deadline: float,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
     ) -> OutboundResponse:
         most = self._policy.max_bytes
-        connection.begin(self._policy.answer_s)
+        connection.begin(max(deadline - time.monotonic(), LEAST_S))
         connection.request(method, path, content, headers)
         with connection.getresponse() as answer:
             body = answer.read(most)

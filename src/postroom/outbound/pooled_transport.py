@@ -28,8 +28,9 @@ class PooledTransport:
 
     def exchange(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> OutboundResponse:
         """Send a request and read the response."""
+        deadline = time.monotonic() + self._policy.answer_s
         with _translated(url), self._http.stream(method, url, content=content, headers=headers) as answer:
-            return OutboundResponse(answer.status_code, dict(answer.headers), self._body(answer, url), url)
+            return OutboundResponse(answer.status_code, dict(answer.headers), self._body(answer, url, deadline), url)
 
     def stream(self, url: str, headers: Mapping[str, str], silence_s: float) -> ResponseStream:
         """Send a GET whose response is read while it goes on; nothing for longer than `silence_s` ends it."""
@@ -42,9 +43,8 @@ class PooledTransport:
         """Close the connections."""
         self._http.close()
 
-    def _body(self, answer: httpx.Response, url: str) -> bytes:
+    def _body(self, answer: httpx.Response, url: str, deadline: float) -> bytes:
         policy, parts, size = self._policy, [], 0
-        deadline = time.monotonic() + policy.answer_s
         for part in answer.iter_bytes():
             parts.append(part)
             size += len(part)
@@ -53,7 +53,9 @@ class PooledTransport:
                     break
                 raise AnswerTooLarge(f"{url} is larger than {policy.max_bytes} bytes")
             if time.monotonic() > deadline:
-                raise AnswerTooSlow(f"{url} takes longer than {policy.answer_s:g} seconds")
+                break
+        if time.monotonic() > deadline:
+            raise AnswerTooSlow(f"{url} takes longer than {policy.answer_s:g} seconds")
         return b"".join(parts)[: policy.max_bytes]
 
 

@@ -9,7 +9,15 @@ import msgspec
 
 from postroom.outbound.addresses import Address, is_public, resolve_host
 from postroom.outbound.client import HttpClient
-from postroom.outbound.policy import AnswerTooSlow, NoAddress, NoAnswer, OutboundPolicy, PrivateAddress, host_names
+from postroom.outbound.policy import (
+    AnswerTooSlow,
+    FetchRefused,
+    NoAddress,
+    NoAnswer,
+    OutboundPolicy,
+    PrivateAddress,
+    host_names,
+)
 from postroom.replication.subscriptions.sinks.options import PROTOCOLS
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed
 from postroom.settings import Settings
@@ -112,6 +120,8 @@ def delivery_failures(host: str, settings: Settings) -> Iterator[None]:
         raise DeliveryFailed(f"{host} does not answer within {settings.timeout_s:g} seconds") from None
     except NoAnswer as error:
         raise DeliveryFailed(f"{host} cannot be asked: {error.reason}") from None
+    except FetchRefused:  # its sentence names the URL, which may hold a token
+        raise DeliveryFailed(f"{host} cannot be asked") from None
 
 
 def _path(parts: Url) -> str:
