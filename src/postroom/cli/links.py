@@ -33,8 +33,8 @@ def list_(at: str, as_json: bool) -> None:
     """List all links with how they are doing."""
     from postroom.replication.replicas.link_admin import open_link_admin
 
-    with open_link_admin(at, settings_from()) as switchboard:
-        found = switchboard.all()
+    with open_link_admin(at, settings_from()) as links:
+        found = links.all()
     if as_json:
         print_json(found)
         return
@@ -68,8 +68,8 @@ def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any)
     from postroom.replication.replicas.service_links import LinkConfig
 
     config = LinkConfig(remote=remote, renames=rename, **chosen)
-    with open_link_admin(at, settings_from()) as switchboard:
-        switchboard.put(name, config)
+    with open_link_admin(at, settings_from()) as links:
+        links.put(name, config)
     click.echo(f"added the link {name}")
 
 
@@ -84,8 +84,8 @@ def remove(name: str, at: str) -> int:
     """Remove the link NAME; what it brought stays. Exit 1 when there is no such link."""
     from postroom.replication.replicas.link_admin import open_link_admin
 
-    with open_link_admin(at, settings_from()) as switchboard:
-        is_removed = switchboard.remove(name)
+    with open_link_admin(at, settings_from()) as links:
+        is_removed = links.remove(name)
     click.echo(f"removed the link {name}" if is_removed else f"there is no link {name}")
     return 0 if is_removed else 1
 

@@ -180,7 +180,7 @@ class Engine:
         return self.sort_fitting(message, self.index.fits(message))
 
     def sort_fitting(self, message: Message, fits: list[Fit]) -> Sorted:
-        """The same, where it is known which definitions fit."""
+        """Judge the payload of a message by the definitions that are known to fit."""
         if not fits:
             return self._not_fitting(message)
         candidates = tuple(fit.definition.xid for fit in fits)

@@ -106,7 +106,7 @@ class PlainDecoder:
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any]:
-        """The same for many; the places of those in doubt are added to `bad`. Columns hold all of a payload."""
+        """Payloads as columns hold them; the indexes of those for the exact judge are added to `bad`."""
         if bodies and type(bodies[0]) is str and self._text:
             return list(bodies)
         try:

@@ -39,7 +39,7 @@ def taken_in(value: Any) -> bytes | Record:
 
 
 def as_record(value: Any) -> Record:
-    """The same, always taken apart."""
+    """What a caller hands in, as a record."""
     taken = taken_in(value)
     return taken if isinstance(taken, Record) else parse_record(taken)
 
