@@ -1,8 +1,8 @@
 """Write docs/conformance.md: which test shows which requirement of the xRegistry specification.
 
 `python scripts/conformance.py` writes the page, `--check` only says whether it is out of date, `--open` prints the
-requirements without a test. The tests say what they show with `@pytest.mark.feature("REG-001", …)`; they are read, not
-imported, so this needs nothing but Python.
+requirements and audit entries without a test. The tests say what they show with `@pytest.mark.feature("REG-001", …)`
+and `@pytest.mark.audit("messages-D1", …)`; they are read, not imported, so this needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 PAGE = ROOT / "docs" / "conformance.md"
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+AUDITS = Path(__file__).with_name("audit_entries.toml")
 EXCEPTIONS = TESTS / "http" / "corpus_exceptions.toml"
 
 NOTE = "<!-- Written by scripts/conformance.py from the markers in the tests: change it there. -->"
@@ -71,7 +72,17 @@ READINGS = (
     ),
 )
 
+FOUND = """\
+## What outside readers found
+
+Readers from outside held the five documents and the specification beside the product. Every entry of theirs is fixed,
+with a test, or argued with the sentence that supports what we do.
+
+| entry | about | fixed (tests) or argued |
+|---|---|---|"""
+
 Tests = Mapping[str, list[str]]
+Entries = Mapping[str, Mapping[str, str]]
 
 
 class Misspelt(Exception):
@@ -112,18 +123,18 @@ def read_requirements(text: str) -> tuple[list[Group], dict[str, int]]:
     return groups, sizes
 
 
-def read_markers(folder: Path) -> dict[str, list[str]]:
-    """The tests that name each id, as `folder/test_file::test_name`."""
+def read_markers(folder: Path, marker: str = "feature") -> dict[str, list[str]]:
+    """The tests that name each id in a marker, as `folder/test_file::test_name`."""
     found: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("test_*.py")):
         module = path.relative_to(folder).with_suffix("").as_posix()
-        for name, ids in _marked(ast.parse(path.read_text(encoding="utf-8")), path):
+        for name, ids in _marked(ast.parse(path.read_text(encoding="utf-8")), path, marker):
             for requirement in ids:
                 found.setdefault(requirement, []).append(f"{module}::{name}")
     return found
 
 
-def _marked(tree: ast.Module, path: Path) -> Iterator[tuple[str, list[str]]]:
+def _marked(tree: ast.Module, path: Path, marker: str) -> Iterator[tuple[str, list[str]]]:
     values = {
         target.id: node.value
         for node in tree.body
@@ -131,33 +142,33 @@ def _marked(tree: ast.Module, path: Path) -> Iterator[tuple[str, list[str]]]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    everywhere = _ids([values["pytestmark"]] if "pytestmark" in values else [], {}, path)
+    everywhere = _ids([values["pytestmark"]] if "pytestmark" in values else [], {}, path, marker)
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            shared = [*everywhere, *_ids(node.decorator_list, values, path)]
+            shared = [*everywhere, *_ids(node.decorator_list, values, path, marker)]
             members: Sequence[ast.stmt] = node.body
         else:
             shared, members = everywhere, [node]
         for member in members:
             if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef) and member.name.startswith("test_"):
-                ids = [*shared, *_ids(member.decorator_list, values, path)]
+                ids = [*shared, *_ids(member.decorator_list, values, path, marker)]
                 yield member.name, list(dict.fromkeys(ids))
 
 
-def _ids(expressions: Sequence[ast.expr], values: Mapping[str, ast.expr], path: Path) -> list[str]:
+def _ids(expressions: Sequence[ast.expr], values: Mapping[str, ast.expr], path: Path, marker: str) -> list[str]:
     """The ids in markers, also in those of single parameters and of tables that the decorators name."""
     ids: list[str] = []
     tables: list[ast.expr] = []
     for node in (node for expression in expressions for node in ast.walk(expression)):
         if isinstance(node, ast.Name) and node.id in values:
             tables.append(values[node.id])
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "feature"):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == marker):
             continue
         for argument in node.args:
             if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
-                raise Misspelt(f"{path}:{argument.lineno}: the ids of a feature marker have to be plain strings")
+                raise Misspelt(f"{path}:{argument.lineno}: the ids of a {marker} marker have to be plain strings")
             ids.append(argument.value)
-    return ids + (_ids(tables, {}, path) if tables else [])
+    return ids + (_ids(tables, {}, path, marker) if tables else [])
 
 
 def check_ids(tests: Tests, groups: Sequence[Group], sizes: Mapping[str, int]) -> None:
@@ -172,14 +183,27 @@ def check_ids(tests: Tests, groups: Sequence[Group], sizes: Mapping[str, int]) -
         raise Misspelt(f"{REQUIREMENTS.name}: twice or unknown: {', '.join(sorted(twice))}")
 
 
+def check_entries(tests: Tests, entries: Entries) -> None:
+    """Refuse entries that no audit has."""
+    for entry, names in tests.items():
+        if entry not in entries:
+            raise Misspelt(f"{names[0]}: there is no audit entry {entry}")
+
+
+def open_entries(entries: Entries, tests: Tests) -> list[str]:
+    """The entries that no test shows and no sentence argues."""
+    return [entry for entry, given in entries.items() if entry not in tests and "argued" not in given]
+
+
 def open_rows(group: Group, tests: Tests) -> list[Requirement]:
     """The rows of a group that no test shows."""
     return [row for row in group.rows if row.id not in tests]
 
 
-def page(groups: Sequence[Group], tests: Tests, exceptions: Mapping[str, Mapping[str, str]]) -> str:
+def page(groups: Sequence[Group], tests: Tests, exceptions: Entries, entries: Entries, shown: Tests) -> str:
     """The whole page."""
     parts = [NOTE, OPENING, _summary(groups, tests), _open(groups, tests), CORPUS, _exceptions(exceptions), _readings()]
+    parts.append(_entries(entries, shown))
     parts += [_group(group, tests) for group in groups]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -204,7 +228,7 @@ def _open(groups: Sequence[Group], tests: Tests) -> str:
     return "\n".join(lines)
 
 
-def _exceptions(exceptions: Mapping[str, Mapping[str, str]]) -> str:
+def _exceptions(exceptions: Entries) -> str:
     argued = {case: given for case, given in sorted(exceptions.items()) if given["section"]}
     lines = ["| case | section | reason |", "|---|---|---|"]
     lines += [f"| `{case}` | {given['section']} | {given['reason']} |" for case, given in argued.items()]
@@ -218,6 +242,14 @@ def _readings() -> str:
     return "\n".join([ROOM, *(f"| {' | '.join(row)} |" for row in READINGS)])
 
 
+def _entries(entries: Entries, shown: Tests) -> str:
+    lines = [FOUND]
+    for entry, given in entries.items():
+        words = [f"`{name}`" for name in shown.get(entry, [])] + ([given["argued"]] if "argued" in given else [])
+        lines.append(f"| {entry} | {given['about']} | {'<br>'.join(words) or 'open'} |")
+    return "\n".join(lines)
+
+
 def _group(group: Group, tests: Tests) -> str:
     lines = [f"## {group.name}: {group.title}", "", "| id | level | about | tests |", "|---|---|---|---|"]
     for row in group.rows:
@@ -228,6 +260,12 @@ def _group(group: Group, tests: Tests) -> str:
 
 def _slug(title: str) -> str:
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
+
+
+def read_entries() -> dict[str, dict[str, str]]:
+    """The entries of the audits by id."""
+    found: dict[str, dict[str, str]] = tomllib.loads(AUDITS.read_text(encoding="utf-8"))
+    return found
 
 
 def read_exceptions() -> dict[str, dict[str, str]]:
@@ -243,9 +281,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--open", action="store_true", help="print the requirements without a test")
     given = parser.parse_args(arguments)
     groups, sizes = read_requirements(REQUIREMENTS.read_text(encoding="utf-8"))
+    entries = read_entries()
     try:
         tests = read_markers(TESTS)
         check_ids(tests, groups, sizes)
+        shown = read_markers(TESTS, "audit")
+        check_entries(shown, entries)
     except Misspelt as error:
         print(error, file=sys.stderr)
         return 1
@@ -253,8 +294,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         for group in groups:
             for row in open_rows(group, tests):
                 print(row.id, row.level, row.words)
+        for entry in open_entries(entries, shown):
+            print(entry, entries[entry]["about"])
         return 0
-    text = page(groups, tests, read_exceptions())
+    text = page(groups, tests, read_exceptions(), entries, shown)
     stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text
     if stale and given.check:
         print("docs/conformance.md is out of date; `python scripts/conformance.py` writes it anew.", file=sys.stderr)

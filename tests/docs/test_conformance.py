@@ -74,7 +74,26 @@ def test_a_misspelt_marker_is_refused(conformance: ModuleType, tmp_path: Path, m
 
 def test_a_requirement_without_a_test_is_listed_as_open(conformance: ModuleType) -> None:
     groups, _ = conformance.read_requirements("@ REG 2\n# REG Ovens\nREG-001 MUST heat\nREG-002 MAY light\n")
-    page = conformance.page(groups, {"REG-001": ["test_ovens::test_heat"]}, {})
+    page = conformance.page(groups, {"REG-001": ["test_ovens::test_heat"]}, {}, {}, {})
     assert "| [REG](#reg-ovens) | 2 | 1 | none |" in page
     assert "| REG-002 | MAY | light |\n" in page
     assert "| REG-001 | MUST | heat | `test_ovens::test_heat` |" in page
+
+
+def test_an_audit_entry_is_fixed_by_a_test_or_argued(conformance: ModuleType) -> None:
+    entries = {
+        "ovens-1": {"about": "heat"},
+        "ovens-2": {"about": "light", "argued": '"MAY glow"'},
+        "ovens-3": {"about": "smell"},
+    }
+    shown = {"ovens-1": ["test_ovens::test_heat"]}
+    page = conformance.page([], {}, {}, entries, shown)
+    assert "| ovens-1 | heat | `test_ovens::test_heat` |" in page
+    assert '| ovens-2 | light | "MAY glow" |' in page
+    assert "| ovens-3 | smell | open |" in page
+    assert conformance.open_entries(entries, shown) == ["ovens-3"]
+
+
+def test_a_marker_of_no_audit_entry_is_refused(conformance: ModuleType) -> None:
+    with pytest.raises(conformance.Misspelt, match="no audit entry ovens-4"):
+        conformance.check_entries({"ovens-4": ["test_ovens::test_heat"]}, {"ovens-1": {"about": "heat"}})
