@@ -234,7 +234,7 @@ def test_two_schemas_or_none_of_a_format_are_found(tmp_path: Path) -> None:
     ("given", "read"),
     [
         ({"type": "var"}, {"type": "any"}),
-        ({"type": "urireference"}, {"type": "uri"}),
+        ({"type": "urireference"}, {"type": "urireference"}),
         (
             {"type": "timestamp", "value": "01-01-0000T00:00:00Z"},
             {"type": "timestamp", "value": "0000-01-01T00:00:00Z"},
@@ -253,6 +253,22 @@ def test_types_and_the_present_time(given: Tree, read: Tree) -> None:
     reading = read_tree(written)
     assert reading is not None
     assert write_tree(reading.tree, "0.5-message").document == written
+
+
+@pytest.mark.audit("messages-D1", "services-A14")
+@pytest.mark.parametrize(
+    "dialect", ["1.0-rc4", "1.0-rc3", "2026-05", "2025-09", "1.0-rc2", "0.5-message", "0.5-service"]
+)
+def test_a_urireference_stays_one_in_every_dialect_that_has_types(dialect: str) -> None:
+    reading = read_tree(document(hot={"format": "CloudEvents/1.0", "metadata": {"subject": {"type": "urireference"}}}))
+    assert reading is not None
+    written = write_tree(reading.tree, dialect)
+    assert written.losses == ()
+    back = read_tree(written.document)
+    assert back is not None
+    message = back.tree["messagegroups"]["ovens"]["messages"]["hot"]
+    assert message["envelopemetadata"]["subject"] == {"type": "urireference"}
+    assert not reading.notes
 
 
 @pytest.mark.feature("D5M-009")

@@ -1,6 +1,8 @@
 """What changed between two catalogs: a row for each kind of change, with its place and whom it breaks."""
 
 import copy
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -195,6 +197,19 @@ def test_changes(places: dict[str, Any], expected: set[tuple[str, str, str]]) ->
     found = differences(OLD, new)
     assert {(one.place, one.change, one.kind) for one in found} == expected
     assert all(one.reason.endswith((".", "}", "]", '"')) or " " in one.reason for one in found)
+
+
+@pytest.mark.audit("messages-D1")
+def test_a_reference_that_has_to_be_absolute_now_breaks_producers(tmp_path: Path) -> None:
+    for name in ("urireference", "uri"):
+        message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"subject": {"type": name}}}
+        catalog = {"messagegroups": {"ovens": {"messages": {"hot": message}}}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(catalog))
+    old, new = (read_source(str(tmp_path / f"{name}.json"), Settings()) for name in ("urireference", "uri"))
+    assert [(one.place, one.kind) for one in differences(old, new)] == [
+        (f"{HOT}/envelopemetadata/subject", "breaking for producers")
+    ]
+    assert [one.breaks for one in differences(new, old)] == [True]
 
 
 def test_the_same_catalog_has_no_changes() -> None:

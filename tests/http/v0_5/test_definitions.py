@@ -103,7 +103,7 @@ def test_names_of_types(ovens: V05Client) -> None:
     assert ovens.get(HOT)["metadata"]["attributes"] == attributes
     native = ovens.native("/messagegroups/ovens/messages/oven.hot")["envelopemetadata"]
     assert native["time"] == {"type": "timestamp", "value": "0000-01-01T00:00:00Z"}
-    assert (native["subject"]["type"], native["anything"]["type"]) == ("uri", "any")
+    assert (native["subject"]["type"], native["anything"]["type"]) == ("urireference", "any")
 
 
 @pytest.mark.feature("D5R-041")

@@ -47,7 +47,7 @@ TYPE_MARKERS = frozenset(
     ("definitionGroup", "definitiongroup", "schemagroup", "schemaGroup", "schema", "schemaversion", "definition")
 ) | frozenset(("endpoint", "message", "messagegroup"))
 
-PROPERTY_TYPES = {"var": "any", "datetime": "timestamp", "urireference": "uri"}
+PROPERTY_TYPES = {"var": "any", "datetime": "timestamp"}
 OLD_PROPERTY_TYPES = {"any": "var"}
 
 NOW, OLD_NOW = "0000-01-01T00:00:00Z", "01-01-0000T00:00:00Z"

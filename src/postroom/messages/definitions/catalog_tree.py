@@ -13,6 +13,7 @@ from postroom.errors import DocumentRefused
 Tree = dict[str, Any]
 
 MESSAGE_OWNERS = ("messagegroups", "endpoints")
+_MESSAGE_PATHS = (["messages"], ["messages", "versions"])
 
 
 class CatalogMessage(msgspec.Struct, frozen=True):
@@ -51,16 +52,24 @@ def catalog_messages(tree: Tree) -> Iterator[CatalogMessage]:
 def find_message(tree: Tree, xid: str) -> CatalogMessage | None:
     """The message with that xid (a version's xid finds that version)."""
     parts = xid.strip("/").split("/")
-    if len(parts) not in (4, 6) or parts[0] not in MESSAGE_OWNERS or parts[2] != "messages":
+    if len(parts) not in (4, 6) or parts[0] not in MESSAGE_OWNERS or parts[2::2] not in _MESSAGE_PATHS:
         return None
     owner = member(tree, parts[0], parts[1])
     message = member(owner, "messages", parts[3])
     if owner is None or message is None:
         return None
-    chosen = member(message, "versions", parts[5]) if len(parts) == 6 else default_version(message)
+    chosen = _named_version(message, parts[5]) if len(parts) == 6 else default_version(message)
     if chosen is None:
         return None
     return CatalogMessage("/" + "/".join(parts), parts[0], parts[1], owner, parts[3], chosen)
+
+
+def find_base(tree: Tree, xid: str) -> CatalogMessage | None:
+    """The message that a base reference leads to; an xref is followed, once (RES-057)."""
+    path = xid.strip("/").split("/")
+    entry = find_message(tree, "/".join(path[:4]))
+    target = None if entry is None else local_path(xref_target(entry), tree)
+    return find_message(tree, "/".join([target, *path[4:]]) if target else xid)
 
 
 def xref_target(entry: CatalogMessage) -> str:
@@ -96,6 +105,14 @@ def default_version(resource: Tree) -> Tree:
     if not isinstance(chosen, str) or chosen not in versions:
         chosen = max(versions, key=lambda key: _age(key, versions[key]))
     return {**own, "versionid": chosen, **versions[chosen]}
+
+
+def _named_version(resource: Tree, name: str) -> Tree | None:
+    """One Version of a resource. A file or an export with a single one writes it as the resource itself; where it does
+    not say its id, it is the one that a registry gives."""
+    default = default_version(resource)
+    is_default = name == str(default.get("versionid") or "1")
+    return default if is_default else member(resource, "versions", name)
 
 
 def _age(name: str, version: Tree) -> tuple[str, int, str]:

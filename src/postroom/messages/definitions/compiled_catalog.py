@@ -11,6 +11,7 @@ from postroom.messages.definitions.catalog_tree import (
     CatalogMessage,
     Tree,
     catalog_messages,
+    find_base,
     find_message,
     local_path,
     xref_target,
@@ -108,7 +109,7 @@ def _dependencies(tree: Tree, entry: CatalogMessage) -> Iterator[str]:
             return
         yield _first(path, 4)
         yield _first(path, 2)
-        current = find_message(tree, path)
+        current = find_base(tree, path)
 
 
 def _schemas(tree: Tree, message: Tree) -> Iterator[str]:

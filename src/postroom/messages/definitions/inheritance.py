@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from postroom.errors import DefinitionRefused
-from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, find_message, local_path
+from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, find_base, local_path
 from postroom.model.json_pointers import leads, steps_of
 from postroom.protocols.protocol_table import canonical_protocol
 
@@ -91,7 +91,7 @@ def declarer(chain: Chain, pointer: str) -> str:
 def _base(tree: Tree, reference: str, fetch: Fetch | None) -> CatalogMessage | None:
     path = local_path(reference, tree)
     if path is not None:
-        return find_message(tree, path)
+        return find_base(tree, path)
     document = fetch(reference) if fetch is not None else None
     try:
         message = msgspec.json.decode(document) if document is not None else None

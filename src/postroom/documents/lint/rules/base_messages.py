@@ -8,7 +8,7 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
 from postroom.documents.lint.rules.messages import METADATA, is_circle
 from postroom.documents.lint.subjects import LintedMessage
-from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, CatalogMessage, find_message, local_path
+from postroom.messages.definitions.catalog_tree import MESSAGE_OWNERS, CatalogMessage, find_base, local_path
 from postroom.messages.definitions.inheritance import BASE_NAMES, base_reference, normalise
 from postroom.protocols.protocol_table import canonical_protocol
 
@@ -24,7 +24,7 @@ def _local(message: LintedMessage) -> str | None:
 
 def _base(message: LintedMessage) -> CatalogMessage | None:
     path = _local(message)
-    return find_message(message.tree, path) if path else None
+    return find_base(message.tree, path) if path else None
 
 
 def base_conflict(message: LintedMessage) -> Iterator[Diagnostic]:

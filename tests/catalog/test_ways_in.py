@@ -1,0 +1,89 @@
+"""The same catalog from a file, a store, a dump, a service and over `POST /match` says the same about a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.catalog.ways_in import WAYS, Service, Tree, opened, outcome, running_service
+
+OVENS = "/messagegroups/ovens/messages"
+EVENT = {"specversion": "1.0", "id": "1", "source": "/ovens/7", "type": "oven.hot"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running_service(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+def catalog(**messages: Tree) -> Tree:
+    return {"specversion": "1.0-rc4", "messagegroups": {"ovens": {"messages": messages}}}
+
+
+def event(**attributes: Any) -> Tree:
+    return {"envelope": "CloudEvents/1.0", "envelopemetadata": attributes}
+
+
+@pytest.mark.feature("MSG-039")
+@pytest.mark.audit("messages-D1", "services-A14")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_relative_reference_is_a_urireference_and_no_uri(way: str, tmp_path: Path, service: Service) -> None:
+    declared = event(
+        type={"value": "oven.hot"},
+        source={"type": "urireference"},
+        subject={"type": "urireference"},
+        home={"type": "uri"},
+    )
+    found = opened(way, catalog(hot=declared), tmp_path, service)
+    assert outcome(found, {**EVENT, "subject": "trays/1"})["outcome"] == "landed"
+    assert outcome(found, {**EVENT, "subject": "https://bakery.example/trays/1"})["outcome"] == "landed"
+    assert outcome(found, {**EVENT, "subject": "no reference"})["reasons"][0]["expected"] == "urireference"
+    assert outcome(found, {**EVENT, "home": "trays/1"})["reasons"][0]["expected"] == "uri"
+
+
+BASES = {
+    "a Version in a file that does not say which": ({}, "1"),
+    "the Version that a message says it is": ({"versionid": "v1.0"}, "v1.0"),
+}
+
+
+@pytest.mark.feature("MSG-014")
+@pytest.mark.audit("messages-D3")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("case", BASES)
+def test_a_base_may_name_a_version(case: str, way: str, tmp_path: Path, service: Service) -> None:
+    members, version = BASES[case]
+    base = {**event(type={"value": "oven"}, source={"value": "/ovens/7"}), **members}
+    derived = {"basemessage": f"{OVENS}/base/versions/{version}", "envelopemetadata": {"type": {"value": "oven.hot"}}}
+    found = opened(way, catalog(base=base, hot=derived), tmp_path, service)
+    assert outcome(found, EVENT)["outcome"] == "landed"
+    strange = outcome(found, {**EVENT, "source": "/elsewhere"})
+    assert (strange["outcome"], strange["message"]) == ("invalid", f"{OVENS}/hot")
+
+
+@pytest.mark.feature("MSG-014")
+@pytest.mark.audit("messages-D3")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_base_that_names_a_version_nobody_has_adds_nothing(way: str, tmp_path: Path, service: Service) -> None:
+    base = {**event(type={"value": "oven"}, source={"value": "/ovens/7"}), "versionid": "2"}
+    derived = {**event(type={"value": "oven.hot"}), "basemessage": f"{OVENS}/base/versions/1"}
+    found = opened(way, catalog(base=base, hot=derived), tmp_path, service)
+    assert outcome(found, {**EVENT, "source": "/elsewhere"})["outcome"] == "landed"
+
+
+@pytest.mark.feature("RES-057")
+@pytest.mark.audit("messages-D3")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("end", ["", "/versions/1"])
+def test_a_base_that_is_borrowed_is_the_one_it_is_borrowed_from(
+    end: str, way: str, tmp_path: Path, service: Service
+) -> None:
+    base = event(type={"value": "oven"}, source={"value": "/ovens/7"})
+    borrowed = {"meta": {"xref": f"{OVENS}/base"}}
+    derived = {"basemessage": f"{OVENS}/borrowed{end}", "envelopemetadata": {"type": {"value": "oven.hot"}}}
+    found = opened(way, catalog(base=base, borrowed=borrowed, hot=derived), tmp_path, service)
+    assert outcome(found, {**EVENT, "source": "/elsewhere"})["outcome"] == "invalid"
