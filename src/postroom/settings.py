@@ -114,6 +114,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     assert_formats: Annotated[
         bool, Meta(description="Whether `format` in a JSON Schema (date-time, email, …) is checked or only a remark.")
     ] = False
+    strict_compatibility: Annotated[
+        bool,
+        Meta(
+            description="Whether JSON Schemas are compared for payloads that already have members which only the newer "
+            "schema declares, so that adding an optional member to an open object is incompatible."
+        ),
+    ] = False
     nulls: Annotated[
         Literal["strict", "absent"],
         Meta(description="What a null in an optional payload member means: strict (an error) or absent."),

@@ -58,6 +58,7 @@ def readable(writer: bytes, reader: bytes) -> Verdict:
 
 
 if __name__ == "__main__":
+    postroom.catalog.wiring.PayloadFormats = WithNumbers  # type: ignore[misc]
     postroom.catalog.wiring.RULES = msgspec.structs.replace(RULES, documents=WithNumbers())
     from postroom.cli.main import run
 

@@ -26,7 +26,7 @@ from postroom.urls import scheme_of
 def lint_source(source: str, settings: Settings) -> list[Finding]:
     """What is wrong with the catalog of a source; an unreadable one raises an error."""
     catalog = _read(source, settings)
-    found = [*_file_findings(catalog), *_rule_findings(catalog)]
+    found = [*_file_findings(catalog), *_rule_findings(catalog, settings)]
     return sorted(found, key=lambda one: (one.file, SEVERITIES.index(one.severity), one.pointer, one.code))
 
 
@@ -106,20 +106,20 @@ def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
                 yield _finding(code, str(path), diagnostic)
 
 
-def _rule_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
-    for rule, diagnostic in _diagnostics(LintedDocument(catalog.tree)):
+def _rule_findings(catalog: _SourceCatalog, settings: Settings) -> Iterator[Finding]:
+    for rule, diagnostic in _diagnostics(LintedDocument(catalog.tree), settings):
         file, place = catalog.locate(diagnostic.pointer)
         sentences = (catalog.with_names_of(file, text) for text in (diagnostic.sentence, diagnostic.remedy))
         yield _finding(rule.code, file, Diagnostic(place, *sentences))
 
 
-def _diagnostics(document: LintedDocument) -> Iterator[tuple[LintRule, Diagnostic]]:
+def _diagnostics(document: LintedDocument, settings: Settings) -> Iterator[tuple[LintRule, Diagnostic]]:
     subjects: dict[Subject, Iterable[Any]] = {
         "document": [document],
         "message": [message for message in document.messages if not message.borrowed],
         "schema": document.schemas,
         "endpoint": document.endpoints,
-        "documents": [SchemaChecks(document)],
+        "documents": [SchemaChecks(document, settings.strict_compatibility)],
         "written": [],
     }
     for rule in RULES:

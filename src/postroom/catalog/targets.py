@@ -51,6 +51,7 @@ def _write_service(groups: Tree, registry: Tree, document: Tree, url: str, setti
 
 def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, settings: Settings) -> None:
     from postroom.catalog.open_store import open_store
+    from postroom.catalog.wiring import rules_of
     from postroom.registry.operations import import_document, update_registry
     from postroom.registry.transaction_interface import Transaction
     from postroom.registry.write.unit_of_work import UnitOfWork
@@ -64,7 +65,7 @@ def _write_store(groups: Tree, registry: Tree, document: Tree, url: str, setting
             work.finish()
         import_document(transaction, groups)
 
-    with open_store(url, write_wait_s=settings.write_wait_s) as store:
+    with open_store(url, rules=rules_of(settings), write_wait_s=settings.write_wait_s) as store:
         write_checked(store, write)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+import msgspec
+
 from postroom.errors import FormatUnknown, ReferenceMissing, SchemaRefused
 from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import FAMILIES, check_schema, readable
@@ -18,6 +20,7 @@ from postroom.messages.definitions.registry_rules import (
     read_message,
 )
 from postroom.registry.rules import GroupRules, Judgement, Rules, Surroundings
+from postroom.settings import Settings
 
 COMPATIBILITY_MODES = tuple(sorted(set(MODES) - {"none"}))
 
@@ -34,6 +37,9 @@ def _patterns() -> Iterator[str]:
 
 class PayloadFormats:
     """The payload formats, as a registry checks and compares documents with them."""
+
+    def __init__(self, is_strict: bool = False) -> None:
+        self._is_strict = is_strict
 
     @property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
@@ -59,7 +65,9 @@ class PayloadFormats:
         """Whether payloads of the versions can be read as the rule says."""
         library = _RecordingLibrary(around)
         try:
-            verdict = compatible(older, newer, rule, partial(readable, name, library=library))
+            verdict = compatible(
+                older, newer, rule, partial(readable, name, library=library, is_strict=self._is_strict)
+            )
         except (SchemaRefused, FormatUnknown) as error:
             return Judgement("unknown", str(error), dangling=library.missed)
         if verdict.answer == "compatible":
@@ -99,3 +107,8 @@ RULES = Rules(
     read_version=read_message,
     documents=PayloadFormats(),
 )
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The rules of a store as settings want them."""
+    return msgspec.structs.replace(RULES, documents=PayloadFormats(settings.strict_compatibility))

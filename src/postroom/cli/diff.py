@@ -24,7 +24,7 @@ def command(old: str, new: str, as_json: bool) -> int:
 
     settings = settings_from()
     with progress(f"Comparing {old} with {new}"):
-        found = differences(read_source(old, settings), read_source(new, settings))
+        found = differences(read_source(old, settings), read_source(new, settings), settings.strict_compatibility)
     if as_json:
         print_json(msgspec.to_builtins(found))
     else:

@@ -73,8 +73,14 @@ def check(file: str, stated: str, root: str, as_json: bool) -> int:
 @click.option(
     "--mode", type=click.Choice(MODES), default="backward", show_default=True, help="Who must read whose data."
 )
+@click.option(
+    "--strict",
+    "is_strict",
+    is_flag=True,
+    help="Let payloads have members that only NEW declares (setting strict_compatibility).",
+)
 @schema_options
-def compat(old: str, new: str, mode: str, stated: str, root: str, as_json: bool) -> int:
+def compat(old: str, new: str, mode: str, is_strict: bool, stated: str, root: str, as_json: bool) -> int:
     """Say whether schema NEW may follow schema OLD, with a payload that proves it where it may not.
 
     backward: data written with OLD can be read with NEW; forward: the other way round; full: both. Exit 1 when it may
@@ -94,7 +100,9 @@ def compat(old: str, new: str, mode: str, stated: str, root: str, as_json: bool)
 
     def readable(writer: SchemaFile, reader: SchemaFile) -> Verdict:
         return readable_documents(
-            (writer.format, writer.document, writer.library), (reader.format, reader.document, reader.library)
+            (writer.format, writer.document, writer.library),
+            (reader.format, reader.document, reader.library),
+            is_strict=is_strict or settings.strict_compatibility,
         )
 
     verdict = compatible([older], newer, mode, readable)

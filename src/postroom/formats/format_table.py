@@ -75,15 +75,23 @@ def check_schema(name: str, document: Any, library: Library | None = None) -> No
     module.check(source)
 
 
-def readable(name: str, writer: Any, reader: Any, library: Library | None = None) -> Verdict:
+def readable(
+    name: str, writer: Any, reader: Any, library: Library | None = None, *, is_strict: bool = False
+) -> Verdict:
     """Compare two documents of one format: can every payload that fits the writer's be read with the reader's?"""
-    return readable_documents((name, writer, library), (name, reader, library))
+    return readable_documents((name, writer, library), (name, reader, library), is_strict=is_strict)
 
 
-def readable_documents(writer: tuple[str, Any, Library | None], reader: tuple[str, Any, Library | None]) -> Verdict:
-    """Compare two documents, each with a format and a library of its own."""
+def readable_documents(
+    writer: tuple[str, Any, Library | None], reader: tuple[str, Any, Library | None], *, is_strict: bool = False
+) -> Verdict:
+    """Compare two documents, each with a format and a library of its own.
+
+    Members of JSON objects that only the reader declares count as absent; with `is_strict` they may be anything.
+    """
     module, written = _source(writer[0], writer[1], "", writer[2])
     other, read = _source(reader[0], reader[1], "", reader[2])
+    written = msgspec.structs.replace(written, undeclared_members=is_strict)
     if other is not module:
         return Verdict(answer="undecided", reason=f"{writer[0]} and {reader[0]} are different formats.")
     try:

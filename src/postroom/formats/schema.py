@@ -190,7 +190,8 @@ class SchemaDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     `document` is a JSON value, text or bytes; `version` is the part of the format's name behind the slash, in lower
     case; `fragment` picks one type of the document, in the format's own syntax; "" means the document's root;
-    `assert_formats` makes JSON Schema's `format` a constraint, which is an annotation by default.
+    `assert_formats` makes JSON Schema's `format` a constraint, which is an annotation by default; `undeclared_members`
+    tells comparisons that objects of JSON Schema may hold members which the schema does not mention.
     """
 
     document: Any
@@ -198,6 +199,7 @@ class SchemaDocument(msgspec.Struct, frozen=True, kw_only=True):
     fragment: str = ""
     library: Library = EmptyLibrary()
     assert_formats: bool = False
+    undeclared_members: bool = False
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

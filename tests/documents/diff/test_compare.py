@@ -58,7 +58,10 @@ OLD: Tree = {
                                 "properties": {"degrees": {"$ref": "/schemagroups/s/schemas/degrees"}},
                             },
                         },
-                        "0": {"format": "JsonSchema/draft-07", "schema": {"type": "object"}},
+                        "0": {
+                            "format": "JsonSchema/draft-07",
+                            "schema": {"type": "object", "properties": {"degrees": {}}},
+                        },
                     },
                 },
                 "degrees": {"format": "JsonSchema/draft-07", "schema": {"type": "integer"}},
@@ -228,3 +231,11 @@ def test_what_goes_and_comes_back_mirrors() -> None:
         if not any("endpoints/1" in place for place in places):
             there, back = differences(OLD, changed(**places)), differences(changed(**places), OLD)
             assert {one.place for one in there} == {one.place for one in back}
+
+
+@pytest.mark.audit("registry-20")
+def test_an_optional_member_of_an_open_object_breaks_producers_only_strictly() -> None:
+    note = {"degrees": {"$ref": "/schemagroups/s/schemas/degrees"}, "note": {"type": "string"}}
+    new = changed(**{f"{HEAT}/versions/1/schema/properties": note})
+    assert [one.kind for one in differences(OLD, new)] == ["compatible"]
+    assert [one.kind for one in differences(OLD, new, is_strict=True)] == [PRODUCERS]

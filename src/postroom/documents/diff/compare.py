@@ -59,13 +59,14 @@ _NOT_OF_SCHEMAS = _IGNORED | {"schema", "schemabase64", "schemaurl", "format", "
 _NOT_OF_META = _IGNORED | {"messageid", "schemaid", "xref", "defaultversionurl"}
 
 
-def differences(old: Tree, new: Tree) -> list[CatalogChange]:
-    """All changes from one catalog to another."""
-    return list(_Comparison(old, new).changes())
+def differences(old: Tree, new: Tree, is_strict: bool = False) -> list[CatalogChange]:
+    """All changes from one catalog to another; `is_strict` as schemas are compared."""
+    return list(_Comparison(old, new, is_strict).changes())
 
 
 class _Comparison:
-    def __init__(self, old: Tree, new: Tree) -> None:
+    def __init__(self, old: Tree, new: Tree, is_strict: bool) -> None:
+        self.is_strict = is_strict
         self.old = ComparedCatalog(old)
         self.new = ComparedCatalog(new)
 
@@ -116,7 +117,7 @@ class _Comparison:
         protocol = str(new.get("protocol") or old.get("protocol") or "")
         options = [one.get("protocoloptions", {}) for one in (old, new)]
         yield from option_changes(f"{place}/protocoloptions", protocol, *options)
-        yield from _payload_changes(place, (self.old, old), (self.new, new))
+        yield from _payload_changes(place, (self.old, old), (self.new, new), self.is_strict)
 
     def _schema(self, place: str, xid: str, before: Tree, after: Tree) -> Iterator[CatalogChange]:
         old, new = default_version(before), default_version(after)
@@ -146,7 +147,7 @@ class _Comparison:
         was = self.old.version(xid, old[0], str(old[1].get("format", "")))
         now = self.new.version(xid, new[0], str(new[1].get("format", "")))
         if was is not None and now is not None:
-            yield from _document_changes(place, was, now)
+            yield from _document_changes(place, was, now, self.is_strict)
         elif was is not None or now is not None:
             yield CatalogChange(place, "changed", BOTH, "a schema document came or went.")
 
@@ -273,7 +274,7 @@ def _endpoint_option_changes(place: str, old: Tree, new: Tree) -> Iterator[Catal
 
 
 def _payload_changes(
-    place: str, before: tuple[ComparedCatalog, Tree], after: tuple[ComparedCatalog, Tree]
+    place: str, before: tuple[ComparedCatalog, Tree], after: tuple[ComparedCatalog, Tree], is_strict: bool
 ) -> Iterator[CatalogChange]:
     """Changes of what the payloads of a message are; those of a schema itself are reported there."""
     (old, was), (new, now) = before, after
@@ -302,7 +303,7 @@ def _payload_changes(
                 at, "changed", BOTH, "the schema is elsewhere and cannot be compared with the one before."
             )
         return
-    yield from _document_changes(at, written, read)
+    yield from _document_changes(at, written, read, is_strict)
 
 
 def _member(message: Tree) -> str:
@@ -310,14 +311,14 @@ def _member(message: Tree) -> str:
     return "/" + next((name for name in names if message.get(name) is not None), names[-1])
 
 
-def _document_changes(place: str, old: WrittenSchema, new: WrittenSchema) -> Iterator[CatalogChange]:
+def _document_changes(place: str, old: WrittenSchema, new: WrittenSchema, is_strict: bool) -> Iterator[CatalogChange]:
     """What becomes of producers and of consumers when one schema takes the place of another."""
     if old[:2] == new[:2] or (old[1] == new[1] and _family(old[0]) == _family(new[0])):
         return
     breaks: list[tuple[Impact, str]] = []
     for impact, writer, reader in ((PRODUCERS, old, new), (CONSUMERS, new, old)):
         try:
-            verdict = readable_documents(writer, reader)
+            verdict = readable_documents(writer, reader, is_strict=is_strict)
         except PostroomError as error:
             breaks.append((impact, f"nobody can say: {error.sentence}"))
             continue

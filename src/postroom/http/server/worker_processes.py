@@ -106,7 +106,7 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     from postroom.catalog.open_store import open_store
-    from postroom.catalog.wiring import RULES
+    from postroom.catalog.wiring import rules_of
     from postroom.http.server.app import create_app
     from postroom.messages.gc_pause import collect_rarely
     from postroom.replication.replicas.origins import guarded
@@ -117,7 +117,7 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
         threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
-        rules = msgspec.structs.replace(guarded(RULES, settings), most_entities=settings.max_entities)
+        rules = msgspec.structs.replace(guarded(rules_of(settings), settings), most_entities=settings.max_entities)
         store = open_store(
             settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
         )

@@ -35,7 +35,7 @@ def found(tree: dict[str, Any], code: str) -> list[Finding]:
 
 
 def answering(verdict: Verdict, asked: list[tuple[Any, Any]]) -> Any:
-    def readable(name: str, writer: Any, reader: Any, library: Any = None) -> Verdict:
+    def readable(name: str, writer: Any, reader: Any, library: Any = None, **_: bool) -> Verdict:
         asked.append((writer, reader))
         return verdict
 
@@ -137,7 +137,7 @@ def test_a_changed_schema_is_checked_again_with_the_messages_that_use_it() -> No
 
 
 def test_a_format_that_is_not_there_yet_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(name: str, *documents: Any) -> None:
+    def check(name: str, *documents: Any, **_: Any) -> None:
         raise ImportError(name)
 
     monkeypatch.setattr(schema_documents, "check_schema", check)

@@ -80,7 +80,7 @@ def with_member(schema: dict[str, Any], name: str, member: Any) -> dict[str, Any
         ({"enum": [1], "const": True}, {"enum": ["never"]}, YES, NO),
         # Objects
         (ORDER, {**ORDER, "required": []}, YES, NO),
-        (ORDER, with_member(ORDER, "note", {"type": "string"}), NO, YES),
+        (ORDER, with_member(ORDER, "note", {"type": "string"}), YES, YES),
         (CLOSED, with_member(CLOSED, "note", {"type": "string"}), YES, NO),
         (CLOSED, ORDER, YES, NO),
         (CLOSED, {**ORDER, "additionalProperties": {"type": "null"}}, YES, NO),
@@ -153,6 +153,47 @@ def with_member(schema: dict[str, Any], name: str, member: Any) -> dict[str, Any
 )
 def test_pairs_of_schemas_have_these_verdicts(writer: Any, reader: Any, there: str, back: str) -> None:
     assert (compare(writer, reader).answer, compare(reader, writer).answer) == (there, back)
+
+
+NOTE = {"type": "string"}
+NESTED = {"type": "object", "properties": {"lines": {"type": "array", "items": ORDER}}}
+SPLIT = {"allOf": [{"properties": {"buyer": ORDER}}, {"properties": {"buyer": {"properties": {"name": NOTE}}}}]}
+
+
+@pytest.mark.feature("SCH-025")
+@pytest.mark.audit("registry-20")
+@pytest.mark.parametrize(
+    ("writer", "reader", "by_default", "strictly"),
+    [
+        (ORDER, with_member(ORDER, "note", NOTE), YES, NO),
+        (with_member(ORDER, "note", NOTE), ORDER, YES, YES),
+        ({"type": "object"}, {"type": "object", "properties": {"note": NOTE}}, YES, NO),
+        (NESTED, {**NESTED, "properties": {"lines": {"items": with_member(ORDER, "note", NOTE)}}}, YES, NO),
+        (TREE, with_member(TREE, "note", NOTE), YES, NO),
+        # A member that the reader requires is one that older payloads lack.
+        (ORDER, {**with_member(ORDER, "note", NOTE), "required": ["id", "note"]}, NO, NO),
+        # Whoever closes an object refuses members on purpose.
+        (ORDER, CLOSED, NO, NO),
+        (ORDER, {"maxProperties": 1}, NO, NO),
+        # What the writer declares in any other place is no news.
+        ({"patternProperties": {"^n": {}}}, {"properties": {"note": NOTE}}, NO, NO),
+        ({"additionalProperties": {"type": "integer"}}, {"properties": {"note": NOTE}}, NO, NO),
+        ({"propertyNames": {"maxLength": 4}}, {"properties": {"note": NOTE}}, NO, NO),
+        ({"required": ["note"]}, {"properties": {"note": NOTE}}, NO, NO),
+        ({"dependencies": {"id": ["note"]}}, {"properties": {"note": NOTE}}, NO, NO),
+        ({"anyOf": [{"properties": {"note": {}}}, {"required": ["id"]}]}, {"properties": {"note": NOTE}}, NO, NO),
+        (SPLIT, {"properties": {"buyer": {"properties": {"name": {"type": "integer"}}}}}, NO, NO),
+        (SPLIT, {"properties": {"buyer": {"properties": {"note": NOTE}}}}, YES, NO),
+        ({"enum": [{"note": 1}]}, {"properties": {"note": NOTE}}, NO, NO),
+        # A writer that says nothing about a value means any value.
+        ({"properties": {"buyer": {}}}, {"properties": {"buyer": {"properties": {"name": NOTE}}}}, NO, NO),
+    ],
+)
+def test_members_that_only_the_reader_declares_count_as_absent_by_default(
+    writer: Any, reader: Any, by_default: str, strictly: str
+) -> None:
+    strict = readable(source(writer, undeclared_members=True), source(reader))
+    assert (compare(writer, reader).answer, strict.answer) == (by_default, strictly)
 
 
 @pytest.mark.feature("SCH-025")

@@ -49,7 +49,7 @@ def verdicts(pairs: list[dict[str, Any]]) -> dict[tuple[int, str], Verdict]:
 
 
 def _source(document: Any) -> SchemaDocument:
-    return SchemaDocument(document=document, version="draft-07")
+    return SchemaDocument(document=document, version="draft-07", undeclared_members=True)
 
 
 @pytest.mark.feature("SCH-025")

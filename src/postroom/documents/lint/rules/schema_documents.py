@@ -25,8 +25,9 @@ REFERENCE_MISSING = "reference_missing"
 class SchemaChecks:
     """The rules that read schema documents; a document is read once, however many messages use it."""
 
-    def __init__(self, document: LintedDocument) -> None:
+    def __init__(self, document: LintedDocument, is_strict: bool = False) -> None:
         self._document = document
+        self._is_strict = is_strict
         groups = members(document.tree, "schemagroups")
         self._documents = SchemaDocuments(stored_schemas(document.tree, groups))
         self._types: dict[tuple[str, str], SchemaRefused | None] = {}
@@ -91,7 +92,7 @@ class SchemaChecks:
                 [content for content, _ in documents[1:]],
                 documents[0][0],
                 mode,
-                lambda writer, reader: readable(form, writer, reader, library),
+                lambda writer, reader: readable(form, writer, reader, library, is_strict=self._is_strict),
             )
         except (SchemaRefused, FormatUnknown, ImportError):
             return None

@@ -1,4 +1,4 @@
-"""Whether every JSON value that fits one JSON Schema fits another.
+"""Whether every JSON value that fits one JSON Schema fits another: all values, or those without undeclared members.
 
 A yes needs a proof, a no needs a payload that the writer's validator accepts and the reader's refuses; all else is
 undecided, with the reason. A proof that a payload contradicts counts for nothing.
@@ -16,6 +16,7 @@ import msgspec
 
 from postroom.errors import SchemaRefused
 from postroom.formats.format_table import parse_schema
+from postroom.formats.jsonschema.compat.absent_members import AbsentMembers
 from postroom.formats.jsonschema.compat.compare_context import CompareContext, OutOfWork
 from postroom.formats.jsonschema.compat.containment import Prover
 from postroom.formats.jsonschema.compat.counterexamples import CounterexampleSearch, combine_values, simplify
@@ -76,8 +77,16 @@ class _Comparison:
                 self.written = form
             else:
                 self.read = form
+        self.absent: Node = {}
+        if not writer.undeclared_members:
+            try:
+                self.absent = AbsentMembers(defs).schema(self.written.root, self.read.root)
+            except _GIVEN_UP:
+                self.obstacle = "The members that both schemas declare cannot be listed."
+                return
+        self.given: Node = {"allOf": [self.written.root, self.absent]} if self.absent else self.written.root
         self.quick = CompareContext(defs, _MOST_LOOKS)
-        self.equivalence = EquivalenceClasses((self.written.root, self.read.root), defs)
+        self.equivalence = EquivalenceClasses((self.given, self.read.root), defs)
 
     def verdict(self) -> Verdict:
         """Search for a proof, and for a payload that contradicts it."""
@@ -106,7 +115,7 @@ class _Comparison:
             return False
         self.bytes -= len(payload)
         # A quick look first: telling all that is wrong with a payload takes much longer than telling that it is.
-        if not self._fits_quickly(value):
+        if not self._is_expected(value) or not self._fits_quickly(value):
             return False
         return not writer.validate(payload)[1] and _refuses(reader, payload)
 
@@ -115,6 +124,12 @@ class _Comparison:
             return self.quick.accepts((self.written.root,), value)
         except _GIVEN_UP:
             return True
+
+    def _is_expected(self, value: Any) -> bool:
+        try:
+            return self.quick.accepts((self.absent,), value)
+        except _GIVEN_UP:
+            return False
 
     def _simplest(self, value: Any) -> Any:
         for _ in range(_SIMPLER):
@@ -149,7 +164,7 @@ class _Comparison:
             exact_integers=self.written.exact_integers or self.read.exact_integers,
         )
         try:
-            proven = prover.contained(self.written.root, self.read.root)
+            proven = prover.contained(self.given, self.read.root)
         except _GIVEN_UP:
             proven = False
         if proven:
@@ -179,9 +194,7 @@ class _Comparison:
         context = CompareContext(self.written.defs, _SEARCH_WORK)
         found: list[Any] = []
         try:
-            for value in CounterexampleSearch(context, self.equivalence).values(
-                (self.written.root,), (self.read.root,)
-            ):
+            for value in CounterexampleSearch(context, self.equivalence).values((self.given,), (self.read.root,)):
                 found.append(value)
                 yield value
         except _GIVEN_UP:
