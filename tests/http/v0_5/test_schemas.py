@@ -52,6 +52,39 @@ def test_nor_can_an_update_break_with_older_versions(notes: V05Client, path: str
 
 
 @pytest.mark.feature("D5R-035")
+@pytest.mark.audit("services-A2")
+def test_an_older_version_stays_one_that_later_ones_can_read(notes: V05Client) -> None:
+    assert notes.ask("POST", NOTE, WIDER_SCHEMA, JSON_SCHEMA).status == 201
+    lists = {"type": "object", "properties": {"note": {"type": "array"}}}
+    refused = notes.ask("PUT", f"{NOTE}/versions/1", lists, JSON_SCHEMA)
+    assert refused.problem == "compatibility_violation"
+    assert "version 2 cannot read what version 1 describes" in refused.json["detail"]
+    assert notes.ask("PUT", f"{NOTE}/versions/1", {**TEXT_SCHEMA, "title": "Note"}, JSON_SCHEMA).status == 200
+    assert notes.ask("POST", NOTE, WIDER_SCHEMA, JSON_SCHEMA).status == 201
+
+
+@pytest.mark.feature("D5R-035")
+@pytest.mark.audit("services-A2")
+def test_versions_that_come_with_their_group_are_compared(v0_5: V05Client) -> None:
+    versions = {str(n + 1): {"id": str(n + 1), "schema": one} for n, one in enumerate([TEXT_SCHEMA, OTHER_SCHEMA])}
+    schema = {"id": "s", "format": "JsonSchema/draft-07", "versions": versions}
+    body = {"id": "broken", "schemas": {"s": schema}}
+    assert v0_5.ask("POST", "/schemaGroups", body).problem == "compatibility_violation"
+    assert v0_5.problem("GET", "/schemaGroups/broken") == (404, "not_found")
+    versions["2"]["schema"] = WIDER_SCHEMA
+    assert v0_5.ask("POST", "/schemaGroups", body).status == 201
+
+
+@pytest.mark.feature("D5R-035")
+@pytest.mark.audit("services-A2")
+def test_a_break_that_came_another_way_leads_into_no_dead_end(notes: V05Client) -> None:
+    document = {"format": "JsonSchema/draft-07", "schema": OTHER_SCHEMA}
+    notes.native(f"{NATIVE}/note/versions/2$details", "PUT", document)
+    assert notes.ask("POST", NOTE, OTHER_SCHEMA, JSON_SCHEMA).status == 201
+    assert notes.ask("POST", NOTE, TEXT_SCHEMA, JSON_SCHEMA).problem == "compatibility_violation"
+
+
+@pytest.mark.feature("D5R-035")
 def test_a_breaking_change_is_a_new_schema(notes: V05Client) -> None:
     assert notes.ask("POST", SCHEMAS, OTHER_SCHEMA, {"Registry-id": "number", **JSON_SCHEMA}).status == 201
 

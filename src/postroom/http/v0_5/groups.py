@@ -25,6 +25,7 @@ from postroom.http.v0_5.validation import (
     with_format,
     without_empty,
 )
+from postroom.http.v0_5.version_compatibility import check_versions
 from postroom.model.types import GroupType
 from postroom.registry import operations
 from postroom.registry.paths import EntityPath, check_id, resolve
@@ -57,6 +58,9 @@ class GroupWriter:
         body = with_common_format(path.group, body)
         check_group(path.group, body, self.request.path)
         operations.put_group(self.work, made, self._tree(path.group, body), False)
+        for name in body.get("schemas", ()) if "schemas" in path.group.resources else ():
+            schema = resolve(self.tx.model(), f"{made.xid}/schemas/{name}")
+            check_versions(self.tx, schema, {one.id for one in self.tx.entities(f"{schema.xid}/versions")})
         if "definitions" in body and "messages" in path.group.resources:
             self._embed(made, body["definitions"])
         return self._answer(made, 201)

@@ -13,7 +13,7 @@ from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.v0_5.attribute_headers import given_attributes
-from postroom.http.v0_5.entity_views import COMMON, OF_THE_SERVER, VersionView, next_version, stored_uri, version_order
+from postroom.http.v0_5.entity_views import COMMON, OF_THE_SERVER, VersionView, next_version, stored_uri
 from postroom.http.v0_5.groups import GroupWriter, json_object, refuse_existing
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import root_of, singular, uri_name
@@ -29,19 +29,17 @@ from postroom.http.v0_5.validation import (
     with_format,
     without_empty,
 )
+from postroom.http.v0_5.version_compatibility import check_versions
 from postroom.registry import operations
 from postroom.registry.paths import EntityPath, check_id, resolve
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.read.document_content import document_names, encode_document
-from postroom.registry.read.referenced_documents import surroundings
+from postroom.registry.read.document_content import document_names
 from postroom.registry.read.tree import require_entity
-from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 
 _TIMES = ("createdOn", "modifiedOn")
 _XID_PARTS = 4
-_COMPATIBILITY = "backward_transitive"
 
 
 class WrittenEntity(msgspec.Struct, frozen=True):
@@ -94,9 +92,9 @@ class ResourceWriter:
         if not given.document and state.uri:
             given = msgspec.structs.replace(given, document={stored_uri(state.kind): state.uri})
         self._need_document(state, given.document)
-        _check_compatible(self.tx, state, given.document, given.after.get("format"), "")
         version_id = next_version(self.tx, path)
         written = operations.put_version(self.work, path, version_id, self._tree(state, given), False, "")
+        check_versions(self.tx, path, written.versions)
         self.groups.forget(path, written.versions[0])
         return self._answer(path, 201, path.xid)
 
@@ -125,11 +123,12 @@ class ResourceWriter:
             tree = {**self._tree(self.reading.states.absent(path), given), "meta": {"xref": None}}
             operations.put_resource(self.work, path, tree, True, "")
         else:
-            _check_compatible(self.tx, state, given.document, given.after.get("format"), version_id)
             extras: Any = state.tree.entity.attributes.get(EXTRAS)
             stored = state.stored if extras is None else {**state.stored, EXTRAS: extras}
             patch = {**attribute_patch(stored, self._result(state, given)), **given.document}
             operations.put_version(self.work, path, version_id, patch, True, "")
+            if given.document:
+                check_versions(self.tx, resolve(self.tx.model(), path.resource_xid), [version_id])
 
     def _refuse_own(self, state: VersionView, given: WrittenEntity, xref: str) -> None:
         """A definition that is borrowed has no attributes of its own; those that it shows may be repeated."""
@@ -271,29 +270,3 @@ def _local(document: Tree, state: VersionView) -> Tree:
     """An entity without the words about where it is, which the registry keeps elsewhere."""
     left_out = (uri_name(state.kind), *((stored_uri(state.kind),) if state.kind.hasdocument else ()))
     return {name: value for name, value in document.items() if name not in left_out}
-
-
-def _check_compatible(tx: Transaction, state: VersionView, document: Tree, form: Any, version_id: str) -> None:
-    """Refuse a schema that cannot read what all earlier versions describe (D5R-035); what is undecided is accepted."""
-    content = _document_content(state, document)
-    if not content or not form or not state.kind.validatecompatibility or state.xref:
-        return
-    versions = {one.id: one for one in tx.entities(f"{state.path.xid}/versions")}
-    order = sorted(versions, key=version_order, reverse=True)
-    earlier = [one for one in order if not version_id or version_order(one) < version_order(version_id)]
-    older = [found.content for one in earlier if (found := versions[one].document) is not None and found.content]
-    if not older:
-        return
-    judgement = tx.rules.documents.compare(form, older, content, _COMPATIBILITY, surroundings(tx, state.tree.xid))
-    if judgement.answer == "no":
-        raise RegistryProblem("compatibility_violation", state.path.xid, detail=judgement.reason, compat=_COMPATIBILITY)
-
-
-def _document_content(state: VersionView, document: Tree) -> bytes:
-    inline, encoded = document.get(state.kind.singular), document.get(state.kind.singular + "base64")
-    if inline is not None:
-        return encode_document(inline)
-    try:
-        return base64.b64decode(encoded or "", validate=True)
-    except (TypeError, ValueError):
-        return b""  # the registry refuses it
