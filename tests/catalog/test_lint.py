@@ -283,3 +283,21 @@ def test_findings_do_not_speak_to_the_terminal(tmp_path: Path, capsys: pytest.Ca
     shown = capsys.readouterr().out
     assert "/messagegroups/\\x1b[2Jgone\\x00" in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.audit("registry-22")
+@pytest.mark.parametrize("name", ["ovens.json", "ovens.cereg"])
+def test_members_that_are_there_twice_are_named_and_do_not_stop_anybody(tmp_path: Path, name: str) -> None:
+    group = '"definitionGroups": {"ovens": {"definitions": {"hot": {%s}}}}'
+    if name == "ovens.json":
+        group = '"messagegroups": {"ovens": {"messages": {"hot": {"envelope": "CloudEvents/1.0", %s}}}}'
+    twice = '"name": "Hot", "name": "Hot", "description": "warm", "description": "hot"'
+    path = tmp_path / name
+    path.write_text("{" + group % twice + "}")
+    message = (
+        "/definitionGroups/ovens/definitions/hot" if name.endswith("cereg") else "/messagegroups/ovens/messages/hot"
+    )
+    found = {(one.code, one.severity, one.pointer) for one in lint_source(str(path), Settings())}
+    assert ("member_twice", "warning", f"{message}/name") in found
+    assert ("member_conflict", "error", f"{message}/description") in found
+    assert read_source(str(path), Settings())["messagegroups"]["ovens"]["messages"]["hot"]["description"] == "hot"

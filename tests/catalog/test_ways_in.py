@@ -87,3 +87,33 @@ def test_a_base_that_is_borrowed_is_the_one_it_is_borrowed_from(
     derived = {"basemessage": f"{OVENS}/borrowed{end}", "envelopemetadata": {"type": {"value": "oven.hot"}}}
     found = opened(way, catalog(base=base, borrowed=borrowed, hot=derived), tmp_path, service)
     assert outcome(found, {**EVENT, "source": "/elsewhere"})["outcome"] == "invalid"
+
+
+@pytest.mark.audit("messages-D21")
+@pytest.mark.parametrize("way", WAYS)
+def test_attributes_may_be_nested_as_the_prose_has_them(way: str, tmp_path: Path, service: Service) -> None:
+    declared = event(attributes={"type": {"value": "oven.hot"}, "source": {"value": "/ovens/7"}})
+    found = opened(way, catalog(hot=declared), tmp_path, service)
+    assert outcome(found, EVENT)["outcome"] == "landed"
+    assert outcome(found, {**EVENT, "source": "/elsewhere"})["outcome"] == "invalid"
+
+
+@pytest.mark.audit("messages-D21")
+def test_attributes_that_were_written_nested_are_shown_as_attributes_by_every_api(service: Service) -> None:
+    service.take({})
+    declared = {"attributes": {"type": {"value": "oven.hot"}, "source": {"type": "uri"}}}
+    answer = service.client.put(f"{OVENS}/hot", json={"envelope": "CloudEvents/1.0", "envelopemetadata": declared})
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["envelopemetadata"] == declared["attributes"]
+    older = service.client.get("/v0.5/definitionGroups/ovens/definitions/hot").json()
+    assert older["metadata"] == declared
+    patched = service.client.patch(f"{OVENS}/hot", json={"envelopemetadata": declared})
+    assert patched.json()["envelopemetadata"] == declared["attributes"]
+
+
+@pytest.mark.audit("messages-D21")
+def test_an_attribute_may_be_called_attributes(service: Service) -> None:
+    service.take({})
+    declared = {"attributes": {"type": "string", "required": True}}
+    answer = service.client.put(f"{OVENS}/hot", json={"envelope": "CloudEvents/1.0", "envelopemetadata": declared})
+    assert answer.json()["envelopemetadata"] == declared

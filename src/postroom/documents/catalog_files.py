@@ -18,7 +18,7 @@ from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES, SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
 from postroom.documents.dialects.walk_tree import group_types, groups, objects
-from postroom.documents.read_files import document_files, read_document
+from postroom.documents.read_files import RepeatedMember, document_files, read_document
 from postroom.documents.schema_files import schema_content
 from postroom.errors import DocumentRefused, FileMissing
 from postroom.model.json_pointers import pointer
@@ -27,7 +27,15 @@ from postroom.settings import Settings
 _PARTS = ("endpoints", "definitionGroups", "schemaGroups", "messagegroups", "schemagroups")
 _NO_CATALOG = "this is no catalog: it has none of messagegroups, schemagroups, endpoints, nor their older names."
 
-Code = Literal["group_twice", "file_outside", "file_missing", "file_circle", "file_not_fetched"]
+Code = Literal[
+    "group_twice",
+    "file_outside",
+    "file_missing",
+    "file_circle",
+    "file_not_fetched",
+    "member_twice",
+    "member_conflict",
+]
 
 
 class FileProblem(NamedTuple):
@@ -54,7 +62,7 @@ def read_catalog(path: Path, settings: Settings) -> ParsedCatalog:
         # A reference that leads nowhere leaves a catalog that can be used; a part that is missing does not.
         if problem.code in ("group_twice", "file_circle"):
             raise DocumentRefused(problem.sentence, place=str(problem.file))
-        if problem.code != "file_not_fetched" and problem.pointer.count("/") == 1:
+        if problem.code in ("file_missing", "file_outside") and problem.pointer.count("/") == 1:
             raise (FileMissing if problem.code == "file_missing" else DocumentRefused)(
                 problem.sentence, place=str(problem.file)
             )
@@ -124,7 +132,7 @@ class CatalogFiles:
         return self._known[known]
 
     def _object(self, file: Path) -> Tree:
-        document = read_document(file, self.settings)
+        document = read_document(file, self.settings, lambda member: self.report(_member_twice(file, member)))
         if not isinstance(document, dict):
             raise DocumentRefused("a catalog is a JSON object.", place=str(file))
         self.documents[file] = document
@@ -253,6 +261,14 @@ class CatalogFiles:
         home = given.get(target.resolve(), target)
         if isinstance(group, dict) and self._add_group(steps[0], steps[1], group, home):
             self._follow({steps[0]: {steps[1]: group}}, home)
+
+
+def _member_twice(file: Path, member: RepeatedMember) -> FileProblem:
+    name = member.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    if member.differs:
+        sentence = f"{name} is there twice with different values, of which the last one counts. Keep the one you mean."
+        return FileProblem(file, member.pointer, "member_conflict", sentence)
+    return FileProblem(file, member.pointer, "member_twice", f"{name} is there twice with the same value. Keep one.")
 
 
 class FileReference(NamedTuple):

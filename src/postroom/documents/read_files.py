@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from postroom.documents.source_positions import line_and_column, repeated_member
 from postroom.errors import DocumentBroken, DocumentRefused, FileMissing
+from postroom.model.json_pointers import pointer
 from postroom.settings import Settings
 
 JSON_SUFFIXES = (".json", ".cereg")
@@ -18,6 +18,16 @@ YAML_SUFFIXES = (".yaml", ".yml")
 _MOST_VALUES = 5_000_000
 _CONTAINERS = (dict, list)
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+# Objects that have a member several times, with its name and a value that does not count.
+Overwritten = list[tuple[dict[str, Any], str, Any]]
+
+
+class RepeatedMember(NamedTuple):
+    """A member that one object has several times, by its JSON pointer. The last one counts."""
+
+    pointer: str
+    differs: bool
 
 
 def document_files(path: Path) -> Iterator[Path]:
@@ -45,8 +55,8 @@ def _is_document(file: Path, folder: Path) -> bool:
     return not hidden and file.suffix in (*JSON_SUFFIXES, *YAML_SUFFIXES) and file.is_file()
 
 
-def read_document(path: Path, settings: Settings) -> Any:
-    """The JSON value of a document."""
+def read_document(path: Path, settings: Settings, report: Callable[[RepeatedMember], None] | None = None) -> Any:
+    """The JSON value of a document. Members that are there several times are reported."""
     try:
         size = path.stat().st_size
         if size > settings.max_document_mb * 1_000_000:
@@ -62,21 +72,46 @@ def read_document(path: Path, settings: Settings) -> Any:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DocumentBroken(f"this is not UTF-8 text (byte {error.start}).", place=str(path)) from None
-    value = _parse_yaml(text, path) if path.suffix in YAML_SUFFIXES else _parse_json(text, path)
+    parse = _parse_yaml if path.suffix in YAML_SUFFIXES else _parse_json
+    overwritten: Overwritten = []
+    value = parse(text, path, overwritten)
     if _HALF_CHARACTER.search(text) and not _is_unicode(value):
         raise DocumentBroken("a text has half of a character (a lone surrogate).", place=str(path))
     _check_depth(value, settings.max_depth, path)
+    if overwritten and report is not None:
+        for member in _repeated(value, overwritten):
+            report(member)
     return value
 
 
-def _parse_json(text: str, path: Path) -> Any:
+def _repeated(document: Any, overwritten: Overwritten) -> Iterator[RepeatedMember]:
+    """The members of a document that are there several times; what one of them hides is not looked at."""
+    differs: dict[int, dict[str, bool]] = {}
+    for holder, name, value in overwritten:
+        found = differs.setdefault(id(holder), {})
+        found[name] = found.get(name, False) or value != holder[name]
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), document)]
+    while waiting:
+        steps, value = waiting.pop()
+        for name, differing in differs.pop(id(value), {}).items():
+            yield RepeatedMember(pointer((*steps, name)), differing)
+        if differs and isinstance(value, _CONTAINERS):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*steps, step), below) for step, below in items]
+
+
+def _parse_json(text: str, path: Path, overwritten: Overwritten) -> Any:
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            last = {name: position for position, (name, _) in enumerate(pairs)}
+            overwritten.extend(
+                (found, name, value) for position, (name, value) in enumerate(pairs) if position != last[name]
+            )
+        return found
+
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_refuse_constant)
-    except _Repeated:
-        name, offset = repeated_member(text) or ("", 0)
-        line, column = line_and_column(text, offset)
-        sentence = f"the member {name!r} appears twice in one object."
-        raise DocumentBroken(sentence, place=f"{path}:{line}:{column}") from None
+        return json.loads(text, object_pairs_hook=members, parse_float=_finite, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise DocumentBroken(
             f"this is not valid JSON: {_json_mistake(text, error)}.", place=f"{path}:{error.lineno}:{error.colno}"
@@ -93,10 +128,6 @@ class _ConstantRefused(Exception):
     """NaN, an infinity or a number too large, which Python reads and JSON does not have."""
 
 
-class _Repeated(Exception):
-    """An object has a member twice."""
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise _ConstantRefused(name)
 
@@ -106,13 +137,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise _ConstantRefused(text[:20])
     return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise _Repeated
-    return members
 
 
 def _is_unicode(value: Any) -> bool:
@@ -136,18 +160,18 @@ def _json_mistake(text: str, error: json.JSONDecodeError) -> str:
 
 def read_yaml(text: str, place: str, settings: Settings) -> Any:
     """The JSON value of a YAML text from elsewhere."""
-    value = _parse_yaml(text, place)
+    value = _parse_yaml(text, place, [])
     _check_depth(value, settings.max_depth, place)
     return value
 
 
-def _parse_yaml(text: str, path: Path | str) -> Any:
+def _parse_yaml(text: str, path: Path | str, overwritten: Overwritten) -> Any:
     import yaml
 
     from postroom.documents.yaml_loader import load_yaml
 
     try:
-        value = load_yaml(text)
+        value = load_yaml(text, overwritten)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)

@@ -1,4 +1,4 @@
-"""Positions in JSON and YAML text: the line and column of a JSON pointer, of a mistake, of a repeated member."""
+"""Positions in JSON and YAML text: the line and column of a JSON pointer."""
 
 from __future__ import annotations
 
@@ -44,21 +44,6 @@ def members(text: str) -> Iterator[tuple[Steps, int]]:
             brackets.append(first)
             is_name_next = first == "{"
             path.append(None if is_name_next else 0)
-
-
-def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """The line and the column of an offset, both counted from one."""
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-
-
-def repeated_member(text: str) -> tuple[str, int] | None:
-    """The first member that an object has twice, and the offset of the second one."""
-    seen: set[Steps] = set()
-    for steps, offset in members(text):
-        if isinstance(steps[-1], str) and steps in seen:
-            return steps[-1], offset
-        seen.add(steps)
-    return None
 
 
 def positions(text: str, pointers: Iterable[str], *, is_yaml: bool) -> dict[str, Position]:

@@ -1,4 +1,4 @@
-"""YAML read as JSON: no tags, no duplicate keys, and only what YAML 1.2 calls a number, a boolean or nothing.
+"""YAML read as JSON: no tags, of repeated keys the last, and only what YAML 1.2 calls a number, a boolean or nothing.
 
 YAML 1.1 would turn `no` into false, `12:30` into 750 and a date into an object.
 """
@@ -20,15 +20,17 @@ class JsonLikeLoader(_Base):  # type: ignore[misc]  # the C loader has no type s
 
 def _mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
     members: dict[str, Any] = {}
+    own, seen = {id(key) for key, _ in node.value}, set[str]()
     loader.flatten_mapping(node)
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         name = key if isinstance(key, str) else _text(key_node)
-        if name in members:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {name!r} appears twice in one mapping", key_node.start_mark
-            )
-        members[name] = loader.construct_object(value_node, deep=True)
+        value = loader.construct_object(value_node, deep=True)
+        if name in seen:
+            loader.overwritten.append((members, name, members[name]))
+        if id(key_node) in own:  # not one that `<<` brought along, which may be overwritten
+            seen.add(name)
+        members[name] = value
     return members
 
 
@@ -69,6 +71,11 @@ for _name, _pattern, _first in _IMPLICIT:
     JsonLikeLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", _pattern, _first)
 
 
-def load_yaml(text: str) -> Any:
-    """The JSON value of a YAML text."""
-    return yaml.load(text, Loader=JsonLikeLoader)  # noqa: S506 - the loader derives from the safe one
+def load_yaml(text: str, overwritten: list[tuple[dict[str, Any], str, Any]]) -> Any:
+    """The JSON value of a YAML text; `overwritten` gets what keys that come again had before."""
+    loader = JsonLikeLoader(text)
+    loader.overwritten = overwritten
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from postroom.catalog.catalog import Catalog
 from postroom.documents.lint.rule_table import RULES
 from tests.documents.lint.catalogs import (
     CLEAN,
@@ -336,8 +337,18 @@ FOUND: list[tuple[str, Tree, str]] = [
     ),
     (
         "endpoint_option_unknown",
+        with_endpoint({"protocoloptions": {"will-tropic": "gone"}}),
+        f"{ENDPOINT}/protocoloptions/will-tropic",
+    ),
+    (
+        "endpoint_option_variant",
         with_endpoint({"protocoloptions": {"will-topic": "gone"}}),
         f"{ENDPOINT}/protocoloptions/will-topic",
+    ),
+    (
+        "endpoint_option_variant",
+        with_endpoint({"protocoloptions": {"willTopic": "gone", "willtopic": "gone"}}),
+        f"{ENDPOINT}/protocoloptions/willTopic",
     ),
     ("endpoint_member_misplaced", with_endpoint({"deployed": False}), f"{ENDPOINT}/deployed"),
     ("messagegroup_dangling", with_endpoint({"messagegroups": ["/messagegroups/no"]}), f"{ENDPOINT}/messagegroups/0"),
@@ -480,6 +491,32 @@ def test_it_is_found_at_its_place(code: str, tree: Tree, pointer: str) -> None:
 @pytest.mark.parametrize(("code", "tree"), LEFT_ALONE, ids=[f"{row[0]}-{n}" for n, row in enumerate(LEFT_ALONE)])
 def test_it_is_left_alone(code: str, tree: Tree) -> None:
     assert code not in {found for found, _ in codes(tree)}
+
+
+@pytest.mark.audit("messages-D20")
+def test_an_ancestor_is_read_and_names_of_older_texts_are_called_so() -> None:
+    older = with_message({"ancestor": "1", "dataschemauri": None, "dataschemaurl": SCHEMA})
+    found = [one for one in lint(older) if one.code == "member_misspelt"]
+    assert [(one.pointer, "not read" in one.sentence) for one in found] == [(f"{MOVED}/dataschemaurl", False)]
+
+
+@pytest.mark.audit("messages-D20")
+@pytest.mark.parametrize(
+    ("name", "is_symbol"),
+    [("my prop", False), ("a;b", False), ("", False), ("x-opt-key", True), ("cloudEvents:id", True)],
+)
+def test_names_in_amqp_are_symbols(name: str, is_symbol: bool) -> None:
+    tree = with_options("AMQP/1.0", {"application-properties": {name: {"value": "x"}}})
+    assert ("header_name" not in {code for code, _ in codes(tree)}) == is_symbol
+
+
+@pytest.mark.audit("messages-D20")
+def test_what_lint_says_is_not_looked_at_asks_nothing_of_a_message() -> None:
+    tree = with_options("AMQP/1.0", {"properties": {"to": {"value": "ovens"}, "message_id": {"required": True}}})
+    assert ("option_unknown", f"{OPTIONS}/properties/message_id") in codes(tree)
+    tree["messagegroups"]["fleet"]["messages"]["vehicle.moved"]["envelope"] = None
+    record = {"protocol": "AMQP/1.0", "metadata": {"properties": {"to": "ovens"}}, "payload": '{"lat": 1}'}
+    assert Catalog(tree).match(record).outcome == "landed"
 
 
 def test_every_rule_has_a_row() -> None:

@@ -12,6 +12,7 @@ from postroom.documents.dialects.endpoints import read_endpoint
 from postroom.documents.dialects.protocol_options import family_of, read_options, read_properties
 from postroom.documents.dialects.references import as_xid, is_local
 from postroom.documents.dialects.walk_tree import map_objects, rename_members
+from postroom.messages.definitions.inheritance import unwrapped
 from postroom.model.core_attributes import SPECVERSION
 from postroom.model.json_pointers import pointer
 
@@ -162,6 +163,7 @@ class DocumentReader:
         metadata = read.get("envelopemetadata")
         if self.v0_5 or not isinstance(metadata, dict):
             return
+        metadata = read["envelopemetadata"] = unwrapped(metadata)
         for name, value in metadata.items():
             old_type = value.get("type") if isinstance(value, dict) else None
             if isinstance(old_type, str) and old_type in name_tables.PROPERTY_TYPES:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import ENDPOINT_OPTIONS, RC4_ENDPOINT_OPTIONS
 from postroom.documents.dialects.protocol_options import family_of
 from postroom.documents.dialects.references import as_pointer, as_xid
+from postroom.model.messaging_options import ENDPOINT_OPTIONS as PRESENT_OPTIONS
+from postroom.protocols.protocol_table import canonical_protocol
 
 _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
 _CONFIG = ("protocol", "endpoints", "options", "strict")
@@ -18,6 +22,8 @@ def read_endpoint(endpoint: Tree, *, v0_5: bool) -> Tree:
     read = dict(endpoint)
     if isinstance(read.get("config"), dict) and "protocoloptions" not in read:
         read |= _read_config(read.pop("config"))
+    elif isinstance(read.get("protocoloptions"), dict):
+        read["protocoloptions"] = read_old_spellings(read.get("protocol"), read["protocoloptions"])
     references = read.pop("definitionGroups", None)
     if references is not None:
         read.setdefault("messagegroups", references)
@@ -29,6 +35,33 @@ def read_endpoint(endpoint: Tree, *, v0_5: bool) -> Tree:
     if isinstance(deprecated, dict) and "docs" in deprecated and "documentation" not in deprecated:
         read["deprecated"] = {("documentation" if name == "docs" else name): one for name, one in deprecated.items()}
     return read
+
+
+def read_old_spellings(protocol: Any, options: Tree) -> Tree:
+    """The options of an endpoint, those in other spellings (`consumer-group`, `willTopic`) by their present names."""
+    names = {name: present_spelling(protocol, name) for name in options}
+    if all(name == present or present in options for name, present in names.items()):
+        return options
+    return {
+        name if names[name] in options else names[name]: as_xid(value) if names[name] == "willmessage" else value
+        for name, value in options.items()
+    }
+
+
+def present_spelling(protocol: Any, name: str) -> str:
+    """What an option of an endpoint is called today, if it differs in hyphens, underscores and capitals only."""
+    known = _spellings(canonical_protocol(protocol) if isinstance(protocol, str) else "")
+    return name if name in known.values() else known.get(_letters(name), name)
+
+
+@cache
+def _spellings(protocol: str) -> dict[str, str]:
+    options = PRESENT_OPTIONS.get(protocol, {}).get("attributes", {})
+    return {_letters(name): name for name in options if name != "*"}
+
+
+def _letters(name: str) -> str:
+    return re.sub("[_-]", "", name).lower()
 
 
 def _read_config(config: Tree) -> Tree:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.documents.dialects.name_tables import NOW, OLD_NOW, OLD_PROPERTY_TYPES, PROPERTY_TYPES
+from postroom.messages.definitions.inheritance import unwrapped
 from postroom.protocols.protocol_table import canonical_protocol
 
 Tree = dict[str, Any]
@@ -48,13 +49,8 @@ def _translated(value: Any, types: dict[str, str], now: str, other_now: str) -> 
 
 
 def read_properties(value: Any) -> Any:
-    """A map of property objects; a lone member `attributes` that holds the map is unwrapped (C-03)."""
-    if not isinstance(value, dict):
-        return value
-    nested = value.get("attributes")
-    if len(value) == 1 and isinstance(nested, dict) and all(isinstance(one, dict) for one in nested.values()):
-        value = nested
-    return {name: read_property(one) for name, one in value.items()}
+    """A map of property objects, nested under `attributes` or not."""
+    return {name: read_property(one) for name, one in unwrapped(value).items()} if isinstance(value, dict) else value
 
 
 def write_properties(value: Any) -> Any:

@@ -195,6 +195,7 @@ RULES: tuple[LintRule, ...] = (
         endpoints.rule_broken,
     ),
     _rule("endpoint_option_unknown", "warning", "EP-010", "endpoint", endpoints.option_unknown),
+    _rule("endpoint_option_variant", "warning", "EP-010", "endpoint", endpoints.option_variant),
     _rule("endpoint_options_nested", "info", "EP-016", "endpoint", endpoints.options_nested),
     _rule("endpoint_member_misplaced", "warning", "EP-016 EP-021", "endpoint", endpoints.member_misplaced),
     _rule("messagegroup_dangling", "error", "EP-012", "document", endpoints.group_dangling),
@@ -217,6 +218,8 @@ FILE_PROBLEMS: dict[str, Severity] = {
     "file_missing": "error",
     "file_circle": "error",
     "file_not_fetched": "info",
+    "member_twice": "warning",
+    "member_conflict": "error",
 }
 
 # Rules on older documents as they are written; all others see them in the names of 1.0.

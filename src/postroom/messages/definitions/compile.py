@@ -126,6 +126,8 @@ def _option(option: Option, value: Any, at: str) -> Iterator[Constraint]:
         yield _constraint(option, (option.name,), at, _property(value))
         return
     for name, item, step in _pairs(value):
+        if option.members and name not in option.members:  # no message can have it; lint says so
+            continue
         yield _constraint(option, (option.name, name), at + pointer((step,)), item)
 
 

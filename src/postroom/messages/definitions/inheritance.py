@@ -117,8 +117,7 @@ def normalise(entry: CatalogMessage) -> Tree:
         if not message.get(selector) and isinstance(entry.owner.get(selector), str):
             message[selector] = entry.owner[selector]
     metadata, options = _mapping(message.get("envelopemetadata")), _mapping(message.get("envelopeoptions"))
-    if set(metadata) == {"attributes"} and _all_objects(metadata["attributes"]):
-        metadata = metadata["attributes"]  # C-03: prose nests under `attributes`
+    metadata = unwrapped(metadata)
     if not metadata and _all_objects(options):
         metadata, options = options, {}  # C-02: an example puts the attributes into the options
     if metadata:
@@ -126,6 +125,12 @@ def normalise(entry: CatalogMessage) -> Tree:
     if options:
         message["envelopeoptions"] = options
     return message
+
+
+def unwrapped(attributes: Tree) -> Tree:
+    """The attributes of an envelope, also where a lone member `attributes` holds them, as the prose has it (C-03)."""
+    nested = attributes.get("attributes") if len(attributes) == 1 else None
+    return nested if isinstance(nested, dict) and all(isinstance(one, dict) for one in nested.values()) else attributes
 
 
 def overlay(base: Tree, derived: Tree) -> Tree:

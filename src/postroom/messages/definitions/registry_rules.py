@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.messages.definitions.endpoint_option_rules import option_violations
+from postroom.messages.definitions.inheritance import unwrapped
 from postroom.model.conform import AttributeViolation
 from postroom.model.types import GroupType, ResourceType
 from postroom.protocols.protocol_table import canonical_protocol
@@ -28,7 +29,7 @@ def read_endpoint(entity_type: GroupType, body: Body) -> tuple[Body, list[Attrib
 
 
 def read_message(entity_type: ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
-    """A Version as written, with the aliases of `basemessage` read as it (C-01)."""
+    """A Version as written, with the aliases of `basemessage` read as it (C-01), its attributes not nested (C-03)."""
     violations = []
     for alias in BASE_ALIASES if "basemessage" in entity_type.attributes else ():
         if alias in entity_type.attributes or alias not in body:
@@ -37,6 +38,9 @@ def read_message(entity_type: ResourceType, body: Body) -> tuple[Body, list[Attr
         if body.get("basemessage", value) != value:
             violations.append(AttributeViolation("invalid", (alias,), "differs from basemessage"))
         body = {"basemessage": value, **{name: given for name, given in body.items() if name != alias}}
+    metadata = body.get("envelopemetadata")
+    if isinstance(metadata, dict) and "envelope" in entity_type.attributes:
+        body = {**body, "envelopemetadata": unwrapped(metadata)}
     return body, violations
 
 

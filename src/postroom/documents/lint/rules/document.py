@@ -54,7 +54,11 @@ OTHER_COLLECTIONS = {
     "schemagroup": "schemagroups",
     "endpoint": "endpoints",
 }
-READ_ANYWAY = frozenset({"basemessageuri", "basemessageurl"})
+READ_ANYWAY = frozenset({"basemessageuri", "basemessageurl", "ancestor"})
+# Names of older texts that files are read with, whatever release they are in (C-31).
+OLDER_NAMES = frozenset(
+    ("dataschemaurl", "schemaurl", "schema", "schemaformat", "metadata", "format", "binding", "config", "definitions")
+)
 
 
 @cache
@@ -147,7 +151,14 @@ def member_misspelt(document: LintedDocument) -> Iterator[Diagnostic]:
             if name == "format" and meant:
                 meant = _selector(value)
             if meant and meant not in entity:
-                yield Diagnostic(pointer((*steps, name)), f"{name} is not read.", f"Did you mean {meant}?")
+                yield _other_name(pointer((*steps, name)), name, meant)
+
+
+def _other_name(place: str, name: str, meant: str) -> Diagnostic:
+    if name in OLDER_NAMES:
+        sentence = f"{name} is what older texts call {meant}; in a registry it is an extension that nobody reads."
+        return Diagnostic(place, sentence, f"Write {meant}.")
+    return Diagnostic(place, f"{name} is not read.", f"Did you mean {meant}?")
 
 
 def default_version_misplaced(document: LintedDocument) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from postroom.documents.dialects.endpoints import present_spelling, read_old_spellings
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.rules.protocol_options import meant_option
@@ -27,7 +28,9 @@ def _kind() -> GroupType:
 
 
 def _violations(endpoint: LintedEndpoint) -> list[AttributeViolation]:
-    read, violations = read_endpoint(_kind(), endpoint.raw)
+    options = read_old_spellings(endpoint.raw.get("protocol"), section(endpoint.raw, "protocoloptions"))
+    written = {**endpoint.raw, "protocoloptions": options} if options else endpoint.raw
+    read, violations = read_endpoint(_kind(), written)
     return [*violations, *check_endpoint(_kind(), read)]
 
 
@@ -49,11 +52,25 @@ def rule_broken(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
 
 def option_unknown(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """Options of a protocol we know that nobody will look at."""
-    known = _known_options(text(endpoint.raw, "protocol"))
+    protocol = text(endpoint.raw, "protocol")
+    known = _known_options(protocol)
     for name, value in section(endpoint.raw, "protocoloptions").items() if known else ():
-        if name not in known and not (name == NESTED and isinstance(value, dict)):
+        if present_spelling(protocol, name) not in known and not (name == NESTED and isinstance(value, dict)):
             sentence = f"{text(endpoint.raw, 'protocol')} endpoints have no option {name!r}."
             yield Diagnostic(endpoint.at("protocoloptions", name), sentence, meant_option(name, value, known))
+
+
+def option_variant(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
+    """Other spellings of an option are read in files; a registry has them as extensions."""
+    options = section(endpoint.raw, "protocoloptions")
+    for name in options:
+        present = present_spelling(text(endpoint.raw, "protocol"), name)
+        if present in options and present != name:
+            sentence, remedy = f"{name} and {present} are the same option, and {name} is not read.", "Keep one of them."
+        else:
+            sentence, remedy = f"{name} is another spelling of {present}.", f"Write {present}."
+        if present != name:
+            yield Diagnostic(endpoint.at("protocoloptions", name), sentence, remedy)
 
 
 def options_nested(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:

@@ -29,6 +29,9 @@ ALLOWED_TYPES = {
 }
 CLOSED_SECTIONS = ("properties", "header")
 
+# The text asks for letters, digits and `_`; names that AMQP's own specifications give have these as well (`x-opt-…`,
+# `cloudEvents:type`).
+_AMQP_NAME = re.compile(r"\A[A-Za-z0-9_.:\-]+\Z")
 _TOKEN = re.compile(r"\A[A-Za-z0-9!#$%&'*+.^_`|~\-]+\Z")
 _STATUS = re.compile(r"\A[1-5][0-9][0-9]\Z")
 
@@ -182,8 +185,9 @@ def header_name(message: LintedMessage) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 one.pointer, f"{one.name!r} is not the name of an HTTP header.", "Use letters, digits and -."
             )
-        elif message.wire.name == "AMQP/1.0" and not (one.name.isascii() and one.name):
-            yield Diagnostic(one.pointer, f"{one.name!r} is not an AMQP symbol.", "Use ASCII characters.")
+        elif message.wire.name == "AMQP/1.0" and not _AMQP_NAME.match(one.name):
+            remedy = "Use letters, digits and _; names of other specifications may have -, . and : too."
+            yield Diagnostic(one.pointer, f"{one.name!r} is not a symbol, which names in AMQP are.", remedy)
 
 
 def names_collide(message: LintedMessage) -> Iterator[Diagnostic]:
