@@ -15,6 +15,7 @@ from postroom.documents.editor_schemas.cereg import cereg_schema
 from postroom.documents.editor_schemas.xreg import xreg_schema
 from postroom.documents.read_files import document_files, read_document
 from postroom.model.shipped_models import load_model
+from postroom.model.source import parse_model
 from postroom.settings import Settings
 from tests.conftest import DEMO_CATALOG
 from tests.documents.lint.catalogs import CLEAN, with_attribute, with_endpoint, with_message
@@ -110,3 +111,14 @@ def test_a_schema_can_be_written_to_a_file(tmp_path: Path) -> None:
 
 def test_case_is_ignored_by_pattern() -> None:
     assert ignoring_case(["MQTT/5.0", "Kafka"]) == r"^([Mm][Qq][Tt][Tt]/5\.0|[Kk][Aa][Ff][Kk][Aa])$"
+
+
+@pytest.mark.audit("registry-12")
+def test_words_of_a_list_or_a_map_are_offered_for_each_item() -> None:
+    def uses(container: str, **more: Any) -> dict[str, Any]:
+        return {"type": container, "item": {"type": "string"}, "enum": ["bake", "grill"], **more}
+
+    attributes = {"uses": uses("array"), "steps": uses("map"), "wishes": uses("array", strict=False)}
+    schema = jsonschema_rs.Draft7Validator(xreg_schema(parse_model({"attributes": attributes})))
+    assert not places(schema, {"uses": ["bake"], "steps": {"first": "grill"}, "wishes": ["fry"]})
+    assert places(schema, {"uses": ["bake", "fry"], "steps": {"first": "fry"}}) == ["uses/1", "steps/first"]

@@ -23,9 +23,9 @@ def with_resource(**aspects: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ([], "model_error"),
+        ([], "parsing_data"),
         ({"colour": 1}, "model_error"),
-        (with_attribute("integer"), "model_error"),
+        (with_attribute("integer"), "parsing_data"),
         (with_attribute({}), "model_error"),
         (with_attribute({"type": "Integer"}), "model_error"),
         (with_attribute({"type": "integer", "name": "cold"}), "model_error"),
@@ -55,7 +55,7 @@ def with_resource(**aspects: Any) -> dict[str, Any]:
         ({"groups": {"kitchens": {"singular": "kitchen"}, "kitchen": {"singular": "k"}}}, "model_error"),
         (with_resource(maxversions=-1), "model_error"),
         (with_resource(versionmode="moon"), "model_error"),
-        (with_resource(versionmode="semver", singleversionroot="no"), "model_error"),
+        (with_resource(versionmode="semver", singleversionroot="no"), "parsing_data"),
         (with_resource(validatecompatibility=True), "model_error"),
         (with_resource(typemap={"a/b": "poem"}), "model_error"),
         ({"groups": {"a": {"singular": "b", "ximportresources": ["/a/x"]}}}, "model_error"),

@@ -86,10 +86,12 @@ def _check_aspects(attribute: Attribute, pointer: str, level: Level) -> None:
 
 
 def _check_values(attribute: Attribute, pointer: str) -> None:
-    if attribute.enum and attribute.type not in SCALAR_TYPES:
-        raise ModelRefused("goes with scalar types only.", place=f"{pointer}/enum")
+    # The text has enums on scalars only; the published models have them on arrays, and mean the items.
+    scalar = attribute.item.type if attribute.item is not None else attribute.type
+    if attribute.enum and scalar not in SCALAR_TYPES:
+        raise ModelRefused("goes with scalar types, and arrays and maps of those, only.", place=f"{pointer}/enum")
     for value in attribute.enum:
-        if error := scalar_error(attribute.type, value):
+        if error := scalar_error(scalar, value):
             raise ModelRefused(f"{value!r} {error}.", place=f"{pointer}/enum")
     if attribute.default is not None:
         _check_default(attribute, pointer)

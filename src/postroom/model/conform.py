@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -113,14 +114,11 @@ class _Walker:
     def attribute(self, attribute: Attribute, value: Any, path: Path) -> Any:
         before = len(self.violations)
         normal = self.value(attribute, value, path)
-        if (
-            len(self.violations) == before
-            and attribute.enum
-            and attribute.strict
-            and not is_among(normal, attribute.enum)
-        ):
+        if len(self.violations) == before and attribute.enum and attribute.strict:
             allowed = ", ".join(str(one) for one in attribute.enum)
-            self.invalid(path, f"must be one of: {allowed}")
+            for here, scalar in _scalars(attribute, normal, path):
+                if not is_among(scalar, attribute.enum):
+                    self.invalid(here, f"must be one of: {allowed}")
         return normal
 
     def value(self, definition: Attribute | Item, value: Any, path: Path) -> Any:
@@ -191,3 +189,14 @@ class _Walker:
 
 def _item(definition: Attribute | Item) -> Item:
     return definition.item or Item(type="any")
+
+
+def _scalars(attribute: Attribute, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """What the `enum` of an attribute is about: its value, or each item of an array or a map."""
+    match attribute.type:
+        case "array":
+            yield from (((*path, position), item) for position, item in enumerate(value))
+        case "map":
+            yield from (((*path, key), item) for key, item in value.items())
+        case _:
+            yield path, value

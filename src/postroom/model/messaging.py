@@ -135,10 +135,11 @@ _ENDPOINTS: Definition = {
     "description": "A place where messages are produced, consumed or subscribed to.",
     **_versions("endpoint"),
     "attributes": {
-        # C-32: which words are allowed is checked by code, since an enum cannot stand on an array.
+        # C-32: as in the published model, the enum of an array is about its items.
         "usage": {
             "type": "array",
             "item": {"type": "string"},
+            "enum": ["subscriber", "consumer", "producer"],
             "required": True,
             "description": "What clients do here: subscriber, consumer, producer.",
         },

@@ -7,6 +7,7 @@ from postroom.model.attribute_rules import check_attributes
 from postroom.model.constraints import constraint_error
 from postroom.model.model_refused import ModelRefused
 from postroom.model.names import PLURAL_LENGTH, SINGULAR_LENGTH, is_attribute_name, is_map_key
+from postroom.model.scalar_types import is_among
 from postroom.model.types import GroupType, Model, ResourceType
 
 VERSION_MODES = ("createdat", "manual", "modifiedat", "semver")
@@ -45,7 +46,7 @@ def _check_group(group: GroupType, pointer: str) -> None:
 
 
 def _check_names(owner: GroupType | ResourceType, used: set[str], singular_length: int, pointer: str) -> None:
-    for name, length in {owner.plural: PLURAL_LENGTH, owner.singular: singular_length}.items():
+    for name, length in ((owner.plural, PLURAL_LENGTH), (owner.singular, singular_length)):
         if not is_attribute_name(name) or len(name) > length:
             raise ModelRefused(f"{name!r} is not a legal type name.", place=pointer)
         if name in used:
@@ -74,6 +75,7 @@ def _check_resource(resource: ResourceType, pointer: str) -> None:
     if resource.validatecompatibility and not resource.validateformat:
         raise ModelRefused("needs validateformat.", place=f"{pointer}/validatecompatibility")
     _check_sticky(resource, pointer)
+    _check_narrowed(resource, pointer)
     for pattern, form in resource.typemap.items():
         if form.lower() not in TYPEMAP_VALUES or not pattern:
             raise ModelRefused("maps media type patterns to binary, json or string.", place=f"{pointer}/typemap")
@@ -94,7 +96,8 @@ def _check_own_names(resource: ResourceType, pointer: str) -> None:
     del specified["id"]  # what the id is called is what is asked here
     _check_id_name(singular, specified, pointer)
     names = core_attributes.document_attributes(singular) if resource.hasdocument else {}
-    clash = next((name for name in names if name in specified), None)
+    # A type called `format` is one of the specification's samples: its document takes the name of the attribute.
+    clash = next((name for name in names if name in specified and name != "format"), None)
     if clash:
         raise ModelRefused(f"its attribute {clash!r} is one of the specification's already.", place=pointer)
 
@@ -105,6 +108,18 @@ def _check_sticky(resource: ResourceType, pointer: str) -> None:
         raise ModelRefused(
             "cannot be true where there is one Version only.", place=f"{pointer}/metaattributes/defaultversionsticky"
         )
+
+
+def _check_narrowed(resource: ResourceType, pointer: str) -> None:
+    """Values that the specification gives an attribute may become fewer, not more (model.md, Creating or Updating)."""
+    for name, definition in core_attributes.meta_attributes(resource.singular).items():
+        attribute, allowed = resource.metaattributes[name], definition.get("enum", ())
+        wider = [value for value in attribute.enum if not is_among(value, allowed)]
+        if allowed and (wider or not attribute.enum or not attribute.strict):
+            raise ModelRefused(
+                f"its values may only be fewer than those of the specification: {', '.join(allowed)}.",
+                place=f"{pointer}/metaattributes/{name}",
+            )
 
 
 def _check_labels(labels: dict[str, str], pointer: str) -> None:

@@ -69,7 +69,7 @@ def _attribute(attribute: dict[str, Any]) -> dict[str, Any]:
         document["item"] = _attribute(document["item"])
     if "ifvalues" in document:
         document["ifvalues"] = {
-            value: {"siblingattributes": _attributes(clause.get("siblingattributes", {}))}
+            value: {section: _attributes(siblings) for section, siblings in clause.items()}
             for value, clause in document["ifvalues"].items()
         }
     return document

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -10,16 +11,40 @@ import msgspec
 from postroom.model import core_attributes
 from postroom.model.model_refused import ModelRefused
 from postroom.model.model_rules import check_model
-from postroom.model.types import Model
+from postroom.model.older_words import read_older_words
+from postroom.model.types import Attribute, GroupConstraint, GroupType, IfValue, Item, Model, ResourceType
 
 Source = Mapping[str, Any]
+
+IMPORTS = "ximportresources"
+_OBJECTS = frozenset(
+    {"attributes", "constraints", "groups", "ifvalues", "item", "metaattributes", "resourceattributes", "resources"}
+    | {"siblingattributes"}
+)
+_SHAPES: dict[Any, str] = {
+    bool: "true or false",
+    dict: "an object",
+    int: "a whole number",
+    list[str]: "a list of strings",
+    str: "a string",
+    dict[str, str]: "a map of strings",
+    tuple[Any, ...]: "a list",
+}
 
 
 def parse_model(source: Source) -> Model:
     """Parse a model source into the full model; ModelRefused when it breaks a rule."""
-    document = _without_nulls(_section(source, ""))
+    model = build_model(source)
+    check_model(model)
+    return model
+
+
+def build_model(source: Source) -> Model:
+    """Build the full model of a source whose rules were checked when it was accepted."""
+    document, _ = read_older_words(_without_nulls(_section(source, "")))
     document.pop("$schema", None)
     _refuse_includes(document, "")
+    _check_members(document, Model, "")
     groups = _section(document.get("groups", {}), "/groups")
     full = {**document, "groups": {name: _group(name, _section(g, f"/groups/{name}")) for name, g in groups.items()}}
     _import_resources(groups, full["groups"])
@@ -30,36 +55,32 @@ def parse_model(source: Source) -> Model:
         specified = core_attributes.group_attributes(group["singular"])
         group["attributes"] = _attributes(group, "attributes", f"/groups/{name}", specified, inherent)
     try:
-        model = msgspec.convert(full, Model)
+        return msgspec.convert(full, Model)
     except msgspec.ValidationError as error:
         raise ModelRefused(f"{error}.", place="/model") from None
-    check_model(model)
-    return model
 
 
 def _group(plural: str, source: dict[str, Any]) -> dict[str, Any]:
     pointer = f"/groups/{plural}"
-    group = {**source, "plural": _same(source.get("plural", plural), plural, f"{pointer}/plural")}
-    if not isinstance(group.get("singular"), str):
-        raise ModelRefused("a singular name is needed.", place=f"{pointer}/singular")
+    _check_members(source, GroupType, pointer)
+    group = {**source, **_type_names(source, plural, pointer)}
+    for key, constraint in _section(source.get("constraints", {}), f"{pointer}/constraints").items():
+        below = f"{pointer}/constraints/{key}"
+        _check_members(_section(constraint, below), GroupConstraint, below)
     resources = _section(source.get("resources", {}), f"{pointer}/resources")
     group["resources"] = {
         name: _resource(name, _section(r, f"{pointer}/resources/{name}"), f"{pointer}/resources/{name}")
         for name, r in resources.items()
     }
-    group.pop("ximportresources", None)
+    group.pop(IMPORTS, None)
     return group
 
 
 def _resource(plural: str, source: dict[str, Any], pointer: str) -> dict[str, Any]:
-    if "origin" in source:
-        raise ModelRefused("there is no such aspect.", place=f"{pointer}/origin")
-    resource = {**source, "plural": _same(source.get("plural", plural), plural, f"{pointer}/plural"), "origin": pointer}
-    singular = resource.get("singular")
-    if not isinstance(singular, str):
-        raise ModelRefused("a singular name is needed.", place=f"{pointer}/singular")
-    mode = resource.get("versionmode", "manual")
-    resource["versionmode"] = mode.lower() if isinstance(mode, str) else mode
+    _check_members(source, ResourceType, pointer)
+    resource = {**source, **_type_names(source, plural, pointer), "origin": pointer}
+    singular = resource["singular"]
+    resource["versionmode"] = resource.get("versionmode", "manual").lower()
     if resource["versionmode"] != "manual" and resource.get("singleversionroot", False) is False:
         resource["singleversionroot"] = True  # C-24: these modes have one root, whatever the source says
     hasdocument = resource.get("hasdocument", True) is True
@@ -77,6 +98,14 @@ def _resource(plural: str, source: dict[str, Any], pointer: str) -> dict[str, An
     for name in above:  # MOD-020: a Version cannot use these names; who repeats them means those of the Resource
         del resource["attributes"][name]
     return resource
+
+
+def _type_names(source: dict[str, Any], plural: str, pointer: str) -> dict[str, str]:
+    """Both names of a type; the official client writes a plural that is left out as an empty one."""
+    _same(source.get("plural") or plural, plural, f"{pointer}/plural")
+    if "singular" not in source:
+        raise ModelRefused("a singular name is needed.", place=f"{pointer}/singular")
+    return {"plural": plural, "singular": source["singular"]}
 
 
 def _attributes(
@@ -118,6 +147,7 @@ def _refuse_immutable(definition: Any, pointer: str) -> None:
 
 
 def _named(name: str, definition: dict[str, Any], pointer: str) -> dict[str, Any]:
+    _check_members(definition, Attribute, pointer)
     _same(definition.get("name", name), name, f"{pointer}/name")
     named = {**definition, "name": name, **_nested(definition, pointer)}
     if "ifvalues" in definition:
@@ -128,12 +158,15 @@ def _named(name: str, definition: dict[str, Any], pointer: str) -> dict[str, Any
 
 def _clause(clause: Any, pointer: str) -> dict[str, Any]:
     written = _section(clause, pointer)
+    _check_members(written, IfValue, pointer)
     siblings = _section(written.get("siblingattributes", {}), f"{pointer}/siblingattributes")
     named = {name: _named(name, _section(d, f"{pointer}/{name}"), f"{pointer}/{name}") for name, d in siblings.items()}
     return {**written, "siblingattributes": named}
 
 
 def _nested(definition: dict[str, Any], pointer: str) -> dict[str, Any]:
+    if "type" not in definition:
+        raise ModelRefused("a type is needed.", place=f"{pointer}/type")
     nested: dict[str, Any] = {}
     if "attributes" in definition:
         members = _section(definition["attributes"], f"{pointer}/attributes")
@@ -143,6 +176,7 @@ def _nested(definition: dict[str, Any], pointer: str) -> dict[str, Any]:
         }
     if "item" in definition:
         item = _section(definition["item"], f"{pointer}/item")
+        _check_members(item, Item, f"{pointer}/item")
         nested["item"] = {**item, **_nested(item, f"{pointer}/item")}
     return nested
 
@@ -151,7 +185,7 @@ def _import_resources(sources: dict[str, Any], groups: dict[str, Any]) -> None:
     imports = {plural: _imports(plural, sources) for plural in groups}
 
     def resolve(plural: str, name: str, trail: tuple[str, ...]) -> Any:
-        pointer = f"/groups/{plural}/ximportresources"
+        pointer = f"/groups/{plural}/{IMPORTS}"
         if plural in trail:
             raise ModelRefused(f"{name!r} is imported in a circle.", place=pointer)
         if name in groups[plural]["resources"]:
@@ -170,13 +204,11 @@ def _import_resources(sources: dict[str, Any], groups: dict[str, Any]) -> None:
 
 def _imports(plural: str, sources: dict[str, Any]) -> dict[str, str]:
     """The Resource types a Group type imports, each with the Group type it comes from."""
-    pointer = f"/groups/{plural}/ximportresources"
-    wanted = sources[plural].get("ximportresources", [])
-    if not isinstance(wanted, list):
-        raise ModelRefused("must be a list.", place=pointer)
+    pointer = f"/groups/{plural}/{IMPORTS}"
+    wanted = sources[plural].get(IMPORTS, [])
     found: dict[str, str] = {}
     for reference in wanted:
-        parts = str(reference).split("/")
+        parts = reference.split("/")
         if len(parts) != 3 or parts[0] or parts[1] == plural or parts[1] not in sources:
             raise ModelRefused(f"{reference!r} is no /GROUPS/RESOURCES of another Group type.", place=pointer)
         if parts[2] in found or parts[2] in (sources[plural].get("resources") or {}):
@@ -195,8 +227,28 @@ def _refuse_includes(value: Any, pointer: str) -> None:
 
 def _section(value: Any, pointer: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise ModelRefused("must be an object.", place=pointer or "/")
+        raise ModelRefused("must be an object.", problem="parsing_data", place=pointer or "/")
     return dict(value)
+
+
+def _check_members(written: dict[str, Any], level: type[msgspec.Struct], pointer: str) -> None:
+    """Whether the model language has all these members at this level, and their values the JSON types it asks for."""
+    known = _members(level)
+    for name, value in written.items():
+        if name not in known:
+            raise ModelRefused(f"the model language has no {name!r} here.", place=f"{pointer}/{name}")
+        try:
+            msgspec.convert(value, known[name])
+        except msgspec.ValidationError:
+            sentence = f"must be {_SHAPES.get(known[name], 'of another type')}."
+            raise ModelRefused(sentence, problem="parsing_data", place=f"{pointer}/{name}") from None
+
+
+@cache
+def _members(level: type[msgspec.Struct]) -> dict[str, Any]:
+    found = {one.name: dict if one.name in _OBJECTS else one.type for one in msgspec.structs.fields(level)}
+    found.pop("origin", None)
+    return {**found, IMPORTS: list[str]} if level is GroupType else found
 
 
 def _same(given: Any, expected: str, pointer: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from postroom.model.source import parse_model
+from postroom.model.source import build_model
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Document, Entity
 from postroom.registry.rules import Rules
@@ -254,7 +254,7 @@ def _xref(entity: Entity) -> str | None:
 
 @functools.lru_cache(maxsize=8)
 def _compiled(source: bytes) -> Model:
-    return parse_model(msgspec.json.decode(source))
+    return build_model(msgspec.json.decode(source))
 
 
 def entity_values(entity: Entity) -> Row:

@@ -51,7 +51,7 @@ def kitchen(registry: Any) -> Any:
             model({"attributes": {"*": {"type": "any"}}}, {"constraints": {"ovens.name": {"equals": "?"}}}),
             "model_error",
         ),
-        (model({"attributes": {"heat": {"type": "integer"}}}, {"attributes": 5}), "model_error"),
+        (model({"attributes": {"heat": {"type": "integer"}}}, {"attributes": 5}), "parsing_data"),
         ([], "model_error"),
     ],
 )
@@ -147,3 +147,52 @@ def test_how_a_type_is_written_down_does_not_matter_to_its_entities(registry: An
     with pytest.raises(RegistryProblem) as refused:
         registry.put("/shops/s/ovens/y/meta", {"xref": "/kitchens/k/ovens/o"})
     assert refused.value.name == "malformed_xref"
+
+
+@pytest.mark.audit("registry-9")
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        (model(group={"singular": "room"}), "/groups/kitchens"),
+        (model({"singular": "stove"}), "/groups/kitchens/resources/ovens"),
+    ],
+)
+def test_a_type_keeps_its_singular_name_even_without_entities(registry: Any, source: Any, place: str) -> None:
+    install(registry, model())
+    with pytest.raises(RegistryProblem, match="keeps its singular name") as refused:
+        install(registry, source)
+    assert (refused.value.name, refused.value.pointer) == ("model_error", place)
+    install(registry, {})
+    install(registry, source)  # a new type may have any name
+
+
+@pytest.mark.audit("registry-8")
+@pytest.mark.parametrize("name", ["oven", "ovenurl", "ovenbase64", "ovenproxyurl"])
+def test_a_type_gets_documents_when_no_version_uses_their_names(registry: Any, name: str) -> None:
+    anything = {"attributes": {"*": {"type": "any"}}}
+    install(registry, model({"hasdocument": False, **anything}))
+    registry.put(OVEN, {"heat": 200})
+    registry.put("/kitchens/bakery/ovens/small/versions/1", {name: "https://ovens.example/small"})
+    registry.put("/kitchens/bakery/ovens/small/versions/2", {})
+    before = registry.show("/", "*,model")
+    with pytest.raises(RegistryProblem) as refused:
+        install(registry, model(anything))
+    assert refused.value.name == "model_compliance_error"
+    assert f"/kitchens/bakery/ovens/small/versions/1 has an attribute {name}," in refused.value.detail
+    assert registry.show("/", "*,model") == before
+    registry.put("/kitchens/bakery/ovens/small/versions/1", {})
+    install(registry, model(anything))
+    assert registry.show(OVEN)["heat"] == 200
+
+
+@pytest.mark.audit("registry-15")
+def test_older_words_of_a_model_are_kept_as_written_and_named_in_the_log(
+    registry: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = model({"setdefaultversionsticky": False}, {"compatiblewith": "https://ovens.example/kitchen"})
+    install(registry, source)
+    assert registry.show("/", "modelsource")["modelsource"] == source
+    shown = registry.show("/", "model")["model"]["groups"]["kitchens"]
+    assert shown["modelcompatiblewith"] == "https://ovens.example/kitchen"
+    assert "model: /groups/kitchens/compatiblewith: compatiblewith is called modelcompatiblewith today" in caplog.text
+    assert "/groups/kitchens/resources/ovens/setdefaultversionsticky" in caplog.text

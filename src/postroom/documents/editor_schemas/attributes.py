@@ -44,6 +44,10 @@ def object_schema(attributes: Attributes, replaced: Mapping[str, Schema] | None 
 
 def attribute_schema(attribute: Attribute) -> Schema:
     """The values that an attribute may have."""
+    if attribute.item is not None and attribute.enum:
+        words: Schema = {"enum": list(attribute.enum)} if attribute.strict else {"examples": list(attribute.enum)}
+        schema = map_of(words) if attribute.type == "map" else {"type": "array", "items": words}
+        return {"description": attribute.description, **schema} if attribute.description else schema
     schema = _type_schema(attribute.type, attribute.attributes, attribute.item)
     if attribute.enum and attribute.strict:
         schema = {"enum": list(attribute.enum)}

@@ -15,12 +15,12 @@ from postroom.http.older_releases.releases import FLAG, OlderRelease
 from postroom.http.older_releases.request_entities import ENDPOINTS, SCHEMAS
 from postroom.http.older_releases.walk_entities import Tree
 from postroom.model.core_attributes import SPECVERSION
+from postroom.model.older_words import NO_RULE, without_no_rule
 from postroom.registry.problems import RegistryProblem
 
 STICKY = "setdefaultversionsticky"
 NEVER_STICKY = {"type": "boolean", "enum": [False], "required": True, "default": False}
 """What takes the place of rc2's aspect `setdefaultversionsticky`, when it is false."""
-NO_RULE = "none"
 
 Change = Callable[[str, Tree], Tree]
 
@@ -176,11 +176,9 @@ def _one_word(usage: Tree) -> Tree:
 
 
 def _list_of_words(usage: Tree) -> Tree:
-    """Which words there are is known without an enum, and an array cannot have one (C-32)."""
     if usage.get("type") not in ("array", "string"):
         return usage
-    kept = {name: value for name, value in usage.items() if name not in ("enum", "strict")}
-    return {"item": {"type": "string"}, **kept, "type": "array"}
+    return {"item": {"type": "string"}, **usage, "type": "array"}
 
 
 def _not_deployed(attributes: Tree) -> Tree:
@@ -218,7 +216,7 @@ def _read_rc2(plural: str, kind: Tree) -> Tree:
     if plural == SCHEMAS:
         meta.pop("validation", None)
     if isinstance(meta.get("compatibility"), dict):
-        meta["compatibility"] = _without_no_rule(meta["compatibility"])
+        meta["compatibility"] = without_no_rule(meta["compatibility"])
     if kind.get(STICKY) is False and kind.get("maxversions") != 1:
         meta.setdefault("defaultversionsticky", NEVER_STICKY)
     return {**made, "metaattributes": meta} if meta or isinstance(known, dict) else made
@@ -236,16 +234,6 @@ def _write_rc2(kind: Tree) -> Tree:
     rule = _object(known.get("compatibility"))
     if rule.get("enum"):
         made["metaattributes"]["compatibility"] = {**rule, "enum": [*rule["enum"], NO_RULE]}
-    return made
-
-
-def _without_no_rule(rule: Tree) -> Tree:
-    made = dict(rule)
-    if isinstance(made.get("enum"), list):
-        made["enum"] = [one for one in made["enum"] if one != NO_RULE]
-    if made.get("default") == NO_RULE:
-        del made["default"]
-        made.pop("required", None)
     return made
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from postroom.model.conform import conform
+from postroom.model.core_attributes import document_attributes
 from postroom.model.includes import expand_includes
 from postroom.model.model_refused import ModelRefused
+from postroom.model.older_words import read_older_words
 from postroom.model.source import parse_model
-from postroom.model.types import Attributes, GroupType, Model
+from postroom.model.types import Attributes, GroupType, Model, ResourceType
 from postroom.registry.configuration.capabilities_update import check_version_modes
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath
@@ -21,6 +24,7 @@ from postroom.registry.write.merge_attributes import SERVER_NAMES, raise_violati
 from postroom.registry.write.resource import ResourceWrite
 from postroom.registry.write.unit_of_work import UnitOfWork, operation
 
+LOG = logging.getLogger(__name__)
 REGISTRY_MANAGED = ("capabilities", "model", "modelsource", "registryid", "specversion")
 
 
@@ -36,6 +40,7 @@ def write_modelsource(work: UnitOfWork, source: Any, with_registry: bool = True)
     expanded = _expanded(work, source)
     model = checked_model(expanded)
     _refuse_removals(work, before, model)
+    _refuse_reserved(work, before, model)
     former = work.tx.modelsource()
     if source != former:
         work.note("/modelsource", before=former)
@@ -58,36 +63,64 @@ def _expanded(work: UnitOfWork, source: dict[str, Any]) -> dict[str, Any]:
 def checked_model(source: dict[str, Any]) -> Model:
     """The full model of a source; a broken rule becomes the problem that the specification names for it."""
     try:
-        return parse_model(source)
+        model = parse_model(source)
     except ModelRefused as error:
         raise _problem(error) from None
+    for word in read_older_words(source)[1]:
+        LOG.warning("model: %s: %s", word.place, word.sentence)
+    return model
 
 
 def _problem(error: ModelRefused) -> RegistryProblem:
-    if error.problem == "model_error":
-        return RegistryProblem("model_error", "/model", pointer=error.place, error_detail=str(error).rstrip("."))
+    if error.problem in ("model_error", "parsing_data"):
+        return RegistryProblem(error.problem, "/model", pointer=error.place, error_detail=str(error).rstrip("."))
     return RegistryProblem(error.problem, "/model", pointer=error.place, name=error.name)
 
 
 def _refuse_removals(work: UnitOfWork, before: Model, model: Model) -> None:
-    """A type that has entities stays, under the names it has (model.md: plural and singular never change)."""
+    """A type that has entities stays, and every type that stays keeps its singular name (model.md, singular)."""
     for plural, kind in before.groups.items():
-        groups = work.tx.entities(f"/{plural}")
+        pointer = f"/groups/{plural}"
         after = model.groups.get(plural)
-        if groups and (after is None or after.singular != kind.singular):
-            _refuse_removal(f"/groups/{plural}", groups[0].xid)
+        groups = work.tx.entities(f"/{plural}")
+        _refuse_change(pointer, kind, after, groups[0].xid if groups else "")
         for name, resource in kind.resources.items():
             kept = after.resources.get(name) if after else None
-            if kept is not None and kept.singular == resource.singular:
-                continue
-            found = next((e for g in groups for e in work.tx.entities(f"{g.xid}/{name}")), None)
-            if found is not None:
-                _refuse_removal(f"/groups/{plural}/resources/{name}", found.xid)
+            found = next((e.xid for g in groups for e in work.tx.entities(f"{g.xid}/{name}")), "")
+            _refuse_change(f"{pointer}/resources/{name}", resource, kept, found)
 
 
-def _refuse_removal(pointer: str, xid: str) -> None:
-    detail = f"{pointer} cannot go away or change its singular name while there is {xid}"
+def _refuse_change(
+    pointer: str, before: GroupType | ResourceType, after: GroupType | ResourceType | None, xid: str
+) -> None:
+    if after is not None and after.singular != before.singular:
+        detail = f"{pointer}/singular: a type keeps its singular name, and this one is {before.singular!r}"
+    elif after is None and xid:
+        detail = f"{pointer} cannot go away while there is {xid}"
+    else:
+        return
     raise RegistryProblem("model_error", "/model", pointer=pointer, error_detail=detail)
+
+
+def _refuse_reserved(work: UnitOfWork, before: Model, model: Model) -> None:
+    """A type that gets documents takes names for them, and no Version may have attributes of these names by then."""
+    for plural, kind in model.groups.items():
+        former = before.groups[plural].resources if plural in before.groups else {}
+        for name, resource in kind.resources.items():
+            if not resource.hasdocument or name not in former or former[name].hasdocument:
+                continue
+            for group in work.tx.entities(f"/{plural}"):
+                _refuse_reserved_in(work, f"{group.xid}/{name}", resource)
+
+
+def _refuse_reserved_in(work: UnitOfWork, collection: str, resource: ResourceType) -> None:
+    names = document_attributes(resource.singular)
+    for entity in work.tx.entities(collection):
+        for version in work.tx.entities(f"{entity.xid}/versions"):
+            taken = next((name for name in names if name in version.attributes), None)
+            if taken is not None:
+                detail = f"{version.xid} has an attribute {taken}, which would be part of its document; remove it first"
+                raise RegistryProblem("model_compliance_error", "/model", detail=detail)
 
 
 def _refit(work: UnitOfWork) -> None:
