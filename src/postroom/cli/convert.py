@@ -24,8 +24,8 @@ def command(
 ) -> None:
     """Convert a catalog to another dialect.
 
-    The dialect of SRC is told by its shape. Of several SRC, later ones override earlier ones. What the new dialect
-    cannot carry is reported on stderr.
+    The dialect of SRC is told by its shape, then by its extension, $schema and specversion. Of several SRC, later ones
+    override earlier ones. What the new dialect cannot carry is reported on stderr.
     """
     from postroom.catalog.convert import convert
     from postroom.documents.media_types import media_type

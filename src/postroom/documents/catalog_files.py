@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from postroom.documents.dialects.convert import ParsedCatalog, read_tree
-from postroom.documents.dialects.detect import dialect_of
+from postroom.documents.dialects.detect import dialect_of, with_schema_of
 from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES, SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
@@ -119,7 +119,7 @@ class CatalogFiles:
                 self._add(parsed, file)
             elif not self.is_folder:
                 raise DocumentRefused(_NO_CATALOG, place=str(file))
-        if not any(group_type in self.tree for group_type in group_types(self.tree)):
+        if not self.parsed_files:
             raise DocumentRefused(
                 "no file in this folder has messagegroups, schemagroups or endpoints.", place=str(self.path)
             )
@@ -135,8 +135,8 @@ class CatalogFiles:
         document = read_document(file, self.settings, lambda member: self.report(_member_twice(file, member)))
         if not isinstance(document, dict):
             raise DocumentRefused("a catalog is a JSON object.", place=str(file))
-        self.documents[file] = document
-        return document
+        self.documents[file] = with_schema_of(document, file.name)
+        return self.documents[file]
 
     def _whole(self, document: Tree, file: Path, chain: tuple[Path, ...]) -> Tree:
         """The document with the parts that it has in other files."""

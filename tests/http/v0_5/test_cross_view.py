@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from postroom.catalog.open_store import open_store
+from postroom.cli.main import execute
 from postroom.documents.dialects.convert import read_tree
-from postroom.registry.operations import import_document
+from postroom.registry.operations import export_document, import_document
 from postroom.store.interface import Store
 from tests.http.v0_5.requests import EVENT, JSON_SCHEMA, TEXT_SCHEMA, V05Client
 
@@ -255,3 +257,20 @@ def test_the_same_in_a_dump(ovens: V05Client, store: Store, tmp_path: Path, name
     definition = json.loads(target.read_text())["definitionGroups"]["ovens"]["definitions"]["oven.hot"]
     assert (definition["createdBy"], definition["metadata"]["attributes"]["time"]["type"]) == ("me", "datetime")
     assert "dialectextras" not in definition
+
+
+@pytest.mark.audit("services-B7", "services-A3", "services-A5")
+def test_the_whole_registry_inlined_is_a_file_that_can_be_loaded(ovens: V05Client, tmp_path: Path) -> None:
+    versions = {"1": {"id": "1", "schemaBase64": "/v8A"}, "2": {"id": "2", "schemaBase64": "/v8B"}}
+    schema = {"id": "s", "format": "Acme/1", "versions": versions}
+    assert ovens.post("/schemaGroups", {"id": "b", "schemas": {"s": schema}}).status == 201
+    assert ovens.get("/schemaGroups/b/schemas/s?meta")["format"] == "Acme/1"
+    file = tmp_path / "all.cereg"
+    file.write_text(json.dumps(ovens.get("/?inline")))
+    assert execute(["load", str(file), "--to", f"sqlite:///{tmp_path / 'copy.db'}"]) == 0
+    with open_store(f"sqlite:///{tmp_path / 'copy.db'}") as copy, copy.read() as transaction:
+        tree = export_document(transaction)
+    found = tree["schemagroups"]["b"]["schemas"]["s"]["versions"]
+    assert {name: version["schemabase64"] for name, version in found.items()} == {"1": "/v8A", "2": "/v8B"}
+    message = tree["messagegroups"]["ovens"]["messages"]["oven.hot"]
+    assert message["envelopemetadata"]["type"]["value"] == "oven.hot"

@@ -58,7 +58,7 @@ def write_tree(tree: Tree, name: str, *, extras: bool = True) -> WrittenCatalog:
     """Write a tree as a document of a dialect."""
     dialect = DIALECTS[name]
     tree = lift_extras(tree, dialect) if extras else tree
-    plain = strip_extras(tree, name if extras else "")
+    plain = dialect.trim(strip_extras(tree, name if extras else ""))
     document = dialect.from_rc4(plain)
     lost = (
         []

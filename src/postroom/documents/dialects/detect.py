@@ -1,4 +1,7 @@
-"""Detection of the dialect of a document: by its shape, and never by its `specversion` alone (C-31)."""
+"""Detection of the dialect of a document: by its shape (C-31).
+
+Where the shape leaves it open, `$schema` and `specversion` tell; a `.cereg` file has that `$schema` by its name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.name_tables import GROUP_TYPES
+from postroom.documents.dialects.name_tables import GROUP_IDS, GROUP_TYPES, SERVICE_SCHEMA
 from postroom.documents.dialects.walk_tree import groups, messages, objects
 
 _SERVICE = ("definitionGroups", "schemaGroups", "definitionGroupsUrl", "schemaGroupsUrl", "endpointsUrl")
@@ -14,6 +17,11 @@ _CATALOG = ("messagecatalog", "messagedefinitions")
 _SECTIONS = ("attributes", "publish", "applicationproperties", "applicationdata", "messageannotations")
 _RC = ("envelope", "protocol", "envelopemetadata", "protocoloptions", "envelopeoptions", "dataschemauri", "dataschema")
 _V0_5 = ("format", "binding", "metadata", "message", "schemaformat", "schemaurl")
+_SERVICE_SUFFIXES = (".cereg", ".cereg.yaml", ".cereg.yml")
+# Names in a group that 0.5 does not have, and those that its service does not have.
+_RC_GROUP = frozenset((*GROUP_IDS.values(), "protocol", "protocoloptions", "envelope", "envelopeoptions"))
+_MESSAGE_COLLECTIONS = ("messagegroups", "schemagroups")
+_MESSAGE_GROUP = frozenset(("labels", "documentation", "createdat", "modifiedat", "messagegroups", "messages"))
 
 
 def dialect_of(document: Tree) -> str:
@@ -23,11 +31,36 @@ def dialect_of(document: Tree) -> str:
     if any(isinstance(document.get(name), dict | list) for name in _CATALOG) or _is_version(document):
         return "catalog"
     if not any(isinstance(document.get(group_type), dict) for group_type in GROUP_TYPES):
-        return ""
+        return "0.5-service" if document.get("$schema") == SERVICE_SCHEMA and "specversion" in document else ""
     if any("definitions" in group or "definitionGroups" in group for _, _, group in groups(document)):
         return "0.5-service"
     names = _names(document)
+    if names.isdisjoint(_RC) and names.isdisjoint(_V0_5):
+        return _stated(document) or _v0_5(document, names) or _release(document, names)
     return _v0_5(document, names) or _release(document, names)
+
+
+def with_schema_of(document: Tree, file_name: str) -> Tree:
+    """A document with the `$schema` that the extension of its file stands for, unless it states one."""
+    if "$schema" in document or not file_name.lower().endswith(_SERVICE_SUFFIXES):
+        return document
+    return {"$schema": SERVICE_SCHEMA, **document}
+
+
+def _stated(document: Tree) -> str:
+    """The dialect of 0.5 that the document says it is in, where no group has a name that contradicts it."""
+    names = {name for _, _, group in groups(document) for name in group}
+    if not names.isdisjoint(_RC_GROUP) or _has_listed_usage(document):
+        return ""
+    stated = document.get("specversion")
+    is_old = isinstance(stated, str) and stated.startswith("0.")
+    if any(name in document for name in _MESSAGE_COLLECTIONS) or not names.isdisjoint(_MESSAGE_GROUP):
+        return "0.5-message" if is_old else ""
+    return "0.5-service" if is_old or document.get("$schema") == SERVICE_SCHEMA else ""
+
+
+def _has_listed_usage(document: Tree) -> bool:
+    return any(isinstance(one.get("usage"), list) for one in objects(document, "endpoints").values())
 
 
 def _is_version(document: Tree) -> bool:

@@ -48,14 +48,16 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """One dialect. `canonical` turns a document into the one form that is written, where several are read;
-    `collections` pairs its collection names with those of 1.0-rc4; `reasons` are tried in order."""
+    """One dialect. `canonical` turns a document into the one form that is written, where several are read; `trim`
+    takes from a tree what the dialect implies; `collections` pairs its collection names with those of 1.0-rc4;
+    `reasons` are tried in order."""
 
     name: str
     title: str
     to_rc4: Callable[[Tree], tuple[Tree, list[ReadNote]]]
     from_rc4: Callable[[Tree], Tree]
     canonical: Callable[[Tree], Tree] = lambda document: document
+    trim: Callable[[Tree], Tree] = lambda tree: tree
     collections: dict[str, str] = {}
     reasons: tuple[tuple[re.Pattern[str], str], ...] = ()
 

@@ -6,6 +6,8 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
+import msgspec
+
 from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.endpoints import read_endpoint
@@ -15,8 +17,10 @@ from postroom.documents.dialects.walk_tree import map_objects, rename_members
 from postroom.messages.definitions.inheritance import unwrapped
 from postroom.model.core_attributes import SPECVERSION
 from postroom.model.json_pointers import pointer
+from postroom.model.names import is_map_key
 
 _LEGAL = re.compile(r"^[a-z_][a-z0-9_]*$")
+JSON_TYPE = "application/json"
 _IN_META = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
 
 
@@ -76,7 +80,7 @@ class DocumentReader:
             del read["type"]
         for name in [name for name in read if not _is_legal(name)]:
             del read[name]
-        return read
+        return with_legal_labels(read)
 
     def _resource(self, resource: Tree, collection: str, place: str) -> Tree:
         read = self._entity(resource, name_tables.RESOURCE_IDS[collection], place)
@@ -93,19 +97,30 @@ class DocumentReader:
 
     def _schema(self, schema: Tree, place: str) -> Tree:
         read = self._resource(schema, "schemas", place)
+        # 1.0 has these attributes in Versions only: what 0.5 says of a schema is said of all of them.
+        inherited = {name: one for name, one in read.items() if name not in name_tables.NOT_INHERITED}
+        inherited = inherited if self.v0_5 else {}
         read["versions"] = map_objects(
-            read.get("versions"), f"{place}/versions", lambda version, at: self._schema_version(version, read, at)
+            read.get("versions"), f"{place}/versions", lambda version, at: self._schema_version(version, inherited, at)
         )
-        self._trim(read, "schemaurl", place)
-        return _without_null(read, "versions")
+        return _without_null(self._document(read, place), "versions")
 
-    def _schema_version(self, version: Tree, schema: Tree, place: str) -> Tree:
+    def _schema_version(self, version: Tree, inherited: Tree, place: str) -> Tree:
         read = self._entity(version, "versionid", place)
         if self.v0_5 and "version" in read:
-            read.pop("version")
-        if self.v0_5 and isinstance(schema.get("format"), str):
-            read.setdefault("format", schema["format"])
+            number = str(read.pop("version"))
+            if place.endswith(pointer((number,))):  # its id is then that of the schema
+                read["versionid"] = number
+        return self._document({**inherited, **read}, place)
+
+    def _document(self, entity: Tree, place: str) -> Tree:
+        """A schema or one of its Versions, with its document under one of the names that 1.0-rc4 has for it."""
+        read = rename_members(entity, name_tables.SCHEMA_ADDRESS)
         self._trim(read, "schemaurl", place)
+        if self.v0_5 and "contenttype" not in read and "schema" in read:
+            implied = implied_content_type(read["schema"])
+            if implied != JSON_TYPE:
+                read["contenttype"] = implied
         return read
 
     def _trim(self, entity: Tree, name: str, place: str) -> None:
@@ -132,6 +147,7 @@ class DocumentReader:
         return read
 
     def _message(self, message: Tree, group: Tree, place: str) -> Tree:
+        message = flat_definition(message) if self.service else message
         read = self._selectors(self._resource(message, "messages", place))
         if "uri" in read and is_local(as_xid(read["uri"])):  # C-06: borrowed
             identity: Tree = {name: read[name] for name in ("messageid", "versionid") if name in read}
@@ -183,7 +199,36 @@ class DocumentReader:
 def _v0_5_names(identity: str) -> dict[str, str]:
     """What 1.0 calls the members of a 0.5 entity, recognised by the name of its id."""
     names = {"id": identity, **name_tables.SERVICE_ATTRIBUTES, "ancestor": "ancestorid"}
-    return {**names, **name_tables.MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+    if identity == "messageid":
+        return {**names, **name_tables.MESSAGE_ATTRIBUTES}
+    return {**names, **name_tables.SCHEMA_ATTRIBUTES} if identity in ("schemaid", "versionid") else names
+
+
+def flat_definition(given: Tree) -> Tree:
+    """A definition of the 0.5 service as files have it; `?inline` shows its content in a member of its own."""
+    content = given.get("definition")
+    rest = {name: value for name, value in given.items() if name != "definition"}
+    return {**rest, **content} if isinstance(content, dict) else given
+
+
+def with_legal_labels(tree: Tree) -> Tree:
+    """An entity with labels that 1.0 allows: it knows no capital letters there."""
+    labels = tree.get("labels")
+    if not isinstance(labels, dict) or all(map(is_map_key, labels)):
+        return tree
+    lowered = {name.lower(): value for name, value in labels.items()}
+    return {**tree, "labels": {**lowered, **{name: one for name, one in labels.items() if is_map_key(name)}}}
+
+
+def implied_content_type(document: Any) -> str:
+    """The media type of a schema that a 0.5 file has in itself: JSON, or a text that is none."""
+    if not isinstance(document, str):
+        return JSON_TYPE
+    try:
+        msgspec.json.decode(document)
+    except (msgspec.DecodeError, RecursionError):
+        return "text/plain"
+    return JSON_TYPE
 
 
 @lru_cache(maxsize=10_000)

@@ -29,6 +29,8 @@ def read_endpoint(endpoint: Tree, *, v0_5: bool) -> Tree:
         read.setdefault("messagegroups", references)
     if v0_5 and isinstance(read.get("messagegroups"), list):
         read["messagegroups"] = [as_xid(reference) for reference in read["messagegroups"]]
+    if v0_5 and read.get("channel") == "":  # how 0.5 may write that there is none
+        del read["channel"]
     if isinstance(read.get("usage"), str):
         read["usage"] = [read["usage"]]
     deprecated = read.get("deprecated")

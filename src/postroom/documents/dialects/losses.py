@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, Loss, Tree
+from postroom.documents.dialects.document_reader import implied_content_type
 from postroom.documents.dialects.protocol_options import named_list
 from postroom.documents.dialects.references import as_xid
 from postroom.documents.dialects.walk_tree import objects
@@ -83,9 +84,9 @@ def _find_missing(given: Any, back: Any, steps: Steps, found: list[tuple[Steps, 
     if isinstance(given, dict) and isinstance(back, dict):
         for name, value in given.items():
             other = back.get(name, _NOTHING)
-            if other is _NOTHING:
+            if other is _NOTHING and not (name == "contenttype" and _is_implied(value, given)):
                 found.append(((*steps, name), value))
-            elif value is not other and not _same(value, other, name):
+            elif other is not _NOTHING and value is not other and not _same(value, other, name):
                 _find_missing(value, other, (*steps, name), found)
     elif isinstance(given, list) and isinstance(back, list) and len(given) == len(back):
         for position, (one, other) in enumerate(zip(given, back, strict=True)):
@@ -93,6 +94,10 @@ def _find_missing(given: Any, back: Any, steps: Steps, found: list[tuple[Steps, 
                 _find_missing(one, other, (*steps, position), found)
     elif steps:
         found.append((steps, given))
+
+
+def _is_implied(content_type: Any, version: Tree) -> bool:
+    return "schema" in version and content_type == implied_content_type(version["schema"])
 
 
 def _same(given: Any, back: Any, name: str) -> bool:

@@ -7,6 +7,8 @@ RESOURCES = {"endpoints": "messages", "messagegroups": "messages", "schemagroups
 GROUP_IDS = {"endpoints": "endpointid", "messagegroups": "messagegroupid", "schemagroups": "schemagroupid"}
 RESOURCE_IDS = {"messages": "messageid", "schemas": "schemaid"}
 
+SERVICE_SCHEMA = "https://cloudevents.io/schemas/registry"
+"""The `$schema` of `.cereg` files."""
 SERVICE_COLLECTIONS = {
     "definitionGroups": "messagegroups",
     "schemaGroups": "schemagroups",
@@ -41,6 +43,16 @@ OLD_MESSAGE_ATTRIBUTES = {
     "dataschemauri": "schemaurl",
     "basemessage": "basemessageurl",
 }
+
+# The document of a schema as bytes in 0.5; its address in samples and code generators of any age.
+SCHEMA_ATTRIBUTES = {"schemaBase64": "schemabase64"}
+SCHEMA_ADDRESS = {"schemauri": "schemaurl"}
+# What a schema says of itself and not of its Versions, or of its default Version alone.
+NOT_INHERITED = frozenset(
+    ("schemaid", "versionid", "meta", "versions", "versionscount", "versionsurl", "xid", "self", "shortself", "epoch")
+) | frozenset(
+    ("createdat", "modifiedat", "isdefault", "ancestorid", "schema", "schemabase64", "schemaurl", "contenttype")
+)
 
 # Informational members of 0.5 files that say what an entity is.
 TYPE_MARKERS = frozenset(

@@ -26,7 +26,7 @@ def collect_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     found: dict[tuple[str, str], list[Tree]] = {}
     groups = {group_type: objects(tree, group_type) for group_type in GROUP_TYPES}
     differences: list[tuple[tuple[str, ...], Any, Any]] = []
-    _compare(document, dialect.from_rc4(tree), (), differences)
+    _compare(document, dialect.from_rc4(dialect.trim(tree)), (), differences)
     for steps, given, written in differences:
         group_type = ours.get(steps[0], "")
         is_below = len(steps) > 2 and group_type != "" and steps[1] in groups[group_type]

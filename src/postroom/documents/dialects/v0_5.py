@@ -10,23 +10,27 @@ from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.document_reader import DocumentReader
 from postroom.documents.dialects.endpoints import write_config
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
+from postroom.documents.dialects.implied_members import without_implied
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
 from postroom.documents.dialects.references import as_pointer
-from postroom.documents.dialects.walk_tree import map_objects, rename_members
+from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
+from postroom.messages.definitions.catalog_tree import default_version
 
-SCHEMA = "https://cloudevents.io/schemas/registry"
 _SERVICE_NAMES = {ours: theirs for theirs, ours in name_tables.SERVICE_ATTRIBUTES.items()}
+_SCHEMA_NAMES = {ours: theirs for theirs, ours in name_tables.SCHEMA_ATTRIBUTES.items()}
 _COLLECTIONS = {ours: theirs for theirs, ours in name_tables.SERVICE_COLLECTIONS.items()}
 _FLAT = ("xref", "readonly", "defaultversionid", "defaultversionsticky")
 _UNKNOWN = frozenset(("datacontenttype", "dataschemaxid", "envelopeoptions", *name_tables.CORE_CHECKS))
-_DOCUMENT = ("schema", "schemaurl", "schemabase64", "format")
+_DOCUMENT = ("schema", "schemaurl", "schemabase64", "schemaBase64", "format")
 
 
 @cache
 def _names(identity: str, service: bool) -> dict[str, str]:
     """What 0.5 calls the members of an entity, recognised by the name of its id."""
     names = {identity: "id", **(_SERVICE_NAMES if service else {}), "ancestorid": "ancestor"}
-    return {**names, **name_tables.OLD_MESSAGE_ATTRIBUTES} if identity == "messageid" else names
+    if identity == "messageid":
+        return {**names, **name_tables.OLD_MESSAGE_ATTRIBUTES}
+    return {**names, **_SCHEMA_NAMES} if service and identity in ("schemaid", "versionid") else names
 
 
 class V05Writer:
@@ -38,7 +42,7 @@ class V05Writer:
     def registry(self, tree: Tree) -> Tree:
         """The whole document."""
         tree = flatten_inheritance(tree) if self.service else tree
-        written: Tree = {"$schema": SCHEMA} if self.service else {}
+        written: Tree = {"$schema": name_tables.SERVICE_SCHEMA} if self.service else {}
         written["specversion"] = "0.5-wip"
         for name, value in self._entity(tree, "registryid").items():
             if name in name_tables.GROUP_TYPES:
@@ -151,7 +155,15 @@ class V05Writer:
         written = self._resource(schema, "schemas")
         versions = written.get("versions")
         if isinstance(versions, dict) and versions:
-            written["versions"] = map_objects(versions, "", lambda version, _: self._version(version))
+            shared = _shared(objects(schema, "versions"), schema)
+            written |= self._entity(shared, "versionid")
+            written["versions"] = map_objects(
+                versions,
+                "",
+                lambda version, _: self._version(
+                    {name: one for name, one in version.items() if name not in shared or one != shared[name]}
+                ),
+            )
             return written
         name = str(written.pop("version", None) or written.pop("versionid", None) or "1")
         version = {"id": name, **{one: written.pop(one) for one in _DOCUMENT if one in written}}
@@ -162,6 +174,19 @@ class V05Writer:
 
     def _version(self, version: Tree) -> Tree:
         return self._entity(version, "versionid")
+
+
+def _shared(versions: Tree, schema: Tree) -> Tree:
+    """What all Versions say alike, which 0.5 says once, of the schema; and the format, which it demands there."""
+    first, *others = versions.values() or ({},)
+    shared = {
+        name: value
+        for name, value in first.items()
+        if name not in (*name_tables.NOT_INHERITED, *_UNKNOWN)
+        and schema.get(name, value) == value
+        and all(other.get(name) == value for other in others)
+    }
+    return {"format": form, **shared} if (form := default_version(schema).get("format")) else shared
 
 
 _MESSAGE_SELECTORS = {"envelope": "format", "protocol": "binding"}
@@ -197,7 +222,7 @@ _COMMON = (
     (r"/authorization\b", "0.5 keeps authorization out of endpoints"),
     (r"^/endpoints/[^/]+/protocoloptions\b", "0.5 does not know this option"),
     (r"/meta\b", "0.5 has no meta entity"),
-    (r"/schemabase64$", "0.5 has schemas as text or JSON only"),
+    (r"/contenttype$", "0.5 files do not state the media type of a schema"),
     (r"/(" + "|".join(name_tables.CORE_CHECKS) + r")$", "0.5 does not record checks"),
     (r"^/modelsource\b", "0.5 files have no model"),
     (r"/protocoloptions/[a-z]+_[a-z]+$", "0.5 spells the sections of AMQP with hyphens"),
@@ -215,6 +240,7 @@ SERVICE = Dialect(
     title="Registry Service 0.5 (2023), `.cereg` files",
     to_rc4=_read_service,
     from_rc4=V05Writer(service=True).registry,
+    trim=without_implied,
     collections=name_tables.SERVICE_COLLECTIONS,
     reasons=reasons(
         (r"/basemessage$", "0.5-service has no base messages: what is inherited is written out"),

@@ -11,7 +11,7 @@ from postroom.documents.dialects.name_tables import (
     RC4_ENDPOINT_OPTIONS,
     SERVICE_ATTRIBUTES,
 )
-from postroom.documents.dialects.v0_5 import SCHEMA as IDENTIFIER
+from postroom.documents.dialects.name_tables import SERVICE_SCHEMA as IDENTIFIER
 from postroom.documents.editor_schemas.attributes import Schema, ignoring_case, map_of, object_schema
 from postroom.documents.editor_schemas.xreg import DRAFT
 from postroom.model.types import Attributes, Model

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.document_reader import flat_definition
 from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras
 from postroom.documents.dialects.v0_5 import SERVICE
@@ -126,7 +127,7 @@ class GroupWriter:
         for name, given in definitions.items():
             subject = f"{self.request.path}/{path.ids[1]}/definitions/{name}"
             definition = resolve(self.tx.model(), f"{path.xid}/messages/{check_id(name, subject)}")
-            flat = {member: one for member, one in _flat(given).items() if member != "epoch"}
+            flat = {member: one for member, one in flat_definition(given).items() if member != "epoch"}
             after = take_conditions(without_empty(flat), subject, entity_id=name, singular="definition", epoch=0)
             check_definition(after, group, subject)
             tree = self._definition(definition, with_format(after, group), subject)
@@ -147,13 +148,6 @@ class GroupWriter:
         state = self.reading.states.group(path.group, require_entity(self.tx, path.xid))
         headers = {"Location": self.request.base + v0_5_path(path.xid)} if status == 201 else {}
         return Response(status=status, headers=headers, json=self.reading.group(state))
-
-
-def _flat(given: Tree) -> Tree:
-    """A definition as files have it; `?inline` shows its content in a member of its own."""
-    content = given.get("definition")
-    rest = {name: value for name, value in given.items() if name != "definition"}
-    return {**rest, **content} if isinstance(content, dict) else given
 
 
 def json_object(request: Request, settings: Settings) -> Tree:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree
+from postroom.documents.dialects.document_reader import with_legal_labels
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.name_tables import CORE_CHECKS, GROUP_TYPES, SERVICE_ATTRIBUTES, TYPE_MARKERS
 from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras, restore_extras, strip_extras
@@ -17,7 +18,7 @@ from postroom.documents.dialects.walk_tree import rename_members
 from postroom.http.v0_5.names import plural
 from postroom.messages.definitions.inheritance import base_reference
 from postroom.model.json_pointers import pointer
-from postroom.model.names import is_attribute_name, is_map_key
+from postroom.model.names import is_attribute_name
 from postroom.model.types import GroupType, ResourceType
 
 HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", EXTRAS))
@@ -38,7 +39,7 @@ class EntityTranslation:
         """An entity of 1.0 with all that it inherits."""
 
         def to_rc4(document: Tree) -> tuple[Tree, list[ReadNote]]:
-            return _with_legal_labels(read(document)), []
+            return with_legal_labels(read(document)), []
 
         self._dialect = Dialect(name=SERVICE.name, title=SERVICE.title, to_rc4=to_rc4, from_rc4=write)
 
@@ -133,15 +134,6 @@ def _write_plainly(tree: Tree) -> Tree:
 
 PLAIN_TRANSLATION = EntityTranslation(_read_plainly, _write_plainly)
 """For types that 0.5 has no names for, and for schemas, whose documents are separate."""
-
-
-def _with_legal_labels(tree: Tree) -> Tree:
-    """The tree with labels that 1.0 allows: it knows no capital letters there."""
-    labels = tree.get("labels")
-    if not isinstance(labels, dict) or all(map(is_map_key, labels)):
-        return tree
-    lowered = {name.lower(): value for name, value in labels.items()}
-    return {**tree, "labels": {**lowered, **{name: one for name, one in labels.items() if is_map_key(name)}}}
 
 
 def extras_in(entity: Tree) -> list[Tree]:

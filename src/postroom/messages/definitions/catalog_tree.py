@@ -103,7 +103,7 @@ def default_version(resource: Tree) -> Tree:
     meta = resource.get("meta")
     chosen = meta.get("defaultversionid") if isinstance(meta, dict) else None
     if not isinstance(chosen, str) or chosen not in versions:
-        chosen = max(versions, key=lambda key: _age(key, versions[key]))
+        chosen = max(versions, key=lambda key: version_age(key, versions[key]))
     return {**own, "versionid": chosen, **versions[chosen]}
 
 
@@ -115,8 +115,8 @@ def _named_version(resource: Tree, name: str) -> Tree | None:
     return default if is_default else member(resource, "versions", name)
 
 
-def _age(name: str, version: Tree) -> tuple[str, int, str]:
-    # Newest by creation; where no times are given, by number, then by spelling.
+def version_age(name: str, version: Tree) -> tuple[str, int, str]:
+    """The order of Versions: by creation; where no times are given, by number, then by spelling."""
     return (str(version.get("createdat", "")), int(name) if name.isdecimal() and len(name) < 20 else -1, name)
 
 
