@@ -260,3 +260,78 @@ def sturdy(tmp_path_factory: pytest.TempPathFactory) -> V05Client:
     v0_5.ask("POST", "/schemaGroups/payloads/schemas", TEXT_SCHEMA, {"Registry-id": "note", **JSON_SCHEMA})
     v0_5.post("/endpoints", {"id": "bakery", "usage": "consumer"})
     return v0_5
+
+
+REFUSED: list[tuple[str, Any, str, str]] = [
+    (
+        "/endpoints",
+        {"config": {"protocol": "HTTP", "endpoints": ["tcp://x"]}},
+        "config.endpoints[0]",
+        "/config/endpoints/0",
+    ),
+    (
+        "/endpoints",
+        {"config": {"protocol": "MQTT/5.0", "options": {"qos": "x"}}},
+        "config.options.qos",
+        "/config/options/qos",
+    ),
+    (
+        "/endpoints",
+        {"config": {"protocol": "MQTT/3.1.1", "options": {"clean-session": 1}}},
+        "config.options.clean-session",
+        "/config/options/clean-session",
+    ),
+    ("/endpoints", {"definitionGroups": ["a b"]}, "definitionGroups[0]", "/definitionGroups/0"),
+    ("/endpoints", {"deprecated": {"removal": "soon"}}, "deprecated.removal", "/deprecated/removal"),
+    (
+        f"{GROUP}/definitions",
+        {"metadata": {"attributes": {"subject": {"required": "x"}}}},
+        "metadata.attributes.subject.required",
+        "/metadata/attributes/subject/required",
+    ),
+    (
+        "/definitionGroups/queues/definitions",
+        {"metadata": {"properties": {"message-id": {"required": "x"}}}},
+        "metadata.properties.message-id.required",
+        "/metadata/properties/message-id/required",
+    ),
+]
+
+
+@pytest.mark.audit("services-A22")
+@pytest.mark.parametrize(("path", "body", "name", "pointer"), REFUSED)
+def test_problems_have_the_names_of_0_5(ovens: V05Client, path: str, body: Any, name: str, pointer: str) -> None:
+    ovens.post("/definitionGroups", {"id": "queues", "format": "AMQP/1.0"})
+    reply = ovens.post(path, {"usage": "consumer", **body} if path == "/endpoints" else body)
+    assert (reply.json["args"]["name"], reply.json["pointer"]) == (name, pointer)
+    assert not any(word in reply.body.decode() for word in ("protocoloptions", "envelopemetadata", "messagegroups"))
+
+
+@pytest.mark.audit("services-A22")
+def test_a_name_of_1_0_is_not_found_under_the_name_that_was_asked_for(v0_5: V05Client) -> None:
+    reply = v0_5.ask("GET", "/schemagroups")
+    assert (reply.json["title"], reply.json["detail"]) == (
+        "/schemagroups does not exist.",
+        "0.5 calls them schemaGroups.",
+    )
+
+
+@pytest.mark.audit("services-A22")
+def test_a_problem_with_a_header_names_the_header(notes: V05Client) -> None:
+    reply = notes.put("/schemaGroups/payloads/schemas/note", b"{}", schemaURI="https://elsewhere.example/note")
+    assert reply.json["args"]["name"] == "Registry-schemaURI"
+
+
+@pytest.mark.audit("services-A22")
+def test_a_definition_that_is_an_empty_object_lacks_its_metadata(ovens: V05Client) -> None:
+    assert ovens.problem("POST", f"{GROUP}/definitions", {}) == (400, "required_attribute_missing")
+    assert ovens.problem("PUT", HOT, {}) == (400, "required_attribute_missing")
+
+
+@pytest.mark.audit("services-A21", "services-A22")
+def test_answers_have_no_headers_of_1_0(tmp_path: Path) -> None:
+    settings = Settings(correlation_header="always")
+    asgi = AsgiClient(create_app(open_store(f"sqlite:///{tmp_path / 'r.db'}"), settings))
+    reply = V05Client(asgi).post("/definitionGroups", {"id": "ovens", "format": "CloudEvents/1.0"})
+    assert reply.status == 201
+    assert not {"link", "xregistry-xregcorrelationid"} & reply.headers.keys()

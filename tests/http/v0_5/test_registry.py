@@ -54,10 +54,11 @@ def test_the_older_word_for_versions_leads_to_the_newer_one(ovens: V05Client) ->
     assert (reply.status, reply.headers["location"]) == (308, f"{BASE}{resource}/versions/1?meta=")
 
 
+@pytest.mark.audit("services-A22")
 @pytest.mark.feature("D5R-002", "D5R-034", "D5R-038")
 def test_the_model_names_the_types_of_0_5(v0_5: V05Client) -> None:
-    definitions = {"singular": "definition", "plural": "definitions", "versions": 0}
-    schemas = {"singular": "schema", "plural": "schemas", "versions": -1}
+    definitions = {"singular": "definition", "plural": "definitions", "versions": 0, "mutable": True}
+    schemas = {"singular": "schema", "plural": "schemas", "versions": -1, "mutable": True}
     assert v0_5.get("/?model") == {
         "groups": [
             {"singular": "schemaGroup", "plural": "schemaGroups", "resources": [schemas]},
@@ -70,7 +71,7 @@ def test_the_model_names_the_types_of_0_5(v0_5: V05Client) -> None:
 @pytest.mark.feature("D5R-002", "D5R-003")
 def test_a_model_of_ones_own_keeps_its_names(v0_5: V05Client) -> None:
     v0_5.native("/modelsource", "PUT", OWN_MODEL)
-    recipes = {"singular": "recipe", "plural": "recipes", "versions": 2}
+    recipes = {"singular": "recipe", "plural": "recipes", "versions": 2, "mutable": True}
     assert v0_5.get("/?model")["groups"] == [{"singular": "bakery", "plural": "bakeries", "resources": [recipes]}]
 
 

@@ -36,6 +36,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes = b""
     cacheable: bool = True
     """Whether the answer to a GET depends on nothing but the store's state."""
+    root_link: bool = True
+    """Whether it links to the root of the registry, as all answers of 1.0 do."""
     stream: Stream | None = None
     """What follows the head, piece by piece, instead of a body."""
     pieces: Iterator[bytes] | None = None

@@ -39,8 +39,7 @@ def completed(given: Response, request: Request, settings: Settings, *, waits: b
     Its JSON has the documents that had to be fetched for it, null for one that is not to be had; MustFetch where that
     would take a while and nobody waits.
     """
-    links = [f"<{request.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
-    headers = {**given.headers, "Link": ", ".join(links)}
+    headers = _linked(given, request) if given.root_link else given.headers
     if given.json is msgspec.UNSET:
         return msgspec.structs.replace(given, headers=headers)
     fetched = []
@@ -58,6 +57,11 @@ def completed(given: Response, request: Request, settings: Settings, *, waits: b
         content=encode_json(given.json, fetch),
         cacheable=given.cacheable and not fetched,
     )
+
+
+def _linked(given: Response, request: Request) -> dict[str, str]:
+    links = [f"<{request.base}>;rel=xregistry-root", *([given.headers["Link"]] if "Link" in given.headers else [])]
+    return {**given.headers, "Link": ", ".join(links)}
 
 
 class MustFetch(Exception):

@@ -1,4 +1,4 @@
-"""Mount of the 0.5 service: resolves paths, checks methods, dispatches, translates problems into names of 0.5."""
+"""Mount of the 0.5 service: resolves paths, checks methods, dispatches."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from postroom.documents.dialects.name_tables import SERVICE_ATTRIBUTES
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
-from postroom.http.server.response_encoding import correlated
 from postroom.http.v0_5.delete import EntityDeleter
 from postroom.http.v0_5.groups import GroupWriter
-from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of, v0_5_path
-from postroom.http.v0_5.read import ReadHandler
+from postroom.http.v0_5.names import corrected_version_path, resolve_path, root_of
+from postroom.http.v0_5.problems import translate_problem
+from postroom.http.v0_5.read import ReadHandler, has_parameter
 from postroom.http.v0_5.resources import ResourceWriter
 from postroom.http.xregistry.preconditions import check_method, check_preconditions
-from postroom.registry.configuration.capabilities import read_capabilities
+from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
@@ -26,6 +25,7 @@ from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
 READS = ("GET", "HEAD")
+METADATA = (*READS, "PUT")
 METHODS: dict[str, tuple[str, ...]] = {
     "registry": READS,
     "groups": (*READS, "POST", "DELETE"),
@@ -35,15 +35,19 @@ METHODS: dict[str, tuple[str, ...]] = {
     "versions": (*READS, "DELETE"),
     "version": (*READS, "PUT", "DELETE"),
 }
-_THEIRS = {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
 
 
 def answer_v0_5(request: Request, store: Store, settings: Settings) -> Response:
     """Answer a request to the service of 0.5."""
     try:
-        return _answer(request, store, settings)
+        return _unlinked(_answer(request, store, settings))
     except RegistryProblem as problem:
-        raise _translate_problem(problem) from None
+        raise translate_problem(problem, request.path) from None
+
+
+def _unlinked(answer: Response) -> Response:
+    """An answer with the links of 0.5 only: the one to the root is a rule of 1.0, and 0.5 prints the form of `Link`."""
+    return msgspec.structs.replace(answer, root_link=False)
 
 
 def _answer(request: Request, store: Store, settings: Settings) -> Response:
@@ -55,11 +59,20 @@ def _answer(request: Request, store: Store, settings: Settings) -> Response:
         path = resolve_path(tx.model(), request.path)
         capabilities = read_capabilities(tx)
         capabilities.require("entities")
-        if options := check_method(request, METHODS[path.kind] if capabilities.mutable("entities") else READS):
+        if options := check_method(request, _methods(request, path, capabilities)):
             return options
         if request.method in READS:
             return ReadHandler(tx, request, settings).answer(path)
     return write_checked(store, lambda tx: _written(tx, request, settings))
+
+
+def _methods(request: Request, path: EntityPath, capabilities: Capabilities) -> tuple[str, ...]:
+    if not capabilities.mutable("entities"):
+        return READS
+    allowed = METHODS[path.kind]
+    if path.kind in ("resource", "version") and has_parameter(request, "meta"):
+        return tuple(method for method in allowed if method in METADATA)  # metadata cannot be deleted alone
+    return allowed
 
 
 def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
@@ -68,7 +81,7 @@ def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
     work = UnitOfWork(tx, actor=request.actor)
     answer = _write(work, request, path, settings)
     work.finish()
-    return correlated(answer, work, settings)
+    return answer
 
 
 def _write(work: UnitOfWork, request: Request, path: EntityPath, settings: Settings) -> Response:
@@ -93,23 +106,6 @@ def _check_preconditions(tx: Transaction, request: Request, path: EntityPath, se
     """If-Match and If-None-Match; the tags are those of answers, which name the root of the whole service."""
 
     def read(reading: Request) -> Response:
-        return ReadHandler(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(path)
+        return _unlinked(ReadHandler(tx, msgspec.structs.replace(reading, base=request.base), settings).answer(path))
 
     check_preconditions(msgspec.structs.replace(request, base=root_of(request.base)), read, settings)
-
-
-def _translate_problem(problem: RegistryProblem) -> RegistryProblem:
-    """Translate a problem into the names and paths that a client of 0.5 knows."""
-    arguments = {
-        key: ", ".join(_THEIRS.get(one, one) for one in value.split(", ")) if key in ("name", "list") else value
-        for key, value in problem.args_map.items()
-    }
-    return RegistryProblem(
-        problem.name,
-        v0_5_path(problem.subject),
-        detail=problem.detail,
-        pointer=problem.pointer,
-        status=problem.status,
-        headers=problem.extra_headers,
-        **arguments,
-    )

@@ -178,7 +178,12 @@ def model_document(model: Model) -> Tree:
                 "singular": singular(group),
                 "plural": plural(group),
                 "resources": [
-                    {"singular": singular(kind), "plural": plural(kind), "versions": kind.maxversions - 1}
+                    {
+                        "singular": singular(kind),
+                        "plural": plural(kind),
+                        "versions": kind.maxversions - 1,
+                        "mutable": True,
+                    }
                     for kind in group.resources.values()
                 ],
             }
