@@ -140,10 +140,10 @@ def test_what_an_update_names_has_to_be_so(notes: V05Client) -> None:
 
 @pytest.mark.feature("D5R-024")
 def test_an_empty_body_erases_the_content(ovens: V05Client) -> None:
-    assert ovens.put(HOT, {**EVENT, "name": "Hot", "priority": 3}).json["priority"] == 3
+    assert "schemaformat" in ovens.put(HOT, {**EVENT, "name": "Hot", "schemaformat": "Avro/1.11"}).json
     reply = ovens.put(HOT)
     assert reply.json["metadata"] == {"attributes": {}}
-    assert "priority" not in reply.json
+    assert "schemaformat" not in reply.json
     assert reply.headers["registry-name"] == "Hot"
 
 
@@ -233,6 +233,42 @@ def test_metadata_say_where_a_resource_is(notes: V05Client) -> None:
     assert notes.ask("GET", NOTE).status == 307
     assert notes.put(f"{NOTE}?meta", {"schema": TEXT_SCHEMA, "schemaURI": None}).status == 200
     assert notes.ask("GET", NOTE).json == TEXT_SCHEMA
+
+
+@pytest.mark.audit("services-A1")
+@pytest.mark.feature("D5R-024")
+def test_an_extension_of_a_definition_stays_until_its_header_is_empty(ovens: V05Client) -> None:
+    made = ovens.post(DEFINITIONS, {"id": "oven.cold", "maxAge": 3, **EVENT}, acme="1")
+    cold = f"{DEFINITIONS}/oven.cold"
+    assert (made.headers["registry-acme"], made.headers["registry-maxage"]) == ("1", "3")
+    changed = ovens.put(cold, EVENT, name="Cold")
+    assert (changed.headers["registry-name"], changed.headers["registry-acme"]) == ("Cold", "1")
+    assert (changed.json["acme"], changed.json["maxAge"]) == ("1", 3)
+    meta = ovens.get(f"{cold}?meta")
+    assert (meta["acme"], meta["maxAge"]) == ("1", 3)
+    again = ovens.put(cold, EVENT, maxAge="4", acme="")
+    assert (again.json["maxAge"], "acme" in again.json) == (4, False)
+    assert ovens.problem("PUT", cold, {**EVENT, "maxAge": 5}, {"Registry-maxAge": "6"}) == (400, "bad_request")
+    ovens.put(f"{cold}?meta", {"name": "Cold"})
+    assert "maxAge" not in ovens.get(cold)
+
+
+@pytest.mark.audit("services-A19")
+@pytest.mark.feature("D5R-026")
+@pytest.mark.parametrize("name", ["metadata", "definition", "schema", "schemaurl", "uri"])
+def test_metadata_do_not_write_content(ovens: V05Client, name: str) -> None:
+    reply = ovens.put(f"{HOT}?meta", {"name": "Hot", name: {}})
+    assert (reply.status, reply.problem, reply.json["args"]["name"]) == (400, "invalid_attribute", name)
+    assert "PUT without ?meta" in reply.json["title"]
+    assert ovens.put(f"{HOT}?meta", {"name": "Hot", "metadata": EVENT["metadata"]}).status == 200
+
+
+@pytest.mark.audit("services-A19")
+@pytest.mark.parametrize("method", ["DELETE", "POST"])
+def test_metadata_are_not_deleted_without_their_resource(ovens: V05Client, method: str) -> None:
+    reply = ovens.ask(method, f"{HOT}?meta", EVENT if method == "POST" else b"")
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD, OPTIONS, PUT")
+    assert ovens.ask("GET", HOT).status == 200
 
 
 @pytest.mark.feature("D5R-027")

@@ -46,9 +46,9 @@ def _is_url(name: str) -> bool:
     return name in ("self", "docs") or name.lower().endswith("uri")
 
 
-def given_attributes(request: Request, kind: ResourceType, before: Tree) -> Tree:
-    """The attributes that the headers of a request give; None for those they take away."""
-    spelled = {name.lower(): name for name in (*COMMON, uri_name(kind), *before)}
+def given_attributes(request: Request, kind: ResourceType, before: Tree, body: Tree) -> Tree:
+    """The attributes that the headers of a request give, spelled as before or in the body; None takes one away."""
+    spelled = {name.lower(): name for name in (*COMMON, uri_name(kind), *body, *before)}
     if kind.hasdocument:
         spelled[kind.singular + "url"] = uri_name(kind)
     given: Tree = {}
@@ -65,7 +65,8 @@ def given_attributes(request: Request, kind: ResourceType, before: Tree) -> Tree
             _put_tag(given, before, name.removeprefix("tags."), text)
         else:
             _check_name(name, header, kind, request)
-            given[spelled.get(name, name)] = _typed(text, name, kind) if text else None
+            spelling = spelled.get(name, name)
+            given[spelling] = _typed(text, name, kind, before.get(spelling)) if text else None
     return given
 
 
@@ -89,9 +90,10 @@ def _spelling(name: str, known: Iterable[str]) -> str:
     return next((one for one in known if one.lower() == name), name)
 
 
-def _typed(text: str, name: str, kind: ResourceType) -> Any:
+def _typed(text: str, name: str, kind: ResourceType, before: Any) -> Any:
+    """The value of an attribute; an extension that the model does not know keeps being a number, or true or false."""
     attribute = kind.attributes.get(SERVICE_ATTRIBUTES.get(name, name))
-    if attribute is None or attribute.type not in _TYPED:
+    if not isinstance(before, int | float) if attribute is None else attribute.type not in _TYPED:
         return text
     try:
         return msgspec.json.decode(text)

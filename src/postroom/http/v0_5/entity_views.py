@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from postroom.documents.dialects.dialect import Tree
+from postroom.documents.dialects.name_tables import OLD_MESSAGE_ATTRIBUTES
 from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.references import as_pointer, as_xid
 from postroom.http.v0_5.names import plural, uri_name, v0_5_path
@@ -35,6 +36,7 @@ COMMON = (
 )
 """Attributes of Resources that 0.5 has in headers: its own, and the one that both domains add."""
 OF_THE_SERVER = ("id", "version", "epoch", "self")
+_CONTENT = frozenset((*OLD_MESSAGE_ATTRIBUTES.values(), "metadata", "uri", "definition"))
 _NOT_IN_CONTENT = ("version", "epoch", "self", "createdOn", "modifiedOn")
 _LONGEST_CHAIN = 100
 _DOTTED = re.compile(r"(\d{1,18})((?:\.\d+)*)\Z", re.ASCII)
@@ -74,11 +76,17 @@ class VersionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def metadata(self) -> Tree:
-        """What `?meta` shows. Where a Resource is its attributes, most of them are its content."""
+        """What `?meta` shows. Where a Resource is its attributes, those of its type are its content, extensions not."""
         if self.kind.hasdocument:
             return self.document
-        names = (*COMMON, uri_name(self.kind))
-        return {name: value for name, value in self.document.items() if name in names}
+        return {name: value for name, value in self.document.items() if self.is_metadata(name, value)}
+
+    def is_metadata(self, name: str, value: Any) -> bool:
+        """Whether an attribute can stand in a header: a common one, or an extension that is a plain value."""
+        if name in (*COMMON, uri_name(self.kind)):
+            return True
+        is_content = name in _CONTENT or name in self.kind.attributes
+        return not is_content and isinstance(value, str | int | float)
 
     @property
     def content(self) -> Tree:

@@ -13,7 +13,7 @@ from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.v0_5.attribute_headers import given_attributes
-from postroom.http.v0_5.entity_views import COMMON, OF_THE_SERVER, VersionView, next_version, stored_uri
+from postroom.http.v0_5.entity_views import OF_THE_SERVER, VersionView, next_version, stored_uri
 from postroom.http.v0_5.groups import GroupWriter, json_object, refuse_existing
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
 from postroom.http.v0_5.names import root_of, singular, uri_name
@@ -68,7 +68,7 @@ class ResourceWriter:
     def create(self, path: EntityPath) -> Response:
         """POST to a collection: a new Resource."""
         require_entity(self.tx, path.group_xid)
-        headers, body = given_attributes(self.request, path.resource, {}), self._body(path)
+        headers, body = self._said(path, {})
         self._check_agreement(headers, body)
         self._refuse_version(headers)
         given_id = headers.get("id") or body.get("id")
@@ -85,7 +85,7 @@ class ResourceWriter:
     def add_version(self, path: EntityPath) -> Response:
         """POST to a Resource: a new version, with what it does not say taken from the latest."""
         state = self.reading.states.latest(path)
-        headers, body = given_attributes(self.request, path.resource, state.metadata), self._body(path)
+        headers, body = self._said(path, state.metadata)
         self._refuse_version(headers)
         body.pop("version", None)
         given = self._given(state, headers, body)
@@ -105,7 +105,7 @@ class ResourceWriter:
         if has_parameter(self.request, "meta"):
             given = self._given_metadata(state)
         else:
-            headers, body = given_attributes(self.request, path.resource, state.metadata), self._body(path)
+            headers, body = self._said(path, state.metadata)
             given = self._given(state, headers, body)
         self._write(state, given)
         self.groups.forget(state.path, state.tree.entity.id)
@@ -170,22 +170,32 @@ class ResourceWriter:
         headers, body = (self._without_conditions(one, state, version) for one in (headers, body))
         document = self._document(state, headers)
         kept = {} if not state.document else {n: v for n, v in state.metadata.items() if n not in OF_THE_SERVER}
-        after = without_empty(_local({**kept, **body, **headers}, state))
-        return WrittenEntity(self._checked(state, after, has_content=bool(body)), document, {**body, **headers})
+        after = without_empty(_local({**kept, **headers, **body}, state))
+        return WrittenEntity(
+            self._checked(state, after, has_content=bool(self.request.body.strip())), document, {**body, **headers}
+        )
 
     def _given_metadata(self, state: VersionView) -> WrittenEntity:
         """PUT of metadata: attributes that are missing go, except those that a Resource cannot be without."""
         body = json_object(self.request, self.settings)
         self._check_epoch(state)
         body = self._without_conditions(body, state, state.tree.entity.id)
-        content = body.pop(singular(state.kind), None) if not state.kind.hasdocument else None
+        self._refuse_content(state, body)
         document = self._inline_document(state, body)
         shown = _local(state.document, state)
-        lasting = {"format", *_TIMES, *(() if state.kind.hasdocument else set(shown) - set(COMMON))}
+        lasting = {"format", *_TIMES, *(name for name in shown if name not in state.metadata)}
         kept = {name: value for name, value in shown.items() if name in lasting}
-        after = without_empty({**kept, **(content if isinstance(content, dict) else {}), **_local(body, state)})
+        after = without_empty({**kept, **_local(body, state)})
         is_here = not document.get(stored_uri(state.kind)) and not state.uri
         return WrittenEntity(self._checked(state, after, has_content=is_here), document, body)
+
+    def _refuse_content(self, state: VersionView, body: Tree) -> None:
+        """Metadata never carry what a definition says about messages; what is there already may be repeated."""
+        shown = {**state.document, singular(state.kind): state.content}
+        for name in () if state.kind.hasdocument else body:
+            if not state.is_metadata(name, "") and body[name] != shown.get(name):
+                detail = "is content, and ?meta writes metadata only; use PUT without ?meta"
+                raise RegistryProblem("invalid_attribute", self.request.path, name=name, error_detail=detail)
 
     def _document(self, state: VersionView, headers: Tree) -> Tree:
         name = uri_name(state.kind)
@@ -193,7 +203,8 @@ class ResourceWriter:
         if uri is not None:
             if body:
                 detail = "with it the body has to be empty"
-                raise RegistryProblem("extra_xregistry_header", self.request.path, name=name, error_detail=detail)
+                header = f"Registry-{name}"
+                raise RegistryProblem("extra_xregistry_header", self.request.path, name=header, error_detail=detail)
             check_external(uri, name, root_of(self.request.base), self.request.path)
             return {stored_uri(state.kind): uri}
         if not body and state.uri and name not in headers:
@@ -251,6 +262,11 @@ class ResourceWriter:
         if headers.get("version") is not None:
             detail = "new versions get their number from the server"
             raise RegistryProblem("header_error", self.request.path, name="Registry-version", error_detail=detail)
+
+    def _said(self, path: EntityPath, before: Tree) -> tuple[Tree, Tree]:
+        """The attributes in the headers, and the entity in the body."""
+        body = self._body(path)
+        return given_attributes(self.request, path.resource, before, body), body
 
     def _body(self, path: EntityPath) -> Tree:
         """The entity in the body of a Resource that is its attributes; no body, no content."""
