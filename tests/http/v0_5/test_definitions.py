@@ -235,3 +235,28 @@ def test_a_definition_elsewhere_can_be_based_on(ovens: V05Client) -> None:
     assert ovens.get(HOT)["uri"] == uri
     assert ovens.put(HOT, ovens.get(HOT)).status == 200
     assert ovens.get(HOT)["uri"] == uri
+
+
+@pytest.mark.audit("services-A9", "services-A10")
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"schemaurl": "https://schemas.example/hot.json"}, "required_attribute_missing"),
+        ({"schemaurl": "https://schemas.example/hot.json", "schemaformat": ""}, "required_attribute_missing"),
+        ({"schema": {}}, "required_attribute_missing"),
+        ({"schema": {}, "schemaformat": "JsonSchema"}, "invalid_attribute"),
+        ({"schemaformat": "/draft-07"}, "invalid_attribute"),
+    ],
+)
+def test_a_schema_elsewhere_needs_its_format(ovens: V05Client, schema: dict[str, Any], problem: str) -> None:
+    assert ovens.problem("PUT", HOT, {**EVENT, **schema}) == (400, problem)
+
+
+@pytest.mark.audit("services-A9")
+def test_a_schema_of_this_registry_has_its_format_there(ovens: V05Client) -> None:
+    local = {**EVENT, "schemaurl": "#/schemaGroups/payloads/schemas/note/versions/1"}
+    assert ovens.put(HOT, local).status == 200
+    far = {"envelope": "CloudEvents/1.0", "dataschemauri": "https://schemas.example/hot.json"}
+    ovens.native("/messagegroups/ovens/messages/oven.far", "PUT", far)
+    path = "/definitionGroups/ovens/definitions/oven.far"
+    assert ovens.put(path, {**ovens.get(path), "name": "What 1.0 wrote may stay"}).status == 200

@@ -70,8 +70,8 @@ def config(protocol: str, address: str, options: dict[str, Any]) -> dict[str, An
 def test_an_endpoint_comes_back_as_it_was_written(v0_5: V05Client) -> None:
     assert v0_5.post("/endpoints", ENDPOINT).status == 201
     found = v0_5.get("/endpoints/telemetry")
-    # The model of 1.0 has defaults for options, and they are shown.
-    assert found["config"].pop("options") == {"topic": "{deviceid}/telemetry", "qos": 0, "retain": False}
+    # The model of 1.0 has defaults for options, and those that apply to consumers are shown.
+    assert found["config"].pop("options") == {"topic": "{deviceid}/telemetry", "qos": 0}
     written = {name: value for name, value in ENDPOINT["config"].items() if name != "options"}
     assert {**ENDPOINT, "config": written}.items() <= found.items()
     native = v0_5.native("/endpoints/telemetry")
@@ -230,3 +230,122 @@ def test_short_names_of_protocols_mean_the_same(v0_5: V05Client, short: str, ful
         assert (made.status, made.json["config"]["protocol"]) == (201, one)
         # A message of the protocol fits an endpoint that calls it by either name.
         v0_5.native(f"/endpoints/{made.json['id']}", "POST", message)
+
+
+@pytest.mark.audit("services-A8")
+@pytest.mark.feature("D5R-045")
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "#/definitionGroup/mygroup/definitions/my-will-message",
+        "#/definitionGroups/mygroup/definitions/my-will-message",
+        "#/endpoints/e/definitions/m",
+        "https://example.com/defs/m",
+        "f.cereg#/definitionGroups/mygroup/definitions/my-will-message",
+    ],
+)
+def test_a_last_will_is_a_uri_or_a_pointer(v0_5: V05Client, reference: str) -> None:
+    given = config("MQTT/5.0", "mqtts://h.example", {"will-message": reference})
+    made = v0_5.post("/endpoints", {"id": "e", "usage": "consumer", "config": given})
+    assert (made.status, made.json["config"]["options"]["will-message"]) == (201, reference)
+    again = v0_5.put("/endpoints/e", {**v0_5.get("/endpoints/e"), "name": "E"})
+    assert (again.status, again.json["config"]["options"]["will-message"]) == (200, reference)
+    native = v0_5.native("/endpoints/e")["protocoloptions"].get("willmessage")
+    is_here = reference.startswith("#/definitionGroup")
+    assert native == ("/messagegroups/mygroup/messages/my-will-message" if is_here else None)
+
+
+@pytest.mark.audit("services-A8")
+@pytest.mark.parametrize("reference", ["", 7, ["#/definitionGroups/g/definitions/m"]])
+def test_a_last_will_that_is_no_reference(v0_5: V05Client, reference: Any) -> None:
+    given = config("MQTT/5.0", "mqtts://h.example", {"will-message": reference})
+    reply = v0_5.post("/endpoints", {"usage": "consumer", "config": given})
+    assert (reply.status, reply.json["args"]["name"]) == (400, "config.options.will-message")
+
+
+@pytest.mark.audit("services-A11")
+@pytest.mark.feature("D5R-042")
+def test_an_endpoint_is_not_removed_before_the_time_that_it_says(v0_5: V05Client) -> None:
+    leaving = {"id": "old", "usage": "consumer", "deprecated": {"removal": "2999-01-01T00:00:00Z"}}
+    assert v0_5.post("/endpoints", leaving).status == 201
+    assert v0_5.post("/endpoints", {"id": "new", "usage": "consumer"}).status == 201
+    for reply in (
+        v0_5.delete("/endpoints/old"),
+        v0_5.delete("/endpoints", [{"id": "new"}, {"id": "old"}]),
+        v0_5.delete("/endpoints"),
+    ):
+        assert (reply.status, reply.json["subject"]) == (409, "/endpoints/old")
+        assert "change or remove deprecated.removal first" in reply.json["detail"]
+    assert len(v0_5.get("/endpoints")) == 2
+    assert v0_5.put("/endpoints/old", {**leaving, "deprecated": {"removal": "2020-01-01T00:00:00Z"}}).status == 200
+    assert v0_5.delete("/endpoints/old").status == 200
+
+
+@pytest.mark.audit("services-A11")
+@pytest.mark.feature("D5R-042")
+@pytest.mark.parametrize(
+    ("name", "value"), [("alternative", "elsewhere"), ("docs", "elsewhere"), ("docs", "ftp://x.y")]
+)
+def test_links_of_a_deprecation_are_urls(v0_5: V05Client, name: str, value: str) -> None:
+    reply = v0_5.post("/endpoints", {"usage": "consumer", "deprecated": {name: value}})
+    assert (reply.status, reply.json["args"]["name"]) == (400, f"deprecated.{name}")
+
+
+@pytest.mark.audit("services-A11")
+def test_a_deprecation_that_1_0_wrote_may_stay(v0_5: V05Client) -> None:
+    native = {"usage": ["consumer"], "deprecated": {"alternative": "new"}}
+    v0_5.native("/endpoints/old", "PUT", native)
+    assert v0_5.put("/endpoints/old", v0_5.get("/endpoints/old")).status == 200
+
+
+@pytest.mark.audit("services-A12")
+@pytest.mark.parametrize("address", ["SASL_SSL://h.example:9093", "SSL://h.example:9093", "PLAINTEXT://h.example:9092"])
+def test_addresses_of_kafka_have_the_schemes_of_kafka(v0_5: V05Client, address: str) -> None:
+    made = v0_5.post("/endpoints", {"id": "e", "usage": "producer", "config": config("KAFKA", address, {})})
+    assert (made.status, made.json["config"]["endpoints"]) == (201, [address])
+
+
+@pytest.mark.audit("services-A12")
+def test_an_address_with_a_space_is_no_uri(v0_5: V05Client) -> None:
+    given = {"usage": "producer", "config": {"protocol": "BunnyMQ/0.9", "endpoints": ["http://a b"]}}
+    assert v0_5.problem("POST", "/endpoints", given) == (400, "invalid_attribute")
+
+
+@pytest.mark.audit("services-A15")
+def test_an_update_without_usage_would_delete_what_is_required(v0_5: V05Client) -> None:
+    v0_5.post("/endpoints", {"id": "123", "name": "A cool endpoint", "usage": "consumer"})
+    printed = {"id": "123", "name": "A cooler endpoint", "epoch": 1}
+    assert v0_5.problem("PUT", "/endpoints/123", printed) == (400, "required_attribute_missing")
+    assert v0_5.put("/endpoints/123", {**printed, "usage": "consumer"}).json["name"] == "A cooler endpoint"
+
+
+@pytest.mark.audit("services-A17")
+@pytest.mark.feature("D5R-045")
+@pytest.mark.parametrize(
+    ("usage", "protocol", "shown"),
+    [
+        ("consumer", "MQTT/5.0", {"qos": 0}),
+        ("producer", "MQTT/5.0", {"qos": 0, "retain": False}),
+        ("subscriber", "KAFKA", {}),
+        ("producer", "KAFKA", {"acks": 1}),
+        ("producer", "AMQP/1.0", {"durable": False}),
+        ("consumer", "AMQP/1.0", {"distribution-mode": "move"}),
+    ],
+)
+def test_defaults_are_shown_where_they_apply(v0_5: V05Client, usage: str, protocol: str, shown: Any) -> None:
+    v0_5.post("/endpoints", {"id": "e", "usage": usage, "config": {"protocol": protocol}})
+    assert v0_5.get("/endpoints/e")["config"].get("options", {}) == shown
+
+
+@pytest.mark.audit("services-A17")
+def test_an_option_of_another_usage_is_shown_when_it_was_written(v0_5: V05Client) -> None:
+    given = {"protocol": "MQTT/5.0", "options": {"retain": False}}
+    v0_5.post("/endpoints", {"id": "e", "usage": "consumer", "config": given})
+    assert v0_5.get("/endpoints/e")["config"]["options"]["retain"] is False
+
+
+@pytest.mark.audit("services-A17")
+def test_strict_is_false_unless_it_is_said(v0_5: V05Client) -> None:
+    v0_5.post("/endpoints", {"id": "e", "usage": "consumer", "config": {"protocol": "HTTP", "strict": None}})
+    assert v0_5.get("/endpoints/e")["config"].get("strict", False) is False
+    assert v0_5.native("/endpoints/e")["protocoloptions"]["deployed"] is False

@@ -187,3 +187,17 @@ def test_a_write_can_be_bound_to_the_state_that_was_read(ovens: V05Client) -> No
     body = {"name": "Cold", "format": "CloudEvents/1.0"}
     assert ovens.ask("PUT", "/definitionGroups/ovens", body, {"If-Match": tag}).status == 200
     assert ovens.ask("PUT", "/definitionGroups/ovens", body, {"If-Match": tag}).status == 412
+
+
+@pytest.mark.audit("services-A10")
+@pytest.mark.parametrize("given", ["CloudEvents", "FooBar", "/1.0", "Foo/"])
+def test_formats_are_a_name_and_a_version(v0_5: V05Client, given: str) -> None:
+    reply = v0_5.post("/definitionGroups", {"id": "ovens", "format": given})
+    assert (reply.status, reply.json["args"]["name"]) == (400, "format")
+    assert "NAME/VERSION" in reply.json["title"]
+
+
+@pytest.mark.audit("services-A10")
+def test_a_format_that_1_0_wrote_may_stay(v0_5: V05Client) -> None:
+    v0_5.native("/messagegroups/ovens", "PUT", {"envelope": "CloudEvents"})
+    assert v0_5.put("/definitionGroups/ovens", v0_5.get("/definitionGroups/ovens")).status == 200

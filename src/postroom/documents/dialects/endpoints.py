@@ -14,6 +14,7 @@ from postroom.model.messaging_options import ENDPOINT_OPTIONS as PRESENT_OPTIONS
 from postroom.protocols.protocol_table import canonical_protocol
 
 _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
+_MESSAGE = re.compile(r"/messagegroups/[^/]+/messages/[^/]+(/versions/[^/]+)?\Z")
 _CONFIG = ("protocol", "endpoints", "options", "strict")
 
 
@@ -73,11 +74,14 @@ def _read_config(config: Tree) -> Tree:
     chosen: Tree = {}
     for name, value in options.items():
         ours = ENDPOINT_OPTIONS.get(name, name)
-        chosen[ours] = as_xid(value) if ours == "willmessage" else value
+        if ours != "willmessage":
+            chosen[ours] = value
+        elif not isinstance(value, str) or _MESSAGE.match(as_xid(value)):
+            chosen[ours] = as_xid(value)  # 1.0 has no place for what lies outside of the registry's groups
     addresses = config.get("endpoints")
     if isinstance(addresses, list):
         chosen["endpoints"] = _read_addresses(addresses, config.get("protocol"))
-    chosen["deployed"] = config.get("strict", False)
+    chosen["deployed"] = config.get("strict") or False
     return {**read, "protocoloptions": chosen}
 
 

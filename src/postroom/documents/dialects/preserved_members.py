@@ -171,9 +171,12 @@ def _applied(document: Tree, extras: list[Tree]) -> Tree:
 
 
 def _put(holder: Tree, name: str, extra: Tree) -> None:
-    if not _same(holder.get(name, _NOTHING), extra.get("instead", _NOTHING)):
+    inside, value = holder.get(name), extra.get("value")
+    if "instead" not in extra and isinstance(inside, dict) and isinstance(value, dict):
+        holder[name] = {**value, **inside}  # where there was nothing, defaults of 1.0 may have come
+    elif not _same(holder.get(name, _NOTHING), extra.get("instead", _NOTHING)):
         return
-    if "value" in extra:
-        holder[name] = extra["value"]
+    elif "value" in extra:
+        holder[name] = value
     else:
         holder.pop(name, None)

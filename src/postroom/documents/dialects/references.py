@@ -8,7 +8,13 @@ from urllib.parse import unquote
 
 from postroom.documents.dialects.name_tables import SERVICE_COLLECTIONS
 
-_TO_OURS = {**SERVICE_COLLECTIONS, "definitiongroups": "messagegroups", "schemaGroup": "schemagroups"}
+# C-70: examples also write them in lower case, and in the singular.
+_TO_OURS = {
+    **SERVICE_COLLECTIONS,
+    "definitiongroups": "messagegroups",
+    "definitionGroup": "messagegroups",
+    "schemaGroup": "schemagroups",
+}
 _TO_SERVICE = {"messagegroups": "definitionGroups", "schemagroups": "schemaGroups", "messages": "definitions"}
 
 

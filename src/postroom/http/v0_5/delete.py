@@ -16,6 +16,7 @@ from postroom.http.v0_5.groups import GroupWriter
 from postroom.http.v0_5.names import v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, check_id, check_version
 from postroom.http.v0_5.read import ReadHandler, parse_parameters
+from postroom.http.v0_5.validation import refuse_early_removal
 from postroom.registry import operations
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
@@ -75,6 +76,8 @@ class EntityDeleter:
         raise RegistryProblem("missing_versions", self.request.path, detail="Delete the Resource instead.")
 
     def _delete(self, path: EntityPath) -> None:
+        if path.kind == "group" and path.group.plural == "endpoints":
+            refuse_early_removal(require_entity(self.tx, path.xid).attributes, self.work.now, v0_5_path(path.xid))
         if path.kind != "group":
             self._groups().forget(path, path.ids[5] if path.kind == "version" else "")
         operations.delete(self.work, path, None, None, "")

@@ -74,7 +74,7 @@ class GroupWriter:
         check_epoch(parse_parameters(self.request).epoch, entity.epoch, self.request.path)
         names = {"entity_id": entity.id, "singular": singular(path.group)}
         after = take_conditions(body, self.request.path, epoch=entity.epoch, **names)
-        check_group(path.group, after, self.request.path, had_format="format" in state.document)
+        check_group(path.group, after, self.request.path, state.document)
         before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
         result = merge_entity(state.translation, state.stored, before, after)
         patch = attribute_patch(state.stored, result)
@@ -129,7 +129,7 @@ class GroupWriter:
             definition = resolve(self.tx.model(), f"{path.xid}/messages/{check_id(name, subject)}")
             flat = {member: one for member, one in flat_definition(given).items() if member != "epoch"}
             after = take_conditions(without_empty(flat), subject, entity_id=name, singular="definition", epoch=0)
-            check_definition(after, group, subject)
+            check_definition(after, group, subject, {})
             tree = self._definition(definition, with_format(after, group), subject)
             operations.put_resource(self.work, definition, tree, False, "")
 

@@ -11,7 +11,9 @@ from postroom.registry.problems import RegistryProblem
 
 _COMMON = {
     **{ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()},
-    "envelope": "format", "messagegroups": "definitionGroups", "versionid": "version",
+    "envelope": "format",
+    "messagegroups": "definitionGroups",
+    "versionid": "version",
     **dict.fromkeys(("endpointid", "messagegroupid", "schemagroupid", "messageid", "schemaid"), "id"),
 }
 _OF_MESSAGES = {**OLD_MESSAGE_ATTRIBUTES, "basemessage": "uri", "protocol": "format"}
@@ -21,7 +23,9 @@ _STEP = re.compile(r"bootstrap\.servers|\[\d+\]|[^.\[\]]+")
 # Names of 1.0 that a sentence may have, and that are no words otherwise.
 _WORDS = {
     **{name: OLD_MESSAGE_ATTRIBUTES[name] for name in ("dataschemaformat", "dataschema", "dataschemauri")},
-    "envelopemetadata": "metadata.attributes", "messagegroups": "definitionGroups", "schemagroups": "schemaGroups",
+    "envelopemetadata": "metadata.attributes",
+    "messagegroups": "definitionGroups",
+    "schemagroups": "schemaGroups",
 }
 _WORD = re.compile(rf"\b({'|'.join(_WORDS)})\b")
 _NAMES = ("name", "list", "path")

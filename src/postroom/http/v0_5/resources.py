@@ -25,6 +25,7 @@ from postroom.http.v0_5.validation import (
     check_entity,
     check_external,
     check_format,
+    check_format_name,
     refuse_own_attribute,
     with_format,
     without_empty,
@@ -233,10 +234,12 @@ class ResourceWriter:
     def _checked(self, state: VersionView, after: Tree, has_content: bool) -> Tree:
         if state.kind.plural != "messages" or state.kind.hasdocument:
             check_entity(after, self.request.path)
+            if state.kind.plural == "schemas":
+                check_format_name(after, "format", state.document, self.request.path)
             return after
         group = self.reading.states.group(state.path.group, require_entity(self.tx, state.path.group_xid)).document
         if has_content:
-            check_definition(after, group, self.request.path)
+            check_definition(after, group, self.request.path, state.document)
         else:
             check_entity(after, self.request.path)
             check_format(after, group, self.request.path)

@@ -24,6 +24,13 @@ from postroom.model.types import GroupType, ResourceType
 HIDDEN = frozenset((*CORE_CHECKS, "ancestorid", EXTRAS))
 """Attributes that the registry keeps with a Version and 0.5 does not have."""
 _NEW, _OLD = SERVICE_ATTRIBUTES, {ours: theirs for theirs, ours in SERVICE_ATTRIBUTES.items()}
+# "This option only applies to usage:producer endpoints" (or consumer), and the default that it has there.
+_DEFAULTS_OF_USAGES: dict[str, tuple[str, Any]] = {
+    "durable": ("producer", False),
+    "retain": ("producer", False),
+    "acks": ("producer", 1),
+    "distribution-mode": ("consumer", "move"),
+}
 
 
 class EntityTranslation:
@@ -69,9 +76,25 @@ def group_translation(kind: GroupType) -> EntityTranslation:
 
     def write(tree: Tree) -> Tree:
         document: Tree = SERVICE.from_rc4({kind.plural: {"group": tree}})[theirs]["group"]
-        return document
+        return _without_others_defaults(document) if kind.plural == "endpoints" else document
 
     return EntityTranslation(read, write)
+
+
+def _without_others_defaults(endpoint: Tree) -> Tree:
+    """An endpoint without options of other usages that nobody wrote: the model of 1.0 gives them a default."""
+    config = endpoint.get("config")
+    options = config.get("options") if isinstance(config, dict) else None
+    if not isinstance(config, dict) or not isinstance(options, dict):
+        return endpoint
+    kept = {name: one for name, one in options.items() if not _is_others_default(name, one, endpoint.get("usage"))}
+    rest = {name: one for name, one in config.items() if name != "options"}
+    return {**endpoint, "config": {**rest, "options": kept} if kept else rest}
+
+
+def _is_others_default(name: str, value: Any, usage: Any) -> bool:
+    theirs, default = _DEFAULTS_OF_USAGES.get(name, ("", None))
+    return bool(theirs) and theirs != usage and value == default
 
 
 def resource_translation(

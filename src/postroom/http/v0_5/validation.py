@@ -8,22 +8,33 @@ from typing import Any, NoReturn
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.preserved_members import EXTRAS
+from postroom.documents.dialects.references import is_local
 from postroom.http.v0_5.entity_views import COMMON
 from postroom.messages.definitions.registry_rules import USAGES
+from postroom.model.scalar_types import normal_timestamp
 from postroom.model.types import GroupType
 from postroom.protocols.protocol_table import canonical_protocol
 from postroom.registry.problems import RegistryProblem
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,62}\Z")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
+# Kafka has underscores in the names of its protocols: SASL_SSL://host:port.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-_]*:[^\s<>\"\\^`|]+\Z")
 _TEXTS = ("name", "description", "createdBy", "modifiedBy", "docs", "type", "format", "channel", "origin")
+_DEPRECATION_LINKS = (
+    ("alternative", re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:\S+\Z"), "must be a URL"),
+    ("docs", re.compile(r"(?i)https?://\S+\Z"), "must be an http or https URL"),
+)
 _CONFIG = {"protocol": str, "endpoints": list, "options": dict, "strict": bool}
 _WORDS = {str: "a text", list: "an array", dict: "an object", bool: "true or false"}
 
 
 def without_empty(document: Tree) -> Tree:
     """An entity without attributes that have no value: a text that is empty is one that is missing."""
-    return {name: value for name, value in document.items() if value is not None and (name, value) not in _EMPTY}
+    present = {name: value for name, value in document.items() if value is not None and (name, value) not in _EMPTY}
+    if isinstance(present.get("config"), dict):
+        present["config"] = {name: value for name, value in present["config"].items() if value is not None}
+    return present
 
 
 _EMPTY = [(name, "") for name in _TEXTS]
@@ -48,16 +59,28 @@ def check_entity(document: Tree, subject: str) -> None:
             _refuse(subject, f"tags.{tag}", "must be a text")
 
 
-def check_group(kind: GroupType, document: Tree, subject: str, *, had_format: bool = True) -> None:
-    """The rules on Groups. In 1.0 a Group of messages need not have a format; 0.5 does not make it get one."""
+def check_group(kind: GroupType, document: Tree, subject: str, before: Tree | None = None) -> None:
+    """The rules on Groups. What 1.0 wrote against them, as a Group without a format, 0.5 may leave as it is."""
     check_entity(document, subject)
-    if kind.plural == "messagegroups" and had_format and not document.get("format"):
+    if kind.plural == "messagegroups" and not document.get("format") and (before is None or before.get("format")):
         raise RegistryProblem("required_attribute_missing", subject, list="format", pointer="/format")
+    if kind.plural in ("messagegroups", "endpoints"):
+        check_format_name(document, "format", before or {}, subject)
     if kind.plural == "endpoints":
-        _check_endpoint(document, subject)
+        _check_endpoint(document, before or {}, subject)
 
 
-def _check_endpoint(document: Tree, subject: str) -> None:
+def check_format_name(document: Tree, name: str, before: Tree, subject: str) -> None:
+    """Formats are called `{NAME}/{VERSION}`."""
+    given = document.get(name)
+    if not isinstance(given, str) or given == before.get(name):
+        return
+    title, _, version = given.partition("/")
+    if not title or not version:
+        _refuse(subject, name, f"must be NAME/VERSION, as in CloudEvents/1.0 or Avro/1.11; it is {given!r}")
+
+
+def _check_endpoint(document: Tree, before: Tree, subject: str) -> None:
     if "usage" not in document:
         raise RegistryProblem("required_attribute_missing", subject, list="usage", pointer="/usage")
     if document["usage"] not in USAGES:
@@ -67,9 +90,27 @@ def _check_endpoint(document: Tree, subject: str) -> None:
     references = _check_kind(document, "definitionGroups", list, subject) or []
     if not all(isinstance(one, str) and one for one in references):
         _refuse(subject, "definitionGroups", "must hold URI references")
-    deprecated = _check_kind(document, "deprecated", dict, subject) or {}
-    _check_docs(deprecated.get("docs"), "deprecated.docs", subject)
+    _check_deprecated(_check_kind(document, "deprecated", dict, subject) or {}, before.get("deprecated"), subject)
     _check_config(_check_kind(document, "config", dict, subject), subject)
+
+
+def _check_deprecated(deprecated: Tree, before: Any, subject: str) -> None:
+    """An alternative and documentation are URLs, and those of documentation can be asked with a GET."""
+    known = before if isinstance(before, dict) else {}
+    for name, pattern, detail in _DEPRECATION_LINKS:
+        value = deprecated.get(name)
+        if value is not None and value != known.get(name) and not (isinstance(value, str) and pattern.match(value)):
+            _refuse(subject, f"deprecated.{name}", detail)
+
+
+def refuse_early_removal(document: Tree, now: str, subject: str) -> None:
+    """An endpoint that says when it will be removed stays until then; the time can be changed."""
+    deprecated = document.get("deprecated")
+    removal = normal_timestamp(str(deprecated.get("removal"))) if isinstance(deprecated, dict) else None
+    if removal and removal > now:
+        detail = f"its deprecated.removal is {removal}, and it stays until then"
+        remedy = "Clients were promised that time. If it no longer holds, change or remove deprecated.removal first."
+        raise RegistryProblem("bad_request", subject, error_detail=detail, detail=remedy, status=409)
 
 
 def _check_config(config: Tree | None, subject: str) -> None:
@@ -79,11 +120,14 @@ def _check_config(config: Tree | None, subject: str) -> None:
         _check_kind(config, name, kind, subject, "config.")
     if not config.get("protocol"):
         raise RegistryProblem("required_attribute_missing", subject, list="config.protocol", pointer="/config/protocol")
-    if not all(isinstance(one, str) and _SCHEME.match(one) for one in config.get("endpoints", ())):
+    if not all(isinstance(one, str) and _ADDRESS.match(one) for one in config.get("endpoints", ())):
         _refuse(subject, "config.endpoints", "must hold absolute URIs")
+    will = (config.get("options") or {}).get("will-message")
+    if will is not None and not (isinstance(will, str) and will):
+        _refuse(subject, "config.options.will-message", "must be a URI or JSON pointer")
 
 
-def check_definition(document: Tree, group: Tree, subject: str) -> None:
+def check_definition(document: Tree, group: Tree, subject: str, before: Tree) -> None:
     """The rules on message definitions; one that is borrowed has all from where it comes from."""
     check_entity(document, subject)
     if "uri" in document:
@@ -96,9 +140,12 @@ def check_definition(document: Tree, group: Tree, subject: str) -> None:
         _check_kind(document, name, str, subject)
     if "schema" in document and "schemaurl" in document:
         raise RegistryProblem("one_resource", subject, list="schema, schemaurl")
-    # A schema elsewhere has a format of its own; catalogs that do not repeat it are in use.
-    if "schema" in document and not document.get("schemaformat"):
+    # A schema of this registry has a format of its own; the specification's own catalogs do not repeat it.
+    names = ("schema",) if is_local(document.get("schemaurl")) else ("schema", "schemaurl")
+    is_new = any(name in document and document[name] != before.get(name) for name in names)
+    if is_new and not document.get("schemaformat"):
         raise RegistryProblem("required_attribute_missing", subject, list="schemaformat", pointer="/schemaformat")
+    check_format_name(document, "schemaformat", before, subject)
     check_format(document, group, subject)
 
 
