@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 from msgspec.structs import asdict
 
 from postroom.protocols.header_values import encoded
-from postroom.protocols.protocol import HeaderBroken, Wire
+from postroom.protocols.protocol import HeaderBroken, Wire, is_attribute_name
 from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import JSON_BATCH, JSON_EVENT, Record
 
@@ -51,6 +51,7 @@ class _CommonEvent(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 _COMMON_ATTRIBUTES = tuple(name for name in _CommonEvent.__struct_fields__ if name not in _BODY)
+COMMON_NAMES = frozenset(_COMMON_ATTRIBUTES)
 _common_decoder = msgspec.json.Decoder(_CommonEvent)
 
 
@@ -136,6 +137,11 @@ def _is_event_json(payload: bytes) -> bool:
     except _UNREADABLE:
         return False
     return all(bytes(members.get(name, b"null")) != b"null" for name in _IDENTIFYING)
+
+
+def odd_names(attributes: Iterable[str]) -> list[str]:
+    """The names that no attribute may have: CloudEvents allows lower-case letters and digits of ASCII."""
+    return [name for name in attributes if not is_attribute_name(name)]
 
 
 def media_type(content_type: str) -> str:

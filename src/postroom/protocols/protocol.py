@@ -153,6 +153,11 @@ def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:
     return _attribute_names(prefixes)[header]
 
 
+def is_attribute_name(name: str) -> bool:
+    """Whether a CloudEvents attribute may have this name."""
+    return name.isascii() and name.isalnum() and name == name.lower()
+
+
 class _AttributeNames(dict[Any, str]):
     """Attributes by header: a stream names the same few headers over and over."""
 
@@ -172,7 +177,8 @@ class _AttributeNames(dict[Any, str]):
         for prefix in self._prefixes:
             if prefix and name.startswith(prefix.lower()):
                 return name[len(prefix) :]
-        return name if "" in self._prefixes else ""
+        # Where attributes have no prefix, what cannot be the name of one is none.
+        return name if "" in self._prefixes and is_attribute_name(name) else ""
 
 
 _attribute_names = functools.cache(_AttributeNames)

@@ -25,8 +25,14 @@ from postroom.messages.definitions.property_types import checker, is_now
             ],
         ),
         ("duration", ["PT1S", "P1DT2H", "P2W", "PT1.5S"], ["P", "PT", "1S", "P1S"]),
-        ("uri", ["https://example.com/x", "urn:a:b", "//host/path"], ["/x", "x", "https://a b"]),
-        ("urireference", ["/x", "x", "https://example.com"], ["a b", "<x>"]),
+        ("uri", ["https://example.com/x", "urn:a:b", "//host/path"], ["/x", "x", "https://a b", "http://[::1"]),
+        (
+            "urireference",
+            ["/x", "x", "", "https://example.com", "http://[::1]:8080/x", "a%20b#c", "urn:a?b=(c)"],
+            ["a b", "<x>", "http://[::1", "/x[0]", "a#b#c", "%zz", "%", "é", "/x\n"],
+        ),
+        ("ulong", [0, 2**64 - 1, "18446744073709551615"], [-1, 2**64, "-1", 1.5, "x", True, ""]),
+        ("uuid", ["5f0c1b1e-6d3c-4b9a-9d3b-2f6f6f6f6f6F"], ["x", "5f0c1b1e6d3c4b9a9d3b2f6f6f6f6f6f", 5]),
         ("uritemplate", ["anything {at} all"], [5]),
     ],
 )

@@ -13,6 +13,7 @@ from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, cat
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition
 from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, merged
+from postroom.messages.definitions.property_types import EVENT_RULES
 from postroom.messages.definitions.schema_documents import with_fetched
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
 from postroom.model.json_pointers import pointer
@@ -23,6 +24,7 @@ from postroom.protocols.protocol_table import canonical_protocol, wire_named
 # The type each CloudEvents attribute has unless the definition narrows it (MSG-065 to MSG-073).
 _ATTRIBUTE_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
 _ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
+_OPTIONAL = ("time", "subject", "dataschema")
 # DESIGN "Matching rules": absent, these two are taken from the definition.
 _TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
 
@@ -89,11 +91,14 @@ def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constrai
 
 def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
     declared: Tree = {name: _property(value) for name, value in (message.get("envelopemetadata") or {}).items()}
+    # "Requirements for absent definitions are implied by the CloudEvents specification" (MSG-056).
+    ruled = EVENT_RULES.keys() - (("dataschema",) if "dataschema" in declared else ()) if is_event else frozenset()
     if is_event:
         for name in _ALWAYS_REQUIRED:
             declared[name] = {**declared.get(name, {}), "required": True}
         declared["specversion"].setdefault("value", "1.0")
-        declared.setdefault("time", {})
+        for name in _OPTIONAL:
+            declared.setdefault(name, {})
     for name, value in declared.items():
         type_name = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
         yield Constraint(
@@ -103,6 +108,7 @@ def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
             value=_value(value),
             required=_required(value, type_name) and name not in _TAKEN_FROM_DEFINITION,
             description=_string(value, "description"),
+            event_rule=name if name in ruled else "",
         )
 
 

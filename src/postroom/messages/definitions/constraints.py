@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
 from postroom.messages.definitions.definition import Constraint
-from postroom.messages.definitions.property_types import checker, is_now
+from postroom.messages.definitions.property_types import EVENT_RULES, checker, is_now
 from postroom.messages.definitions.templates import Template, compile_template, has_placeholder
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import header_text, media_type
@@ -25,6 +26,9 @@ class Check:
         self.template: Template | None = None
         self.constant: str | None = None
         self.has_type = checker(constraint.type)
+        rule = EVENT_RULES.get(constraint.event_rule)
+        self.rule_in_words = "" if rule is None else rule[0]
+        self.keeps_rule: Callable[[Any], bool] | None = None if rule is None else rule[1]
         self.takes_any_string = False
         value = constraint.value
         # A timestamp that holds a placeholder or a "now" sentinel only demands RFC 3339.
@@ -32,23 +36,28 @@ class Check:
             self.takes_any_string = constraint.type in _TYPES_OF_ANY_STRING
             return
         if has_placeholder(value):
-            self.template = compile_template(value, _is_uri(constraint))
+            self.template = compile_template(value, _is_uri(constraint), _is_reference(constraint))
         else:
             self.constant = header_text(value)
+            if self.keeps_rule is not None and self.keeps_rule(self.constant):
+                self.keeps_rule = None  # what equals it keeps the rule as well
 
     def problem(self, value: Any, variables: dict[str, str]) -> Reason | None:
         """Check a value and add the placeholders that it binds to `variables`; None when it fits."""
         constraint = self.constraint
         if value is None:
             return self._reason("required_missing", self._expected(), "nothing") if constraint.required else None
+        found: Reason | None = None
         if self.constant is not None:
-            same = self._equal(header_text(value), self.constant)
-            return None if same else self._reason("constant_mismatch", self.constant, value)
-        if self.template is not None:
-            return self._bind(self.template, header_text(value), variables)
-        if not self.has_type(value):
-            return self._reason("type_mismatch", constraint.type, value)
-        return None
+            if not self._equal(header_text(value), self.constant):
+                found = self._reason("constant_mismatch", self.constant, value)
+        elif self.template is not None:
+            found = self._bind(self.template, header_text(value), variables)
+        elif not self.has_type(value):
+            found = self._reason("type_mismatch", constraint.type, value)
+        if found is None and self.keeps_rule is not None and not self.keeps_rule(value):
+            return self._reason("event_rule", self.rule_in_words, value)
+        return found
 
     def _equal(self, found: str, wanted: str) -> bool:
         # Media types compare ignoring case and parameters of presentation (MSG-032).
@@ -81,7 +90,16 @@ class Check:
 def _is_uri(constraint: Constraint) -> bool:
     # Topics, subjects and keys are plain strings to brokers, also with placeholders in them: only HTTP sends a URI.
     is_path = constraint.at == "/protocoloptions/path"
-    return constraint.type in _URI_TYPES and (is_path or constraint.at.startswith("/envelopemetadata/"))
+    is_attribute = constraint.at.startswith("/envelopemetadata/")
+    return _is_reference(constraint) or (constraint.type in _URI_TYPES and (is_path or is_attribute))
+
+
+def _is_reference(constraint: Constraint) -> bool:
+    """Whether an attribute is a URI whatever its template says: by the rules of CloudEvents, or by its type."""
+    if not constraint.at.startswith("/envelopemetadata/"):
+        return False
+    is_event = bool(constraint.event_rule) or constraint.path == ("dataschema",)
+    return constraint.type in ("uri", "urireference") or (is_event and constraint.path[0] in ("source", "dataschema"))
 
 
 def _same_number(found: str, wanted: str) -> bool:

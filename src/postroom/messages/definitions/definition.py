@@ -16,7 +16,8 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     """What a definition says about one attribute, header or option.
 
     `at` is its JSON pointer in the definition; `path` leads to the value in the envelope or the protocol metadata;
-    `origin` is the base message that declares it, where it is not the definition itself.
+    `origin` is the base message that declares it, where it is not the definition itself; `event_rule` names the
+    attribute whose rule in CloudEvents holds as well.
     """
 
     at: str
@@ -27,6 +28,7 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     decides: bool = True
     description: str = ""
     origin: str = ""
+    event_rule: str = ""
 
 
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):

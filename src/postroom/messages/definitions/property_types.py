@@ -6,7 +6,8 @@ import base64
 import binascii
 import functools
 import re
-from collections.abc import Callable
+import string
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any
 
@@ -18,7 +19,13 @@ _DURATION = re.compile(r"\AP(?=.)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M
 _DATE = re.compile(r"\A\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _TIME = re.compile(r"[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)\Z", re.ASCII)
 _SCHEME = re.compile(r"\A[A-Za-z][A-Za-z0-9+.\-]*:")
-_NOT_IN_URI = re.compile(r'[\s<>"{}|\\^`]')
+# RFC 3986: one fragment at most, percent signs before two digits only, brackets around the address of a host only.
+_IN_URI = r"[A-Za-z0-9\-._~:/?@!$&'()*+,;=]*(?:%[0-9A-Fa-f]{2}[A-Za-z0-9\-._~:/?@!$&'()*+,;=]*)*"
+_HOST_ADDRESS = r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//(?:[^/?#\[\]@]*@)?\[[0-9A-Fa-fv:.]+\](?=[:/?#]|\Z)"
+_URI_REFERENCE = re.compile(rf"(?:{_HOST_ADDRESS})?{_IN_URI}(?:#{_IN_URI})?\Z")
+_UNDOUBTED_IN_URI = (string.ascii_letters + string.digits + "-._~:/?@!$&'()*+,;=\n").encode()
+_UUID = re.compile(r"\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\Z")
+_UNSIGNED = re.compile(r"\A\d{1,20}\Z", re.ASCII)
 _INTEGER = re.compile(r"\A-?\d{1,10}\Z", re.ASCII)
 _NUMBER = re.compile(r"\A-?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
 
@@ -87,14 +94,62 @@ def _is_duration(value: Any) -> bool:
     return isinstance(value, str) and _DURATION.match(value) is not None
 
 
+def _is_unsigned_long(value: Any) -> bool:
+    if isinstance(value, str) and _UNSIGNED.match(value):
+        value = int(value)
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
+
+
+def _is_uuid(value: Any) -> bool:
+    return isinstance(value, str) and _UUID.match(value) is not None
+
+
 def _is_uri_reference(value: Any) -> bool:
-    return isinstance(value, str) and not _NOT_IN_URI.search(value)
+    return isinstance(value, str) and _URI_REFERENCE.match(value) is not None
 
 
 def _is_uri(value: Any) -> bool:
     # Producers write `//host/path` where a definition says uri, because CloudEvents sources are references.
     return _is_uri_reference(value) and (_SCHEME.match(value) is not None or value.startswith("//"))
 
+
+def _is_filled(value: Any) -> bool:
+    return bool(value != "")
+
+
+def _is_source(value: Any) -> bool:
+    return isinstance(value, str) and _is_filled_reference(value)
+
+
+@functools.lru_cache(maxsize=1024)  # a stream names the same few sources over and over
+def _is_filled_reference(value: str) -> bool:
+    if "{" in value:  # documents print what is to be filled in between braces, and such events are sent as well
+        value = value.replace("{", "(").replace("}", ")")
+    return value != "" and _URI_REFERENCE.match(value) is not None
+
+
+def _is_absolute_uri(value: Any) -> bool:
+    return _is_uri_reference(value) and _SCHEME.match(value) is not None
+
+
+def surely_sources(values: Sequence[Any]) -> bool:
+    """Whether all values of a column are sources of events without doubt."""
+    distinct = set(values)
+    try:
+        joined = "\n".join(distinct)
+    except TypeError:  # something is absent, or no string
+        return False
+    return joined.isascii() and not joined.encode().translate(None, _UNDOUBTED_IN_URI) and "" not in distinct
+
+
+# What CloudEvents demands of an attribute in any case, in words and as a check.
+EVENT_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "id": ("a string that is not empty", _is_filled),
+    "type": ("a string that is not empty", _is_filled),
+    "subject": ("a string that is not empty", _is_filled),
+    "source": ("a URI-reference that is not empty", _is_source),
+    "dataschema": ("an absolute URI", _is_absolute_uri),
+}
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "boolean": _is_boolean,
@@ -110,4 +165,6 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "duration": _is_duration,
     "uri": _is_uri,
     "urireference": _is_uri_reference,
+    "ulong": _is_unsigned_long,
+    "uuid": _is_uuid,
 }

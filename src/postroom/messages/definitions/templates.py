@@ -16,7 +16,8 @@ from postroom.protocols.header_values import percent_encoder
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
 _ONE_SEGMENT = "[^/?#]+"
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
-_IN_A_URI = ":/?#[]@!$&'()*+,;=-._~%{}"
+_RESERVED = ":/?#@!$&'()*+,;="
+_IN_A_URI = _RESERVED + "[]-._~%{}"
 _SAMPLE = 64
 _ONE_SEGMENT_OF_A_LINE = "[^/?#\\n]+"
 
@@ -32,12 +33,14 @@ class Expander(NamedTuple):
 class Template:
     """A string with placeholders, compiled for matching in linear time.
 
-    In a URI, characters that are not allowed are percent-encoded, and match encoded or not.
+    In a URI, characters that are not allowed are percent-encoded, and match encoded or not. Where the whole value is a
+    URI-reference (`is_reference`), that holds for a placeholder alone as well.
     """
 
-    def __init__(self, text: str, *, is_uri: bool = True) -> None:
+    def __init__(self, text: str, *, is_uri: bool = True, is_reference: bool = False) -> None:
         self.text = text
         self._is_uri = is_uri
+        self._is_reference = is_reference
         pieces = _PLACEHOLDER.split(text)
         self.literals: tuple[str, ...] = tuple(pieces[0::2])
         self.names: tuple[str, ...] = tuple(pieces[1::2])
@@ -75,7 +78,7 @@ class Template:
     def extract(self, value: str) -> dict[str, str] | None:
         """The values of the placeholders, percent-decoded; None when the string does not match."""
         if self._pattern is None:
-            return {self.names[0]: value} if value else None
+            return {self.names[0]: self._value_alone(value)} if value else None
         found = self._pattern.match(value)
         if found is None:
             return None
@@ -94,7 +97,7 @@ class Template:
         Raises TypeError when a value of the column is no string.
         """
         if self._pattern is None:
-            return [(value,) if value and type(value) is str else None for value in values]
+            return [(self._value_alone(value),) if value and type(value) is str else None for value in values]
         columns = self.columns(values)
         if columns is not None:
             return [row if row[0] else None for row in zip(*columns, strict=True)]
@@ -111,8 +114,8 @@ class Template:
         None where that is not possible; Raises TypeError when a value of the column is no string.
         """
         if self.alone:
-            "".join(values)  # type: ignore[arg-type]  # hence the TypeError
-            return [values]  # type: ignore[list-item]  # strings, as was just seen
+            joined = "".join(values)  # type: ignore[arg-type]  # hence the TypeError
+            return [list(map(self._value_alone, values)) if "%" in joined else values]  # type: ignore[arg-type,list-item]
         sample = values[:_SAMPLE]
         if not self.names or 4 * len(set(sample)) >= len(sample):
             return self._extract_lines(values)
@@ -135,7 +138,8 @@ class Template:
     def expand(self, values: Mapping[str, str]) -> str:
         """Fill in the placeholders; a placeholder alone is inserted as it is, others percent-encoded."""
         if self.alone:
-            return values[self.names[0]]
+            value = values[self.names[0]]
+            return _reference(value) if self._is_reference else value
         filled = self._form % tuple([_quoted(values[name]) for name in self.names])
         if not self._is_ambiguous or self._reads(filled, values):
             return filled
@@ -148,6 +152,10 @@ class Template:
             f"nothing would tell where the values of {', '.join(dict.fromkeys(self.names))} end in {self.text!r}.",
             remedy="Choose values without the text that separates them.",
         )
+
+    def _value_alone(self, value: str) -> str:
+        """The value of a placeholder that is all there is."""
+        return unquote(value) if self._is_reference and "%" in value else value
 
     def expander(self, write: Callable[[str], str] = str) -> Expander:
         """Functions that return what `expand` does, as `write` writes it.
@@ -176,6 +184,11 @@ _percent_encoded = percent_encoder(string.ascii_letters + string.digits + "_.~-"
 
 def _quoted(value: str) -> str:
     return value if value.isascii() and value.isalnum() else _percent_encoded(value)
+
+
+def _reference(value: str) -> str:
+    """A string as a URI-reference, whatever is in it."""
+    return quote(value, safe=_RESERVED if value.count("#") < 2 else "")
 
 
 def _no_strings(_values: Mapping[str, str]) -> tuple[str, ...]:
@@ -218,6 +231,6 @@ def has_placeholder(value: object) -> bool:
 
 
 @functools.lru_cache(maxsize=65536)
-def compile_template(text: str, is_uri: bool = True) -> Template:
+def compile_template(text: str, is_uri: bool = True, is_reference: bool = False) -> Template:
     """Compile a template; equal strings share one."""
-    return Template(text, is_uri=is_uri)
+    return Template(text, is_uri=is_uri, is_reference=is_reference)

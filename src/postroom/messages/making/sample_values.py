@@ -50,5 +50,7 @@ _BY_TYPE: dict[str, Sampler] = {
     "uri": lambda rng: f"https://example.com/{rng.randrange(10_000)}",
     "duration": lambda rng: f"PT{rng.randrange(1, 60)}S",
     "binary": lambda _rng: "cG9zdHJvb20=",
+    "ulong": lambda rng: rng.randrange(10_000),
+    "uuid": random_uuid,
     "symbol": lambda rng: f"symbol_{rng.randrange(10_000)}",
 }

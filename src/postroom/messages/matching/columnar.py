@@ -17,6 +17,7 @@ import msgspec
 from postroom.formats.batch_decode import MemberColumns, decode_all, drop_rows
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Definition
+from postroom.messages.definitions.property_types import surely_sources
 from postroom.messages.definitions.templates import Template
 from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.messages.matching.payload_decoders import Kept, Writers
@@ -49,6 +50,9 @@ class Plan:
         # Plans are found by the type of an event, so one that is fixed is known to be right.
         is_known = candidate.type is not None
         self.envelope = [(c.path[0], c) for c in candidate.envelope if c.path != ("type",) or not is_known]
+        # What nobody declares and CloudEvents has a rule for is mostly not there.
+        self.implied = [(name, check.keeps_rule) for name, check in self.envelope if _is_implied(check)]
+        self.envelope = [(name, check) for name, check in self.envelope if not _is_implied(check)]
         self.protocol = [(metadata_getter(candidate.wire, check.path), check) for check in candidate.protocol]
         declared = candidate.definition.protocol_constraints
         self.declared = [("_".join(c.path), metadata_getter(candidate.wire, c.path)) for c in declared]
@@ -243,8 +247,14 @@ _NOTHING = {None}
 def _check_envelope(plan: Plan, columns: dict[str, Column], bound: dict[str, Column], bad: set[int]) -> frozenset[str]:
     """Check the attributes; the names of those columns come back that are timestamps in UTC."""
     timestamps: set[str] = set()
+    for name, keeps_rule in plan.implied:
+        column = columns[name]
+        if column.count(None) != len(column):
+            _check_rule(keeps_rule, column, bad)
     for name, check in plan.envelope:
         column = columns[name]
+        if check.keeps_rule is not None and name != "id" and not (name == "source" and surely_sources(column)):
+            _check_rule(check.keeps_rule, column, bad)
         if check.constraint.type == "timestamp" and check.constant is None and surely_timestamps(column):
             timestamps.add(name)
             _check_presence(check, column, bad)
@@ -253,6 +263,11 @@ def _check_envelope(plan: Plan, columns: dict[str, Column], bound: dict[str, Col
         else:
             _check(check, column, bound, bad)
     return frozenset(timestamps)
+
+
+def _is_implied(check: Check) -> bool:
+    is_open = check.template is None and check.constant is None and not check.constraint.required
+    return is_open and check.keeps_rule is not None and check.takes_any_string
 
 
 def _check_protocol(plan: Plan, metadata: list[dict[str, Any]], bound: dict[str, Column], bad: set[int]) -> None:
@@ -269,9 +284,14 @@ def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]
         bad.update(place for place, value in enumerate(column) if check.problem(value, {}) is not None)
 
 
+def _check_rule(keeps_rule: Any, column: Column, bad: set[int]) -> None:
+    bad.update(place for place, value in enumerate(column) if value is not None and not keeps_rule(value))
+
+
 def _check_presence(check: Check, column: Column, bad: set[int]) -> None:
+    # What is there and empty is in doubt as well: an id may not be.
     if check.constraint.required and not all(column):
-        bad.update(place for place, value in enumerate(column) if value is None)
+        bad.update(place for place, value in enumerate(column) if not value)
 
 
 def _bind(template: Template, values: Column, bound: dict[str, Column], bad: set[int]) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
-from postroom.messages.definitions.constraints import Check
+from postroom.messages.definitions.constraints import Check, shorten
 from postroom.messages.definitions.definition import Constraint, Definition
 from postroom.messages.matching.envelope_mapping import envelope_from
 from postroom.messages.matching.outcome import Reason
-from postroom.protocols.cloudevents import ENVELOPE, Message
+from postroom.model.json_pointers import pointer
+from postroom.protocols.cloudevents import COMMON_NAMES, ENVELOPE, Message, odd_names
 from postroom.protocols.protocol import Wire, pairs
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
@@ -53,7 +54,13 @@ class DefinitionMatcher:
             (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
         ]
         self._open = [
-            (check.path[0], None if check.template is None else check.template.extract, check.has_type, check.problem)
+            (
+                check.path[0],
+                None if check.template is None else check.template.extract,
+                check.keeps_rule,
+                None if check.takes_any_string else check.has_type,
+                check,
+            )
             for check in self.envelope
             if check.constant is None
         ]
@@ -83,20 +90,25 @@ class DefinitionMatcher:
             get = message.attributes.get
             for name, constant, check in self._constants:
                 value = get(name)
-                if value != constant and check.problem(value, bound) is not None:
+                if (value != constant or check.keeps_rule) and check.problem(value, bound) is not None:
                     return None
-            for name, extract, has_type, problem in self._open:
+            for name, extract, keeps_rule, has_type, check in self._open:
                 value = get(name)
                 if type(value) is not str or (bound and extract is not None):
-                    if problem(value, bound) is not None:
+                    if check.problem(value, bound) is not None:
                         return None
-                elif extract is not None:  # nothing is bound yet that it could contradict
+                    continue
+                if keeps_rule is not None and not keeps_rule(value):
+                    return None
+                if extract is not None:  # nothing is bound yet that it could contradict
                     found = extract(value)
                     if found is None:
                         return None
                     bound = found
-                elif not has_type(value):
+                elif has_type is not None and not has_type(value):
                     return None
+            if not message.attributes.keys() <= COMMON_NAMES and odd_names(message.attributes):
+                return None
         elif self._is_foreign and (message.attributes is not None or any(self._foreign_problems(message, bound))):
             return None
         if self.protocol and any(self._protocol_problems(message, bound)):
@@ -158,6 +170,7 @@ class DefinitionMatcher:
             found.append(Reason(xid, "/envelope", "envelope_missing", self.definition.envelope, "no envelope"))
         elif self.envelope and message.attributes is not None:
             found += [check.problem(message.attributes.get(check.path[0]), bound) for check in self.envelope]
+            found += [_odd_name(xid, name) for name in odd_names(message.attributes)]
         elif self._is_foreign and message.attributes is not None:
             found.append(Reason(xid, "/envelope", "envelope_mismatch", self.definition.envelope, ENVELOPE))
         elif self._is_foreign:
@@ -176,6 +189,11 @@ class DefinitionMatcher:
         return bool(self.channel) and all(
             c.problem(self.wire.lookup(message.metadata, c.path), bound) is None for c in self.channel
         )
+
+
+def _odd_name(xid: str, name: str) -> Reason:
+    at = pointer(("envelopemetadata", name))
+    return Reason(xid, at, "attribute_name", "lower-case letters and digits", shorten(name))
 
 
 def occurrences(wire: Wire, metadata: dict[str, Any], path: tuple[str, ...]) -> Iterator[Any]:

@@ -16,6 +16,8 @@ SENTENCES = {
     "constant_mismatch": "{at} must be {expected!r} but is {found!r}",
     "template_mismatch": "{at} must look like {expected!r} but is {found!r}",
     "variable_conflict": "{at} says {found!r}, but the message already said {expected}",
+    "event_rule": "{at} must be {expected} in every CloudEvent but is {found!r}",
+    "attribute_name": "CloudEvents has no attribute {found!r}: names are {expected} only",
     "type_mismatch": "{at} must be of type {expected} but is {found!r}",
     "protocol_mismatch": "it is defined for {expected} and came over {found}",
     "envelope_missing": "it must be a {expected} message and has no envelope",

@@ -20,7 +20,7 @@ from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
 from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
 from postroom.protocols.header_values import decoded
-from postroom.protocols.protocol import Wire, attribute_name
+from postroom.protocols.protocol import Wire, attribute_name, is_attribute_name
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
 from postroom.protocols.records import JSON_EVENT
 
@@ -54,7 +54,9 @@ def event_attributes(index: DefinitionIndex) -> tuple[str, ...]:
     """The attributes of events: those that CloudEvents has, and those that definitions name."""
     declared = frozenset[str]().union(*{candidate.names for candidate in index.filters})
     others = sorted(
-        name for name in declared if name.isidentifier() and name not in (*STRING_ATTRIBUTES, *BODY_MEMBERS)
+        name
+        for name in declared
+        if name.isidentifier() and is_attribute_name(name) and name not in (*STRING_ATTRIBUTES, *BODY_MEMBERS)
     )
     return (*STRING_ATTRIBUTES, *others[:MOST_NAMES])
 

@@ -16,6 +16,8 @@ EXAMPLES = {
     "integer": "a whole number of 32 bits, like 42",
     "number": "a number, like 4.2",
     "string": "text",
+    "ulong": "a whole number from 0 to 2^64 - 1, like 42",
+    "uuid": "a UUID, like 5f0c1b1e-6d3c-4b9a-9d3b-2f6f6f6f6f6f",
     "symbol": "letters, digits and underscores only",
     "timestamp": "RFC 3339, like 2026-05-04T10:00:00Z",
     "uri": "an absolute URI, like https://example.com/x",
@@ -25,6 +27,8 @@ EXAMPLES = {
 
 REMEDIES = {
     "constant_mismatch": "Set {name} to {expected!r}.",
+    "event_rule": "Set {name} to {expected}.",
+    "attribute_name": "Rename the attribute, or leave it out.",
     "variable_conflict": "A placeholder has one value in the whole message: make all its places say the same.",
     "protocol_mismatch": "Send it over {expected}, or define the message for {found}.",
     "envelope_missing": "Send it as a CloudEvent: with specversion, id, source and type.",
