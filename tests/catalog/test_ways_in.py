@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from postroom.cli.main import execute
 from tests.catalog.ways_in import WAYS, Service, Tree, opened, outcome, running_service
 
 OVENS = "/messagegroups/ovens/messages"
@@ -117,3 +119,50 @@ def test_an_attribute_may_be_called_attributes(service: Service) -> None:
     declared = {"attributes": {"type": "string", "required": True}}
     answer = service.client.put(f"{OVENS}/hot", json={"envelope": "CloudEvents/1.0", "envelopemetadata": declared})
     assert answer.json()["envelopemetadata"] == declared
+
+
+HEAT = {"type": "object", "properties": {"heat": {"type": "integer"}}}
+SCHEMAS: dict[str, tuple[Tree, str]] = {
+    "a schema that is not there": (
+        {"dataschemauri": "/schemagroups/bakery/schemas/heat"},
+        "its schema /schemagroups/bakery/schemas/heat: the catalog has no such schema",
+    ),
+    "a schema elsewhere": (
+        {"dataschemauri": "https://bakery.example/heat.json"},
+        "its schema https://bakery.example/heat.json: it lies outside this catalog, and nothing is fetched",
+    ),
+    "a format that nobody reads": (
+        {"dataschema": HEAT, "dataschemaformat": "Sourdough/1"},
+        "its schema #/dataschema: the schema format 'Sourdough/1' is not one we read",
+    ),
+    "a schema that is none": ({"dataschema": {"type": 7}}, "its schema #/dataschema: "),
+    "a schema": ({"dataschema": HEAT}, ""),
+    "no schema": ({"dataschemaformat": None}, ""),
+}
+
+
+@pytest.mark.audit("messages-D16")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("case", SCHEMAS)
+def test_a_payload_that_was_not_checked_is_said_to_be(case: str, way: str, tmp_path: Path, service: Service) -> None:
+    members, why = SCHEMAS[case]
+    declared = {**event(type={"value": "oven.hot"}), "dataschemaformat": "JsonSchema/draft-07", **members}
+    found = opened(way, catalog(hot={name: one for name, one in declared.items() if one}), tmp_path, service)
+    landed = outcome(found, {**EVENT, "datacontenttype": "application/json", "data": {"heat": 5}})
+    assert landed["outcome"] == "landed"
+    assert landed.get("unchecked", "").startswith(why)
+    assert ("unchecked" in landed) == bool(why)
+
+
+@pytest.mark.audit("messages-D16")
+def test_explanations_and_summaries_name_payloads_that_were_not_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = {**event(type={"value": "oven.hot"}), **SCHEMAS["a schema elsewhere"][0]}
+    (tmp_path / "catalog.json").write_text(json.dumps(catalog(hot=declared)))
+    (tmp_path / "records.jsonl").write_text(f"{json.dumps(EVENT)}\n" * 3)
+    command = ["match", "--catalog", f"{tmp_path}/catalog.json", "--input", f"{tmp_path}/records.jsonl"]
+    assert execute([*command, "--explain"]) == 0
+    assert "the payload was not checked: its schema https://bakery.example" in capsys.readouterr().out
+    assert execute([*command, "--summary"]) == 0
+    assert f"{OVENS}/hot (3): its schema https://bakery.example/heat.json" in capsys.readouterr().out

@@ -36,10 +36,14 @@ def command(
         opened = open_catalog(catalog, settings=settings)
     chosen = opened.for_endpoint(endpoint) if endpoint else opened
     counts: dict[tuple[str, str], int] = {}
+    unchecked: dict[tuple[str, str], int] = {}
     for lines in lines_of(source):
         for match in chain.from_iterable(match_lines(chosen.engine, lines)):
             key = (match.outcome, match.message or "-")
             counts[key] = counts.get(key, 0) + 1
+            if match.unchecked:
+                why = (match.message or "-", match.unchecked)
+                unchecked[why] = unchecked.get(why, 0) + 1
             if explain:
                 click.echo(chosen.explain(match))
             elif not summary:
@@ -47,6 +51,10 @@ def command(
     if summary:
         rows = [(outcome, message, count) for (outcome, message), count in sorted(counts.items())]
         print_table("Outcomes", ("outcome", "message", "messages"), rows)
+        if unchecked:
+            click.echo("Landed with payloads that were not checked:")
+        for (message, reason), count in sorted(unchecked.items()):
+            click.echo(f"  {message} ({count}): {reason}")
     return 0 if all(outcome == "landed" for outcome, _ in counts) else 1
 
 

@@ -79,6 +79,8 @@ class Engine:
         self._max_record_bytes = max_record_mb * 1_000_000
         self._max_batch = max_batch
         self._schemas: dict[str, PayloadSchema | None] = {}
+        self._unusable: dict[str, str] = {}
+        """Why schemas that the catalog has cannot be used."""
         self._versions: dict[str, Versions] = {}
         self._writers: dict[tuple[str, str], PayloadSchema] = {}
         self._fillers: dict[str, Filler] = {}
@@ -100,6 +102,7 @@ class Engine:
         mine, theirs = self.index.by_xid, like.index.by_xid
         self._schemas = {x: schema for x, schema in like._schemas.copy().items() if mine.get(x) is theirs[x]}
         self._fillers = {x: made for x, made in like._fillers.copy().items() if mine.get(x) is theirs[x]}
+        self._unusable = {x: why for x, why in like._unusable.copy().items() if mine.get(x) is theirs[x]}
 
     def match_line(self, line: bytes) -> list[Match]:
         """The matches of one line of JSON Lines. Never raises: what is no record is malformed."""
@@ -271,7 +274,15 @@ class Engine:
             return self._parse_source(source)
         except (SchemaRefused, FormatUnknown) as error:
             log.warning("%s: payloads are not checked: %s", definition.xid, error)
+            self._unusable[definition.xid] = error.sentence.rstrip(".")
             return None
+
+    def _unchecked(self, definition: Definition) -> str | msgspec.UnsetType:
+        """Why payloads of a definition are not checked; nothing when they are, or when it has no schema."""
+        source = definition.schema
+        if source is None or self.schema(definition) is not None:
+            return msgspec.UNSET
+        return f"its schema {source.reference}: {source.missing or self._unusable[definition.xid]}"
 
     def _parse_source(self, source: SchemaSource) -> PayloadSchema:
         if source.missing:
@@ -299,7 +310,7 @@ class Engine:
             match = Match("invalid", definition.xid, fit.variables, candidates, reasons)
             return Sorted(match, definition)
         return Sorted(
-            Match("landed", definition.xid, fit.variables, candidates),
+            Match("landed", definition.xid, fit.variables, candidates, (), self._unchecked(definition)),
             definition,
             message.attributes or fit.attributes or {},
             _declared_metadata(definition, message),

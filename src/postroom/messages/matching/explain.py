@@ -60,7 +60,8 @@ def explain_match(match: Match, constraints: Constraints | None = None) -> str:
     """Explain the outcome of a message in one or more lines, with remedies."""
     if match.outcome == "landed":
         bound = "".join(f" {name}={value}" for name, value in match.variables.items())
-        return f"landed     {match.message}{' with' if bound else ''}{bound}"
+        landed = f"landed     {match.message}{' with' if bound else ''}{bound}"
+        return f"{landed}\n           - the payload was not checked: {match.unchecked}" if match.unchecked else landed
     lines = [f"{match.outcome:<10} {match.message or 'no definition'}"]
     found = [(constraints or {}).get((reason.message, reason.at)) for reason in match.reasons]
     advice = [*map(remedy, match.reasons, found), ""]

@@ -25,13 +25,18 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
-    """The answer to "which definition does this message fit?"."""
+    """The answer to "which definition does this message fit?".
+
+    `unchecked` says why the payload of a landed message was not checked; it is left out, and false, when it was or when
+    the definition has no schema.
+    """
 
     outcome: Outcome
     message: str | None = None
     variables: dict[str, str] = {}
     candidates: tuple[str, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    unchecked: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Sorted(msgspec.Struct, frozen=True, gc=False):
