@@ -13,7 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
-from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.sort_task import FLUSH_BYTES, FLUSH_ROWS, open_engine
@@ -76,14 +76,11 @@ def count_outcomes(frame: Any, lake: str, catalog: str) -> tuple[int, int]:
 
 
 def _count(engine: Engine, batch: WorkerBatch, total: Counted) -> None:
-    left: list[int] = []
-    for groups, others in batch.event_groups(engine):
-        left += others
-        for group in groups:
-            bundle, doubtful = judge_group(group)
-            total.landed += len(bundle.rows)
-            left += doubtful
-    for _, messages in batch.sort_exactly(engine, sorted(left)):
-        for message in messages:
-            total.landed += message.match.outcome == "landed"
-            total.others += message.match.outcome != "landed"
+    def land(events: LandedEvents) -> None:
+        total.landed += len(events.rows)
+
+    for _, records in batch.slices():
+        for judged in engine.judge(records, land):
+            landed = sum(message.match.outcome == "landed" for message in judged.messages)
+            total.landed += landed
+            total.others += len(judged.messages) - landed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,6 @@ import msgspec
 from bench.measure import Ratio, cpu_of, cpu_of_each, ratio
 from postroom.catalog.catalog import Catalog
 from postroom.messages.making.make import AUTO
-from postroom.messages.matching.columnar import judge_group
 from postroom.protocols.records import parse_record, render_record
 
 COUNT = 3000
@@ -105,13 +105,7 @@ def measure() -> Iterator[Ratio]:
 
 
 def _sorted_in_bulk(catalog: Catalog, lines: list[bytes]) -> None:
-    left: list[int] = []
-    for piles, others in catalog.engine.group_lines(lines):
-        left += others
-        for pile in piles:
-            left += judge_group(pile)[1]
-    for row in left:
-        catalog.engine.sort_exactly(lines[row])
+    deque(catalog.engine.judge(lines, lambda _: None), maxlen=0)
 
 
 def _making(catalog: Catalog, protocol: str, mode: str) -> Ratio:

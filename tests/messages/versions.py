@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 from postroom.catalog.catalog import Catalog
-from postroom.messages.matching.columnar import LandedEvents, judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.group_events import RecordColumns
 from postroom.messages.matching.outcome import Sorted
+from tests.messages.matching.judges import KafkaColumns
 
 XID = "/messagegroups/g/messages/m"
 SCHEMA = "/schemagroups/g/schemas/s"
@@ -62,10 +63,8 @@ def bundle(catalog: Catalog, payloads: list[bytes], contenttype: str = "") -> tu
     attributes: dict[str, list[str | None]] = {
         name: [value] * count for name, value in {"specversion": "1.0", "id": "1", "source": "/a", "type": "m"}.items()
     }
-    records = RecordColumns(attributes, [contenttype] * count, payloads, lambda _: {})
-    piles, left = catalog.engine.group_columns("KAFKA", records)
-    if not piles:
-        return None, left
-    (pile,) = piles
-    found, others = judge_group(pile)
-    return found, sorted([*left, *others])
+    records = RecordColumns(list(range(count)), attributes, [contenttype] * count, payloads, lambda _: {})
+    landed: list[LandedEvents] = []
+    lines = [line(payload, contenttype) for payload in payloads]
+    left = [judged.row for judged in catalog.engine.judge(KafkaColumns([records], lines), landed.append)]
+    return landed[0] if landed else None, left

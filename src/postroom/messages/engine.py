@@ -8,8 +8,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 from weakref import WeakMethod
 
-import msgspec
-
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.column_types import BINARY, STRING, ColumnType
 from postroom.formats.fill_columns import ColumnMismatch, Filler, filler
@@ -19,10 +17,10 @@ from postroom.formats.schema_versions import HEADER_FIRST_BYTES, Version, Versio
 from postroom.messages.definitions.constraints import shorten
 from postroom.messages.definitions.definition import CompiledCatalog, Definition, SchemaSource
 from postroom.messages.definitions.schema_documents import SchemaDocuments
-from postroom.messages.matching.columnar import EventGroup
+from postroom.messages.matching.columnar import Land, land_groups
 from postroom.messages.matching.definition_index import DefinitionIndex, Fit
-from postroom.messages.matching.group_events import RecordColumns, group_columns, group_lines
-from postroom.messages.matching.outcome import Match, Reason, Sorted
+from postroom.messages.matching.group_events import ColumnSlice, group_columns, group_lines
+from postroom.messages.matching.outcome import JudgedRecord, Match, Reason, Sorted
 from postroom.messages.matching.payload_decoders import (
     CheckingDecoder,
     Decoder,
@@ -131,25 +129,27 @@ class Engine:
         except Exception:  # noqa: BLE001 - whatever a library raises, the exact judge says what is wrong with the payload
             return False
 
-    def group_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
-        """Group lines that the columnar judge may accept by definition, with the rows of the others; in parts."""
-        return group_lines(self.events, lines, self._max_record_bytes)
+    def judge(self, records: list[bytes] | ColumnSlice, land: Land) -> Iterator[JudgedRecord]:
+        """Judge records that are lines of JSON, or in columns. Those that the columnar judge accepts go to `land`, by
+        definition; the others come back one by one, judged exactly."""
+        longest = self._max_record_bytes
+        if isinstance(records, list):
+            remaining = land_groups(group_lines(self.events, records, longest), len(records), land)
+            for row in remaining:
+                yield JudgedRecord(row, records[row], self.sort_exactly(records[row]))
+        else:
+            remaining = land_groups(group_columns(self.events, records, longest), len(records), land)
+            for row, (line, record) in zip(remaining, records.records(remaining), strict=True):
+                yield JudgedRecord(row, line, self.sort_exactly(line, record))
 
-    def group_unread_lines(self, lines: list[bytes]) -> Iterator[tuple[list[EventGroup], list[int]]]:
-        """Group lines for those who need no values: payloads are only checked, where their schema can do that."""
-        return group_lines(self._unread_events, lines, self._max_record_bytes)
+    def match_by_column(self, lines: list[bytes], land: Land) -> list[int]:
+        """Hand lines that surely fit to `land`, for those who need no values: payloads are only checked, where their
+        schema can do that. The rows of the others come back."""
+        return land_groups(group_lines(self._unread_events, lines, self._max_record_bytes), len(lines), land)
 
     @cached_property
     def _unread_events(self) -> EventReader:
         return EventReader(self.index, _weakly(self._checking_decoder), self.events)
-
-    def group_columns(self, protocol: str, records: RecordColumns) -> tuple[list[EventGroup], list[int]]:
-        """Group records whose headers were read already, by column."""
-        longest = self._max_record_bytes
-        if max(map(len, records.bodies), default=0) > longest:
-            large = (row for row, body in enumerate(records.bodies) if len(body) > longest)
-            records = msgspec.structs.replace(records, odd=records.odd.union(large))
-        return group_columns(self.events, protocol, records)
 
     def sort_exactly(self, line: bytes, record: Record | None = None) -> list[Sorted]:
         """Judge the messages of one line exactly; a record that was read already says the same as its line."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.columnar import LandedEvents
+from postroom.messages.matching.group_events import AlikeRecords, RecordColumns
 from postroom.messages.matching.outcome import Match, Sorted
 from postroom.messages.matching.transport_metadata import NO_TRANSPORT, transport_reader
+from postroom.protocols.records import Record, parse_record
 
 
 def judge_by_columns(engine: Engine, lines: list[bytes]) -> dict[int, Sorted]:
@@ -17,12 +21,10 @@ def judge_by_columns(engine: Engine, lines: list[bytes]) -> dict[int, Sorted]:
 
     The transport of each is compared here.
     """
-    parts = list(engine.group_lines(lines))
-    left = [row for _, others in parts for row in others]
+    groups: list[LandedEvents] = []
+    left = [judged.row for judged in engine.judge(lines, groups.append)]
     found: dict[int, Sorted] = {}
-    for group in (group for groups, _ in parts for group in groups):
-        landed, others = judge_group(group)
-        left += others
+    for landed in groups:
         xid = landed.definition.xid
         for place, row in enumerate(landed.rows):
             attributes = {name: column[place] for name, column in landed.attributes.items()}
@@ -42,6 +44,31 @@ def judge_by_columns(engine: Engine, lines: list[bytes]) -> dict[int, Sorted]:
             )
     assert sorted([*found, *left]) == list(range(len(lines)))
     return found
+
+
+class KafkaColumns:
+    """Records of Kafka in columns, in some parts, and as lines."""
+
+    protocol = "KAFKA"
+
+    def __init__(self, parts: list[RecordColumns], lines: list[bytes]) -> None:
+        self._parts = parts
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def alike(self) -> Iterator[AlikeRecords]:
+        for part in self._parts:
+            kinds = set(part.attributes.get("type", [None]))
+            yield AlikeRecords(part.attributes, kinds.pop() if len(kinds) == 1 else None, partial(_itself, part))
+
+    def records(self, rows: list[int]) -> Iterator[tuple[bytes, Record]]:
+        return ((self._lines[row], parse_record(self._lines[row])) for row in rows)
+
+
+def _itself(part: RecordColumns) -> RecordColumns:
+    return part
 
 
 def comparable(result: Sorted) -> Sorted:

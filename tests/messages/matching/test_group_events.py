@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from postroom.catalog.catalog import Catalog
 from postroom.formats.batch_decode import decode_all
-from postroom.messages.matching.columnar import join_groups, judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.group_events import RecordColumns
 from postroom.messages.matching.record_readers import LineReader
 from postroom.settings import Settings
-from tests.messages.matching.judges import without_nulls
+from tests.messages.matching.judges import KafkaColumns, without_nulls
 from tests.messages.matching.test_columnar import BESIDE, PLAIN, agreed, attributes, data
 
 STRUCTURED = "application/cloudevents+json"
@@ -80,49 +80,49 @@ def test_columns_and_lines_agree(events: list[tuple[dict[str, Any], Any, str]], 
     odd = frozenset(row for row, (texts, _, _) in enumerate(rows) if not engine.events.knows(texts))
     columns = {name: [texts.get(name) for texts, _, _ in rows] for name in names}
     metadata = [json.loads(line)["metadata"] for line in lines]
-    given_columns = RecordColumns(
-        columns, [stated for _, stated, _ in rows], [body for _, _, body in rows], metadata.__getitem__, odd
-    )
-    piles, left = engine.group_columns("KAFKA", given_columns)
-    for pile in piles:
-        bundle, others = judge_group(pile)
-        left += others
-        for place, row in enumerate(bundle.rows):
+    stated, bodies = [stated for _, stated, _ in rows], [body for _, _, body in rows]
+    given_columns = RecordColumns(list(range(len(lines))), columns, stated, bodies, metadata.__getitem__, odd)
+    groups: list[LandedEvents] = []
+    left = [judged.row for judged in engine.judge(KafkaColumns([given_columns], lines), groups.append)]
+    for landed in groups:
+        for place, row in enumerate(landed.rows):
             exact = engine.sort_exactly(lines[row])[0]
-            found = {name: column[place] for name, column in bundle.attributes.items()}
-            assert (exact.match.outcome, exact.match.message) == ("landed", bundle.definition.xid)
-            assert without_nulls(found | bundle.extensions.get(place, {})) == exact.attributes
-            assert without_nulls(bundle.data[place]) == without_nulls(exact.data)
+            found = {name: column[place] for name, column in landed.attributes.items()}
+            assert (exact.match.outcome, exact.match.message) == ("landed", landed.definition.xid)
+            assert without_nulls(found | landed.extensions.get(place, {})) == exact.attributes
+            assert without_nulls(landed.data[place]) == without_nulls(exact.data)
             left.append(row)
     assert sorted(left) == list(range(len(lines)))
 
 
-def test_piles_of_one_definition_are_put_together() -> None:
-    def piles(**more: list[str | None]) -> list[Any]:
+def test_records_of_one_type_with_different_headers_land_together() -> None:
+    def columns(row: int, **more: list[str | None]) -> RecordColumns:
         event = {"specversion": ["1.0"], "id": ["1"], "source": ["/s"], "type": ["plain"], **more}
-        columns = RecordColumns(event, ["application/json"], [b'{"sensor":"a"}'], lambda _: {})
-        return PLAIN.engine.group_columns("KAFKA", columns)[0]
+        return RecordColumns([row], event, ["application/json"], [b'{"sensor":"a"}'], lambda _: {})
 
-    (pile,) = join_groups([*piles(subject=["s"]), *piles(), *piles(zone=["north"])])
-    pile.rows = [0, 1, 2]
-    bundle, left = judge_group(pile)
-    assert left == []
-    assert (bundle.rows, bundle.attributes["subject"]) == ([0, 1, 2], ["s", None, None])
-    assert bundle.extensions == {2: {"zone": "north"}}
+    groups: list[LandedEvents] = []
+    parts = [columns(0, subject=["s"]), columns(1), columns(2, zone=["north"])]
+    assert list(PLAIN.engine.judge(KafkaColumns(parts, [b""] * 3), groups.append)) == []
+    (landed,) = groups
+    assert (landed.rows, landed.attributes["subject"]) == ([0, 1, 2], ["s", None, None])
+    assert landed.extensions == {2: {"zone": "north"}}
 
 
-def taken(lines: list[bytes]) -> list[int]:
-    parts = list(PLAIN.engine.group_lines(lines))
-    return sorted(row for piles, _ in parts for pile in piles for row in judge_group(pile)[0].rows)
+def accepted(lines: list[bytes], catalog: Catalog = PLAIN) -> list[int]:
+    groups: list[LandedEvents] = []
+    left = [judged.row for judged in catalog.engine.judge(lines, groups.append)]
+    landed = sorted(row for group in groups for row in group.rows)
+    assert sorted([*landed, *left]) == list(range(len(lines)))
+    return landed
 
 
 @pytest.mark.parametrize("more", [{}, {"traceparent": "00-1", "retries": 3}])
-def test_plain_records_are_taken_together(more: dict[str, Any]) -> None:
+def test_plain_records_are_judged_by_column(more: dict[str, Any]) -> None:
     event = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/plants/o/machines/m", "ce_type": "placed"}
     headers = {**event, "content-type": "application/json", **more}
     line = json.dumps({"protocol": "KAFKA", "metadata": {"headers": headers}, "payload": '{"sensor":"a"}'}).encode()
     events = PLAIN.engine.events
-    assert taken([line] * 3) == [0, 1, 2]
+    assert accepted([line] * 3) == [0, 1, 2]
     assert events.lines.read(line)  # whatever else there is in the headers was learned
 
 
@@ -145,8 +145,8 @@ def test_lines_that_are_too_long_are_left() -> None:
     catalog = Catalog(PLAIN.tree, settings=Settings(max_record_mb=1))
     event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "plain", "data": {"sensor": "a"}}
     short, long = (json.dumps({**event, "subject": "x" * size}).encode() for size in (1, 1_100_000))
-    for lines, rest in (([short, long, short], [1]), ([long], [0])):
-        assert sorted(row for _, left in catalog.engine.group_lines(lines) for row in left) == rest
+    assert accepted([short, long, short], catalog) == [0, 2]
+    assert accepted([long], catalog) == []
 
 
 def test_a_name_that_is_no_text_is_left() -> None:

@@ -17,7 +17,7 @@ from postroom.formats.fill_columns import ColumnMismatch, filler
 from postroom.formats.format_table import parse_schema, readable
 from postroom.formats.schema_versions import WriterVersion
 from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.explain import explain_match
 from postroom.messages.matching.line_batches import match_lines
 from tests.formats.avro.evolutions import evolutions, framed
@@ -272,10 +272,9 @@ def test_payloads_that_are_text_on_their_lines_are_no_exception() -> None:
         ]
         exact = [known.engine.sort_exactly(line)[0] for line in lines]
         assert [(one.match.outcome, one.data) for one in exact] == [("landed", landed)] * 3
-        ((piles, left),) = known.engine.group_lines(lines)
-        assert left == []
-        found, others = judge_group(piles[0])
-        assert (others, len(piles)) == ([], 1)
+        groups: list[LandedEvents] = []
+        assert list(known.engine.judge(lines, groups.append)) == []
+        (found,) = groups
         assert [found.data[place] for place in range(3)] == [landed] * 3
         assert [found.writers.get(place) for place in range(3)] == [one.writer for one in exact]
         alone = [known.engine.sort_exactly(line)[0] for line in lines]
@@ -322,10 +321,10 @@ def test_every_route_lands_what_fastavro_resolves(pair: tuple[Any, Any], seed: i
     assert [match.outcome for (match,) in matches] == ["landed", "landed"]
     for places in ([0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0]):
         landed, left = bundle(known, [payloads[place] for place in places])
-        assert landed is not None
         assert 0 not in {places[number] for number in left}
         kept = [place for number, place in enumerate(places) if number not in left]
-        rows = [(plain(landed.data[number]), landed.writers[number]) for number in range(len(landed.rows))]
+        found = [] if landed is None else [(landed.data[number], landed.writers[number]) for number in range(len(kept))]
+        rows = [(plain(data), writer) for data, writer in found]
         assert rows == [(plain(filled[place]), exact[place].writer) for place in kept]
 
 

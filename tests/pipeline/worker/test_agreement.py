@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,9 +17,10 @@ from postroom.catalog.catalog import Catalog
 from postroom.errors import MakeRefused
 from postroom.messages.engine import Engine
 from postroom.messages.making.make import AUTO
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.pipeline.batch_spec import Job
-from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
+from postroom.pipeline.worker.record_origins import RecordOrigins
 from postroom.pipeline.worker.sort_task import Tables
 from postroom.protocols.records import Record, render_record
 from tests.messages.payloads import GROUPS, SCHEMAS, declared
@@ -33,32 +33,24 @@ STARTED = datetime(2026, 5, 4, 10, tzinfo=UTC)
 
 
 class TablesInMemory(Tables):
-    """Keeps tables that a task would write, and counts what the columnar judge accepted."""
+    """Keeps tables that a task would write, and counts what the columnar judge accepted; nothing `exactly`."""
 
-    def __init__(self, job: Job, engine: Engine) -> None:
+    def __init__(self, job: Job, engine: Engine, *, exactly: bool) -> None:
         super().__init__(job, engine, {})
         self.written: dict[str, pa.Table] = {}
         self.accepted = 0
+        self._exactly = exactly
 
     def _write(self, folder: str, xid: str, version: str, table: pa.Table) -> None:
         self.written[folder] = table.sort_by("_record_id").combine_chunks()
 
-    def _sort_exactly(self, batch: WorkerBatch, origins: Any, rows: list[int], landed: Any) -> Any:
-        self.accepted = self.read
-        return super()._sort_exactly(batch, origins, rows, landed)
-
-
-class OneByOne:
-    """A batch of which the columnar judge accepts nothing."""
-
-    def __init__(self, batch: WorkerBatch) -> None:
-        self._batch = batch
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._batch, name)
-
-    def event_groups(self, engine: Engine) -> Iterator[tuple[list[Any], list[int]]]:
-        yield [], list(range(len(self._batch.positions)))
+    def _land(
+        self, origins: RecordOrigins, landed: dict[str, list[pa.Table]], start: int, events: LandedEvents
+    ) -> None:
+        if self._exactly:
+            raise ValueError("for the exact judge")
+        super()._land(origins, landed, start, events)
+        self.accepted += len(events.rows)
 
 
 def assert_agreement(catalog: Catalog, records: pa.RecordBatch, *, nulls: str, keep_undeclared: bool = True) -> int:
@@ -67,9 +59,9 @@ def assert_agreement(catalog: Catalog, records: pa.RecordBatch, *, nulls: str, k
 
     def tables(*, exactly: bool) -> TablesInMemory:
         engine = Engine(catalog.compiled, nulls=nulls, keep_transport=True, keep_undeclared=keep_undeclared)
-        found = TablesInMemory(job, engine)
+        found = TablesInMemory(job, engine, exactly=exactly)
         for batch in read_batches([records], rows=1_000, size=1_000_000):
-            found.add(OneByOne(batch) if exactly else batch)  # type: ignore[arg-type]
+            found.add(batch)
         return found
 
     by_column, by_record = tables(exactly=False), tables(exactly=True)
@@ -213,3 +205,31 @@ def test_every_format_is_accepted_by_column(schema: tuple[str, str, Any], nulls:
     # Nothing on MQTT/3.1.1 says that a payload is an event, so all of that is for the exact judge.
     assert accepted >= {"HTTP", "AMQP/1.0", "MQTT/5.0", "KAFKA", "NATS"}
     assert accepted_columns > 0
+
+
+class JudgingOnly:
+    """An engine that does nothing else for records than judge them, and counts how often."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.definitions = engine.definitions
+        self.data_column = engine.data_column
+        self.calls = 0
+        self._engine = engine
+
+    def judge(self, records: Any, land: Any) -> Any:
+        self.calls += 1
+        return self._engine.judge(records, land)
+
+
+@pytest.mark.parametrize("form", [as_lines, as_kafka_columns])
+def test_a_slice_of_records_is_judged_by_one_call(form: Any) -> None:
+    message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "t"}}}
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+    maker, rng = catalog.message(XID).maker, random.Random(7)
+    records = [maker.make({}, AUTO, protocol="KAFKA", mode=mode, rng=rng) for mode in ("binary", "structured") * 5]
+    records += [Record("KAFKA", {"headers": {"ce_type": "t", "ce_unheard": "1"}}, b"{"), Record("KAFKA", {}, b"\xff")]
+    engine: Any = JudgingOnly(Engine(catalog.compiled, keep_transport=True))
+    tables = TablesInMemory(Job("", "digest", "strict", "run", 0, STARTED), engine, exactly=False)
+    for batch in read_batches([form(records)], rows=1_000, size=1_000_000):
+        tables.add(batch)
+    assert (engine.calls, tables.read, tables.accepted) == (1, 12, 10)

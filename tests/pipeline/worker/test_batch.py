@@ -7,7 +7,7 @@ import json
 import pytest
 
 from postroom.catalog.catalog import Catalog
-from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.pipeline.worker import jsonl
 from postroom.pipeline.worker.jsonl import LineBatch, LineChunk
 
@@ -27,17 +27,11 @@ def test_rows_are_counted_through_all_slices_of_a_batch(monkeypatch: pytest.Monk
     records = [json.dumps(event).encode() for event in events]
     lines = LineBatch([LineChunk(["file"] * 10, list(range(10)), records)])
     found: dict[int, str] = {}
-    left: list[int] = []
-    for groups, others in lines.event_groups(CATALOG.engine):
-        left += others
-        for group in groups:
-            landed, doubtful = judge_group(group)
-            left += doubtful
-            found |= dict(zip(landed.rows, landed.attributes["id"], strict=True))
+    left: dict[int, bytes] = {}
+    for start, some in lines.slices():
+        landed: list[LandedEvents] = []
+        left |= {start + judged.row: judged.line for judged in CATALOG.engine.judge(some, landed.append)}
+        for group in landed:
+            found |= {start + row: name for row, name in zip(group.rows, group.attributes["id"], strict=True)}
     assert found == {row: str(row) for row in range(10) if row % 3 != 2}
-    assert sorted(left) == [2, 5, 8]
-    assert [line for line, _ in lines.sort_exactly(CATALOG.engine, sorted(left))] == [
-        records[2],
-        records[5],
-        records[8],
-    ]
+    assert left == {row: records[row] for row in (2, 5, 8)}

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.catalog.catalog import Catalog
-from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.columnar import Land, LandedEvents
+from postroom.messages.matching.outcome import JudgedRecord
 from postroom.pipeline.worker import kafka_columns
 from postroom.pipeline.worker.kafka_columns import KafkaBatch, is_kafka
 
@@ -104,45 +105,64 @@ def assert_like_lines(batch: pa.RecordBatch) -> list[int]:
     """What lands by column lands the same way by line; the rows that landed by column come back."""
     assert is_kafka(batch.schema)
     kafka = KafkaBatch([batch.slice(start, 3) for start in range(0, batch.num_rows, 3)])
-    everything = list(range(batch.num_rows))
     lines = []
-    for line, sorted_exactly in kafka.sort_exactly(CATALOG.engine, everything):
-        assert sorted_exactly == CATALOG.engine.sort_exactly(line)
-        lines.append(line)
-    seen: list[int] = []
-    landed: list[int] = []
-    for groups, left in kafka.event_groups(CATALOG.engine):
-        seen += left
-        for group in groups:
-            bundle, others = judge_group(group)
-            seen += others + bundle.rows
-            landed += bundle.rows
-            for place, row in enumerate(bundle.rows):
-                (exact,) = CATALOG.engine.sort_exactly(lines[row])
-                attributes = {name: column[place] for name, column in bundle.attributes.items()}
-                attributes |= bundle.extensions.get(place, {})
-                assert (exact.match.outcome, exact.match.message) == ("landed", bundle.definition.xid)
-                assert {name: value for name, value in attributes.items() if value is not None} == exact.attributes
-                assert {name: column[place] for name, column in bundle.variables.items()} == exact.match.variables
-                assert {name: column[place] for name, column in bundle.metadata.items()} == exact.metadata
-    assert sorted(seen) == everything
-    return sorted(landed)
+    for judged in judge(kafka, refuse)[1]:
+        assert judged.messages == CATALOG.engine.sort_exactly(judged.line)
+        lines.append(judged.line)
+    assert len(lines) == batch.num_rows
+    groups: list[LandedEvents] = []
+    landed, left = judge(kafka, groups.append)
+    for group, rows in zip(groups, landed, strict=True):
+        for place, row in enumerate(rows):
+            (exact,) = CATALOG.engine.sort_exactly(lines[row])
+            attributes = {name: column[place] for name, column in group.attributes.items()}
+            attributes |= group.extensions.get(place, {})
+            assert (exact.match.outcome, exact.match.message) == ("landed", group.definition.xid)
+            assert {name: value for name, value in attributes.items() if value is not None} == exact.attributes
+            assert {name: column[place] for name, column in group.variables.items()} == exact.match.variables
+            assert {name: column[place] for name, column in group.metadata.items()} == exact.metadata
+    landed_rows = sorted(row for rows in landed for row in rows)
+    assert sorted([*landed_rows, *(judged.row for judged in left)]) == list(range(batch.num_rows))
+    return landed_rows
+
+
+def judge(kafka: KafkaBatch, land: Land) -> tuple[list[list[int]], list[JudgedRecord]]:
+    """The rows of a batch that land by column, group by group, and the records that are judged one by one."""
+    landed: list[list[int]] = []
+    left: list[JudgedRecord] = []
+    for start, records in kafka.slices():
+        groups: list[LandedEvents] = []
+        left += (one._replace(row=start + one.row) for one in CATALOG.engine.judge(records, both(land, groups.append)))
+        landed += ([start + row for row in group.rows] for group in groups)
+    return landed, left
+
+
+def both(first: Land, second: Land) -> Land:
+    def land(events: LandedEvents) -> None:
+        first(events)
+        second(events)
+
+    return land
+
+
+def refuse(events: LandedEvents) -> None:
+    raise ValueError(events.definition.xid)
 
 
 PLAIN: dict[str, str] = {"ce_specversion": "1.0", "ce_id": "1", "ce_source": "/plants/o/machines/m", "ce_type": "press"}
 BODY: bytes | None = b'{"sensor": "a"}'
 
 
-def test_batches_with_other_columns_meet_in_one_haul() -> None:
+def test_batches_with_other_columns_meet_in_one_batch_of_a_worker() -> None:
     rows = [({**PLAIN, "ce_id": str(number)}, BODY, True) for number in range(2)]
     batch = batch_of(rows)
     at = batch.schema.get_field_index("partition")
     wider = batch.set_column(at, "partition", batch.column("partition").cast(pa.int64()))
     kafka = KafkaBatch([batch, batch.drop_columns(["key"]), wider, batch])
-    parts = list(kafka.event_groups(CATALOG.engine))
-    landed = [row for groups, _ in parts for group in groups for row in judge_group(group)[0].rows]
-    assert sorted(landed) == list(range(8))
-    lines = [line for line, _ in kafka.sort_exactly(CATALOG.engine, list(range(8)))]
+    landed: list[LandedEvents] = []
+    rows_landed, left = judge(kafka, landed.append)
+    assert (sorted(row for some in rows_landed for row in some), left) == (list(range(8)), [])
+    lines = [judged.line for judged in judge(kafka, refuse)[1]]
     assert [b'"key"' in line for line in lines] == [True, True, False, False, True, True, True, True]
 
 
@@ -185,10 +205,9 @@ def test_rows_of_very_many_headers_or_shapes_are_taken_one_by_one(monkeypatch: p
 def test_plain_rows_land_by_column() -> None:
     with_subject = {**PLAIN, "ce_subject": "s"}
     rows = [(PLAIN, BODY, True)] * 5 + [(with_subject, BODY, True)] * 2
-    parts = list(KafkaBatch([batch_of(rows)]).event_groups(CATALOG.engine))
-    assert [row for _, left in parts for row in left] == []
-    (group,) = (group for groups, _ in parts for group in groups)  # whatever shapes the headers have
-    bundle, doubtful = judge_group(group)
-    assert doubtful == []
-    assert sorted(bundle.rows) == list(range(7))
-    assert sorted(map(str, bundle.attributes["subject"])) == ["None"] * 5 + ["s"] * 2
+    landed: list[LandedEvents] = []
+    _, left = judge(KafkaBatch([batch_of(rows)]), landed.append)
+    assert left == []
+    (group,) = landed  # whatever shapes the headers have
+    assert sorted(group.rows) == list(range(7))
+    assert sorted(map(str, group.attributes["subject"])) == ["None"] * 5 + ["s"] * 2

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import compress
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
 
+from postroom.deadlines import DeadlinePassed, check_deadline
 from postroom.formats.batch_decode import MemberColumns, decode_all, drop_rows
 from postroom.messages.definitions.constraints import Check
 from postroom.messages.definitions.definition import Definition
@@ -135,8 +137,31 @@ class LandedEvents(msgspec.Struct, gc=False):
     undeclared: dict[int, str]
 
 
-def judge_group(group: EventGroup) -> tuple[LandedEvents, list[int]]:
-    """The events of a group that surely fit, and the rows of the others."""
+Land = Callable[[LandedEvents], None]
+"""What takes events that landed; where it raises, the exact judge judges them."""
+
+
+def land_groups(groups: Iterable[EventGroup], count: int, land: Land) -> list[int]:
+    """Hand the events that surely fit to `land`, group by group; which of so many rows did not land comes back."""
+    remaining = bytearray(b"\1") * count
+    for group in groups:
+        check_deadline()
+        try:
+            events = judge_group(group)
+            if events.rows:
+                land(events)
+        except DeadlinePassed:
+            raise
+        except Exception:  # noqa: BLE001, S110 - one payload that a library breaks on: judging one by one finds which
+            pass
+        else:
+            for row in events.rows:
+                remaining[row] = 0
+    return list(compress(range(count), remaining))
+
+
+def judge_group(group: EventGroup) -> LandedEvents:
+    """The events of a group that surely fit."""
     plan, rows = group.plan, group.rows
     bad: set[int] = set()
     columns = _columns(group)
@@ -153,10 +178,8 @@ def judge_group(group: EventGroup) -> tuple[LandedEvents, list[int]]:
     transport = group.transport
     metadata: dict[str, Column] = {name: list(map(get, group.metadata)) for name, get in plan.declared}
     extensions = _extensions(group)
-    left: list[int] = []
     if bad:
         out = sorted(bad)
-        left = [rows[place] for place in out]
         if extensions or writers or undeclared:
             kept = drop_rows(list(range(len(rows))), out)
             extensions, writers = _renumbered(extensions, kept), _renumbered(writers, kept)
@@ -167,8 +190,8 @@ def judge_group(group: EventGroup) -> tuple[LandedEvents, list[int]]:
             data.drop_rows(out) if isinstance(data, MemberColumns) else drop_rows(data, out),
         )
         columns, variables, metadata = (_thinned(some, out) for some in (columns, variables, metadata))
-    told = (writers, group.protocol, transport, undeclared)
-    return LandedEvents(plan.definition, rows, columns, variables, metadata, extensions, data, timestamps, *told), left
+    values = (columns, variables, metadata, extensions, data, timestamps)
+    return LandedEvents(plan.definition, rows, *values, writers, group.protocol, transport, undeclared)
 
 
 def _renumbered(found: dict[int, T], kept: list[int]) -> dict[int, T]:

@@ -6,22 +6,22 @@ Records that are alike are read together, a step at a time for all of them; the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import astuple
 
 from postroom.formats.batch_decode import DECODE_ERRORS, decode_all
-from postroom.messages.matching.columnar import EventGroup, Plan
+from postroom.messages.matching.columnar import EventGroup, Plan, join_groups
 from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.record_readers import RECORD, EventReader, is_structured
 from postroom.messages.matching.transport_metadata import Transport, transport_reader
+from postroom.protocols.records import Record
 
 MetadataOf = Callable[[int], dict[str, Any]]
-Parts = tuple[list[EventGroup], list[int]]
 
 
 class RowInfo(NamedTuple):
@@ -47,10 +47,12 @@ _stated_of = attrgetter("metadata.headers.datacontenttype")
 
 
 class RecordColumns(msgspec.Struct, gc=False):
-    """Records whose headers were read already: attributes by name, stated content types, bodies; rows that are odd are
-    left to the exact engine. What came with binary (or, for False, structured) events is in the columns that they came
-    in, or `transport`; the metadata of a row is asked for only where a definition wants it, or where neither is so."""
+    """Records whose headers were read already: their rows, attributes by name, stated content types, bodies; those of
+    odd indexes are left to the exact judge. What came with binary (or, for False, structured) events is in the columns
+    that they came in, or `transport`; the metadata at an index is asked for only where a definition wants it, or where
+    neither is so."""
 
+    rows: list[int]
     attributes: dict[str, list[str | None]]
     contenttypes: list[str]
     bodies: list[bytes]
@@ -60,16 +62,43 @@ class RecordColumns(msgspec.Struct, gc=False):
     in_columns: Callable[[bool], bool] = lambda _: False
 
 
-def group_lines(events: EventReader, lines: list[bytes], longest: int) -> Iterator[Parts]:
-    """Read lines and put those together that mean the same definition, and the rows of the others; in parts.
+class AlikeRecords(NamedTuple):
+    """Records whose headers carry the same attributes, and the same type, if one says it; the columns are read where
+    the columnar judge can judge them."""
 
-    Lines that are longer than the longest are left.
+    attributes: Collection[str]
+    type: str | None
+    read: Callable[[], RecordColumns]
+
+
+class ColumnSlice(Protocol):
+    """Records in the columns of one protocol that are judged together."""
+
+    protocol: str
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        ...
+
+    def alike(self) -> Iterable[AlikeRecords]:
+        """The rows by their headers, without those that are best judged one by one."""
+        ...
+
+    def records(self, rows: list[int]) -> Iterable[tuple[bytes, Record]]:
+        """Some rows as records, each with its line of JSON."""
+        ...
+
+
+def group_lines(events: EventReader, lines: list[bytes], longest: int) -> Iterator[EventGroup]:
+    """Read lines and put those together that mean the same definition; those that mean none for sure are left out.
+
+    Lines that are longer than the longest are left out too.
     """
     are_long = max(map(len, lines), default=0) > longest
     for rows in _alike(lines, _MOST_SEEMING * (len(events.index.filters) + 10)):
         grouping = _Grouping(events)
-        grouping.add_lines(grouping.leave_long(rows, lines, longest) if are_long else rows, lines)
-        yield grouping.parts()
+        grouping.add_lines([row for row in rows if len(lines[row]) <= longest] if are_long else rows, lines)
+        yield from grouping.groups()
 
 
 def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
@@ -95,38 +124,55 @@ def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
     return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
 
 
-def group_columns(events: EventReader, protocol: str, records: RecordColumns) -> Parts:
-    """Group records whose headers were read already, by column."""
+def group_columns(events: EventReader, records: ColumnSlice, longest: int) -> Iterator[EventGroup]:
+    """Group records whose headers are columns, as `group_lines` does; bodies may not be longer than the longest."""
+    by_type: dict[str | None, list[AlikeRecords]] = {}
+    for some in records.alike():
+        if events.knows(some.attributes):
+            by_type.setdefault(some.type, []).append(some)
+    for kind, several in by_type.items():
+        if kind is None or events.planned(records.protocol, kind) is not None:
+            found = (_group_alike(events, records.protocol, some.read(), longest) for some in several)
+            yield from join_groups(itertools.chain.from_iterable(found))
+
+
+def _group_alike(events: EventReader, protocol: str, records: RecordColumns, longest: int) -> list[EventGroup]:
     grouping = _Grouping(events)
     reader = events.reader(protocol)
     stated = records.contenttypes
+    odd = records.odd
+    if max(map(len, records.bodies), default=0) > longest:
+        odd |= {row for row, body in enumerate(records.bodies) if len(body) > longest}
     columns = dict(records.attributes)
     if not (reader.has_content_type and "datacontenttype" in columns):
         own = columns.get("datacontenttype", itertools.repeat(None))
-        told = (said or known for said, known in zip(stated, own, strict=False))
-        columns["datacontenttype"] = list(stated if all(stated) else told)
+        known = (header or attribute for header, attribute in zip(stated, own, strict=False))
+        columns["datacontenttype"] = list(stated if all(stated) else known)
     modes = {kind: is_structured(kind) for kind in set(stated)}
-    known = {mode: _told(records, binary=not mode) for mode in set(modes.values())}
-    if not records.odd and set(modes.values()) == {True}:
-        grouping.add_structured(protocol, list(range(len(stated))), records.bodies, known[True])
+    info = {mode: _row_info(records, binary=not mode) for mode in set(modes.values())}
+    if not odd and set(modes.values()) == {True}:
+        grouping.add_structured(protocol, list(range(len(stated))), records.bodies, info[True])
     elif (
-        records.odd
+        odd
         or set(modes.values()) != {False}
-        or not grouping.add_columns(protocol, columns, records.bodies, known[False])
+        or not grouping.add_columns(protocol, columns, records.bodies, info[False])
     ):
         made = map(events.event, *(columns.get(name, itertools.repeat(None)) for name in events.names))
         for row, (event, body, kind) in enumerate(zip(made, records.bodies, stated, strict=False)):
             mode = modes[kind]
-            if row in records.odd or mode is None:
-                grouping.left.append(row)
-            elif mode:
-                grouping.add_structured(protocol, [row], [body], known[True])
+            if row in odd or mode is None:
+                continue
+            if mode:
+                grouping.add_structured(protocol, [row], [body], info[True])
             else:
-                grouping.add_binary(protocol, [row], [event], [body], known[False])
-    return grouping.parts()
+                grouping.add_binary(protocol, [row], [event], [body], info[False])
+    groups, rows = grouping.groups(), records.rows
+    for group in groups:
+        group.rows = rows if len(group.rows) == len(rows) else [rows[index] for index in group.rows]
+    return groups
 
 
-def _told(records: RecordColumns, *, binary: bool) -> RowInfo:
+def _row_info(records: RecordColumns, *, binary: bool) -> RowInfo:
     if records.in_columns(binary):
         return RowInfo(records.metadata, in_columns=True)
     transport = records.transport(binary)
@@ -146,19 +192,13 @@ class _Grouping:
     """Events as they come, put together by protocol, type and mode."""
 
     def __init__(self, events: EventReader) -> None:
-        self.left: list[int] = []
         self._events = events
         self._made: list[EventGroup] = []
         self._groups: dict[tuple[str, str | None, bool], EventGroup | None] = {}
 
-    def parts(self) -> Parts:
-        """All groups, and the rows that are in none."""
-        return [*self._made, *(group for group in self._groups.values() if group is not None and group.rows)], self.left
-
-    def leave_long(self, rows: list[int], lines: list[bytes], longest: int) -> list[int]:
-        """Leave lines that are too long; the rows of the others come back."""
-        self.left += [row for row in rows if len(lines[row]) > longest]
-        return [row for row in rows if len(lines[row]) <= longest]
+    def groups(self) -> list[EventGroup]:
+        """All groups."""
+        return [*self._made, *(group for group in self._groups.values() if group is not None and group.rows)]
 
     def add_lines(self, rows: list[int], lines: list[bytes]) -> None:
         """Put the events of these rows of lines into their groups."""
@@ -192,12 +232,12 @@ class _Grouping:
             return self._events.lines.read_any(lines[row]).metadata
 
         transport = self._events.lines.transport(records, binary=not mode) if self._events.keeps_transport else None
-        told = RowInfo(metadata, None if transport is None else dict(zip(rows, transport, strict=True)).__getitem__)
+        info = RowInfo(metadata, None if transport is None else dict(zip(rows, transport, strict=True)).__getitem__)
         if mode:
-            self.add_structured(protocol, rows, map(_payload_of, records), told)
+            self.add_structured(protocol, rows, map(_payload_of, records), info)
         else:
             events, bodies = list(map(_headers_of, records)), list(map(_payload_of, records))
-            self.add_binary(protocol, rows, events, bodies, told)
+            self.add_binary(protocol, rows, events, bodies, info)
         return True
 
     def _add_line(self, row: int, line: bytes) -> None:
@@ -208,45 +248,41 @@ class _Grouping:
         except DECODE_ERRORS:
             opened = None
         if opened is None:
-            self.left.append(row)
             return
         event, structured, is_whole = opened
         group = self._group(record.protocol, event.type, structured=structured)
         if group is None:
-            self.left.append(row)
             return
         group.rows.append(row)
         group.events.append(event)
         if not structured:
             group.bodies.append(record.payload)
-        self._tell_one(group, record.metadata, is_whole=is_whole)
+        self._add_metadata(group, record.metadata, is_whole=is_whole)
 
-    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], told: RowInfo) -> None:
+    def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], info: RowInfo) -> None:
         """Put events into their groups that are the bodies of records."""
         doubts: set[int] = set()
         events = decode_all(self._events.read_event, bodies, doubts)
         if doubts:
-            self.left += [rows[place] for place in sorted(doubts)]
             keep = [event is not None for event in events]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
-        self._add_all(protocol, rows, events, None, told)
+        self._add_all(protocol, rows, events, None, info)
 
-    def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], told: RowInfo) -> None:
+    def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], info: RowInfo) -> None:
         """Put events into their groups that are the headers of records."""
         marks = self._events.reader(protocol).marks_event
         if not all(map(marks, set(map(_version_of, events)))):
             keep = [marks(event.specversion) for event in events]
-            self.left += [row for row, kept in zip(rows, keep, strict=True) if not kept]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
             bodies = list(compress(bodies, keep))
-        self._add_all(protocol, rows, events, bodies, told)
+        self._add_all(protocol, rows, events, bodies, info)
 
-    def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], told: RowInfo) -> bool:
+    def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], info: RowInfo) -> bool:
         """Make a group of columns, where all records are events of one type; False where they are not."""
         marks = self._events.reader(protocol).marks_event
         if not all(map(marks, set(columns.get("specversion", (None,))))):
             return False
-        return self._make_group(protocol, list(range(len(bodies))), columns, bodies, told)
+        return self._make_group(protocol, list(range(len(bodies))), columns, bodies, info)
 
     def _make_group(
         self,
@@ -254,32 +290,31 @@ class _Grouping:
         rows: list[int],
         columns: Mapping[str, Sequence[Any]],
         bodies: list[Any] | None,
-        told: RowInfo | None,
+        info: RowInfo | None,
     ) -> bool:
         """Make a group of events that are columns already; False where they are not of one type."""
         kinds = set(columns.get("type", ()))
         if len(kinds) != 1:
             return False
         found = self._events.planned(protocol, kinds.pop())
-        if found is None or (told is None and found[0].wants_metadata):
-            self.left += rows
+        if found is None or (info is None and found[0].wants_metadata):
             return True
         group = self._new_group(protocol, *found, structured=bodies is None)
         group.rows, group.columns, group.bodies = rows, columns, bodies or []
-        self._tell(group, rows, told)
+        self._add_info(group, rows, info)
         self._made.append(group)
         return True
 
     def _add_all(
-        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, told: RowInfo | None
+        self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any] | None, info: RowInfo | None
     ) -> None:
         """Put events into their groups; those of structured mode have no bodies."""
         columns = _columns_of(events)
-        if columns is not None and self._make_group(protocol, rows, columns, bodies, told):
+        if columns is not None and self._make_group(protocol, rows, columns, bodies, info):
             return
         for place, event in enumerate(events):
             body = None if bodies is None else bodies[place : place + 1]
-            self._extend(protocol, event.type, rows[place : place + 1], [event], body, told)
+            self._extend(protocol, event.type, rows[place : place + 1], [event], body, info)
 
     def _extend(
         self,
@@ -288,30 +323,29 @@ class _Grouping:
         rows: list[int],
         events: list[Any],
         bodies: list[Any] | None,
-        told: RowInfo | None,
+        info: RowInfo | None,
     ) -> None:
         group = self._group(protocol, kind, structured=bodies is None)
-        if group is None or (told is None and group.plan.wants_metadata):
-            self.left += rows
+        if group is None or (info is None and group.plan.wants_metadata):
             return
         group.rows += rows
         group.events += events
         group.bodies += bodies or ()
-        self._tell(group, rows, told)
+        self._add_info(group, rows, info)
 
-    def _tell(self, group: EventGroup, rows: list[int], told: RowInfo | None) -> None:
+    def _add_info(self, group: EventGroup, rows: list[int], info: RowInfo | None) -> None:
         """Add to a group what is known of some of its rows."""
-        if told is None:
+        if info is None:
             return
-        if told.in_columns and not group.plan.wants_metadata:
+        if info.in_columns and not group.plan.wants_metadata:
             group.transport = None
-        elif told.transport is not None and group.transport is not None and not group.plan.wants_metadata:
-            group.transport += map(told.transport, rows)
+        elif info.transport is not None and group.transport is not None and not group.plan.wants_metadata:
+            group.transport += map(info.transport, rows)
         elif group.transport is not None or group.plan.wants_metadata:
-            for metadata in map(told.metadata, rows):
-                self._tell_one(group, metadata, is_whole=False)
+            for metadata in map(info.metadata, rows):
+                self._add_metadata(group, metadata, is_whole=False)
 
-    def _tell_one(self, group: EventGroup, metadata: dict[str, Any], *, is_whole: bool) -> None:
+    def _add_metadata(self, group: EventGroup, metadata: dict[str, Any], *, is_whole: bool) -> None:
         """Add to a group what metadata says; `is_whole` says that headers carry the event and nothing else."""
         if group.transport is not None:
             group.transport.append(group.read(metadata, not group.structured, group.keeps_undeclared, is_whole))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroom.deadlines import DeadlinePassed, check_deadline
+from postroom.deadlines import check_deadline
 from postroom.messages.engine import Engine, match_of
-from postroom.messages.matching.columnar import EventGroup, judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.outcome import Match
 
 _MOST_TOGETHER = 5_000
@@ -22,27 +22,17 @@ def match_lines(engine: Engine, lines: list[bytes]) -> list[list[Match]]:
 
 def _match_batch(engine: Engine, lines: list[bytes]) -> list[list[Match]]:
     found: dict[int, list[Match]] = {}
-    for groups, _ in engine.group_unread_lines(lines):
-        for group in groups:
-            check_deadline()
-            found.update((row, [match]) for row, match in _matches(group))
-    for row in range(len(lines)):
-        if row not in found:
-            check_deadline()
-            found[row] = engine.match_line(lines[row])
+    remaining = engine.match_by_column(lines, lambda landed: found.update(_matches(landed)))
+    for row in remaining:
+        check_deadline()
+        found[row] = engine.match_line(lines[row])
     return [found[row] for row in range(len(lines))]
 
 
-def _matches(group: EventGroup) -> Iterator[tuple[int, Match]]:
-    """The matches of the events that surely fit, by row."""
-    try:
-        landed, _ = judge_group(group)
-    except DeadlinePassed:
-        raise
-    except Exception:  # noqa: BLE001 - one payload that a library breaks on: looking at each finds which
-        return
+def _matches(landed: LandedEvents) -> Iterator[tuple[int, list[Match]]]:
+    """The matches of events, by row."""
     names = tuple(landed.variables)
     values = zip(*landed.variables.values(), strict=True) if names else ((),) * len(landed.rows)
     for row, some in zip(landed.rows, values, strict=True):
         bound = {name: value for name, value in zip(names, some, strict=True) if value is not None}
-        yield row, match_of(landed.definition, bound)
+        yield row, [match_of(landed.definition, bound)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -55,3 +55,11 @@ class Sorted(msgspec.Struct, frozen=True, gc=False):
     writer: WriterVersion | None = None
     undeclared: str | None = None
     origin: Message | None = None
+
+
+class JudgedRecord(NamedTuple):
+    """A record that was judged by itself: its row among those judged together, its line, and its messages."""
+
+    row: int
+    line: bytes
+    messages: list[Sorted]

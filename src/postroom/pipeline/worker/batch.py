@@ -6,19 +6,14 @@ their records, which is quickest where those are near at hand: a batch is judged
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import pyarrow as pa
 
-from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import EventGroup
-from postroom.messages.matching.outcome import Sorted
+from postroom.messages.matching.group_events import ColumnSlice
 
 SLICE_ROWS = 150_000
-
-# Of each slice the events by definition, for the columnar judge, and the rows of all other records.
-Slices = Iterator[tuple[list[EventGroup], list[int]]]
 
 
 class WorkerBatch(Protocol):
@@ -44,19 +39,6 @@ class WorkerBatch(Protocol):
         """Columns of tables that the columns of all records give, for groups that have no list of them."""
         ...
 
-    def event_groups(self, engine: Engine) -> Slices:
-        """The events that may be judged by column, by definition, and the rows of the other records."""
+    def slices(self) -> Iterable[tuple[int, list[bytes] | ColumnSlice]]:
+        """What is judged together, as lines of JSON or in columns, and the first row of each."""
         ...
-
-    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
-        """Judge records one by one, rows in order, each with its line of JSON: the exact bytes, if it came as such."""
-        ...
-
-
-def shift_rows(slices: Slices, start: int) -> Slices:
-    """Count the rows of a slice from the beginning of its batch."""
-    for groups, rest in slices:
-        if start:
-            for group in groups:
-                group.rows = [start + row for row in group.rows]
-        yield groups, [start + row for row in rest]

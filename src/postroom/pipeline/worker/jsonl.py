@@ -12,11 +12,9 @@ from typing import IO, ClassVar, NamedTuple
 
 import pyarrow as pa
 
-from postroom.messages.engine import Engine
-from postroom.messages.matching.outcome import Sorted
 from postroom.pipeline.sources.compression import damage_of, open_records
 from postroom.pipeline.sources.dataframe import record_lines
-from postroom.pipeline.worker.batch import SLICE_ROWS, Slices, shift_rows
+from postroom.pipeline.worker.batch import SLICE_ROWS
 
 CHUNK = 4 * 1024 * 1024
 
@@ -48,16 +46,10 @@ class LineBatch:
         self.ids = [record for ids in given for record in ids] if given else None
         self._records = [record for chunk in chunks for record in chunk.records]
 
-    def event_groups(self, engine: Engine) -> Slices:
-        """The events that may be judged by column, by definition, and the rows of the other records."""
+    def slices(self) -> Iterator[tuple[int, list[bytes]]]:
+        """The lines that are judged together, and the first row of each."""
         for start in range(0, len(self._records), SLICE_ROWS):
-            yield from shift_rows(engine.group_lines(self._records[start : start + SLICE_ROWS]), start)
-
-    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
-        """Judge records one by one, each with its exact bytes."""
-        for row in rows:
-            line = self._records[row]
-            yield line, engine.sort_exactly(line)
+            yield start, self._records[start : start + SLICE_ROWS]
 
 
 def line_chunk(batch: pa.RecordBatch) -> LineChunk:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import EventGroup, join_groups
-from postroom.messages.matching.group_events import RecordColumns
-from postroom.messages.matching.outcome import Sorted
+from postroom.messages.matching.group_events import AlikeRecords, RecordColumns
 from postroom.messages.matching.transport_metadata import Transport
 from postroom.pipeline.sources.dataframe import KAFKA, are_moments, kafka_line, kafka_metadata, microseconds
-from postroom.pipeline.worker.batch import SLICE_ROWS, Slices, shift_rows
+from postroom.pipeline.worker.batch import SLICE_ROWS
 from postroom.pipeline.worker.kafka_headers import HeaderNames, Headers, by_value, flat, header_names, members
 from postroom.protocols.kafka import KAFKA as WIRE
 from postroom.protocols.records import Record
@@ -69,13 +64,13 @@ class KafkaBatch:
         found = [_transport_columns(batch) for batch in self._batches]
         return {name: pa.concat_arrays([columns[name] for columns in found]) for name in found[0]}
 
-    def event_groups(self, engine: Engine) -> Slices:
-        """The events that may be judged by column, by definition, and the rows of the other records."""
+    def slices(self) -> Iterator[tuple[int, KafkaSlice]]:
+        """What is judged together, and the first row of each."""
         for first, batches in self._slices():
             start = self._starts[first]
             # One batch, or several where their bytes are more than an array can hold.
             for batch in pa.Table.from_batches(batches).combine_chunks().to_batches():
-                yield from shift_rows(KafkaSlice(batch).event_groups(engine), start)
+                yield start, KafkaSlice(batch)
                 start += batch.num_rows
 
     def _slices(self) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
@@ -90,52 +85,36 @@ class KafkaBatch:
                 yield first, self._batches[first:number]
                 first = number
 
-    def sort_exactly(self, engine: Engine, rows: list[int]) -> Iterator[tuple[bytes, list[Sorted]]]:
-        """Judge records one by one, in their order, each as a line of JSON too."""
-        for batch, (start, end) in zip(self._batches, pairwise(self._starts), strict=True):
-            some = rows[bisect_left(rows, start) : bisect_left(rows, end)]
-            chosen = _Listed(batch.take(pa.array([row - start for row in some], pa.int64())))
-            for index, body in enumerate(chosen.bodies):
-                metadata = chosen.metadata(index)
-                line = kafka_line(metadata, body)
-                yield line, engine.sort_exactly(line, Record(WIRE.name, metadata, body or b""))
-
 
 class KafkaSlice:
     """Some rows, few enough for a processor to have them near at hand."""
 
+    protocol = WIRE.name
+
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
 
-    def event_groups(self, engine: Engine) -> Slices:
-        """The events that may be judged by column, by definition, and the rows of the other records."""
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return int(self._batch.num_rows)
+
+    def alike(self) -> Iterator[AlikeRecords]:
+        """The rows by their headers, without those that are best judged one by one."""
         headers = Headers(self._batch.column("headers"))
-        parts: dict[str | None, list[SameHeaders]] = {}
-        remaining: list[int] = []
-        alike = sorted(headers.alike(), key=lambda found: -len(found[1]))
-        for number, (names, all_rows) in enumerate(alike):
-            known_names = header_names(names) if number < _MOST_HEADER_NAMES else None
-            if known_names is None or not engine.events.knows(known_names.attributes):
-                remaining += all_rows.to_pylist()
-                continue
-            # An attribute without a value, or one that is no text, is for the exact engine.
-            rows = headers.with_strings(all_rows, known_names.numbers)
-            if len(rows) < len(all_rows):
-                remaining += set(all_rows.to_pylist()).difference(rows.to_pylist())
-            if not len(rows):
-                continue
-            for event_type, some in SameHeaders(self, headers, names or [], known_names, rows).by_type():
-                parts.setdefault(event_type, []).append(some)
-        for event_type, several in parts.items():
-            if event_type is not None and engine.events.planned(WIRE.name, event_type) is None:
-                remaining += itertools.chain.from_iterable(some.rows.to_pylist() for some in several)
-                continue
-            found = [some.event_groups(engine) for some in several]
-            yield (
-                join_groups(itertools.chain.from_iterable(groups for groups, _ in found)),
-                [r for _, o in found for r in o],
-            )
-        yield [], remaining
+        by_names = sorted(headers.alike(), key=lambda found: -len(found[1]))
+        for names, all_rows in by_names[:_MOST_HEADER_NAMES]:
+            known_names = header_names(names)
+            # An attribute without a value, or one that is no text, is for the exact judge.
+            rows = [] if known_names is None else headers.with_strings(all_rows, known_names.numbers)
+            if known_names is not None and len(rows):
+                yield from SameHeaders(self, headers, names or [], known_names, rows).by_type()
+
+    def records(self, rows: list[int]) -> Iterator[tuple[bytes, Record]]:
+        """Some rows as records, each with its line of JSON."""
+        chosen = _Listed(self._batch.take(pa.array(rows, pa.int64())))
+        for index, body in enumerate(chosen.bodies):
+            metadata = chosen.metadata(index)
+            yield kafka_line(metadata, body), Record(WIRE.name, metadata, body or b"")
 
     def bodies(self, rows: pa.Array) -> list[bytes]:
         """The bodies of records."""
@@ -185,40 +164,35 @@ class SameHeaders:
         self._header_names = known_names
         self._known = headers.constants(rows, known_names.numbers) if known is None else known
 
-    def by_type(self) -> Iterator[tuple[str | None, SameHeaders]]:
+    def by_type(self) -> Iterator[AlikeRecords]:
         """Those of one type each; all together where headers tell none."""
-        number = self._header_names.attributes.get("type")
+        attributes = self._header_names.attributes
+        number = attributes.get("type")
         if number is None or number in self._known:
-            yield None if number is None else self._known[number], self
+            yield AlikeRecords(attributes, None if number is None else self._known[number], self.read)
             return
         types = self._headers.values(self.rows, number).dictionary_encode()
         for index, rows in by_value(types.indices, self.rows):  # numbers sort far quicker than strings
             event_type = types.dictionary[index].as_py()
             known = self._known | {number: event_type}
-            yield event_type, SameHeaders(self._slice, self._headers, self._names, self._header_names, rows, known)
+            some = SameHeaders(self._slice, self._headers, self._names, self._header_names, rows, known)
+            yield AlikeRecords(attributes, event_type, some.read)
 
-    def event_groups(self, engine: Engine) -> tuple[list[EventGroup], list[int]]:
-        """The events that may be judged by column, by definition, and the rows of the other records."""
+    def read(self) -> RecordColumns:
+        """Their attributes, content types and bodies."""
         rows: list[int] = self.rows.to_pylist()
-        attributes: dict[str, list[Any]] = {name: self._strings(n) for name, n in self._header_names.attributes.items()}
-        stated = (
-            [""] * len(rows)
-            if self._header_names.contenttype is None
-            else self._strings(self._header_names.contenttype)
-        )
-        bodies = self._slice.bodies(self.rows)
-        records = RecordColumns(
+        names = self._header_names
+        attributes: dict[str, list[Any]] = {name: self._strings(number) for name, number in names.attributes.items()}
+        stated = [""] * len(rows) if names.contenttype is None else self._strings(names.contenttype)
+        return RecordColumns(
+            rows,
             attributes,
             stated,
-            bodies,
+            self._slice.bodies(self.rows),
             lambda index: self._slice.metadata(rows[index]),
             transport=lambda binary: self._with_headers(rows, stated, binary=binary),
             in_columns=lambda binary: self._is_plain(stated, binary=binary) and not self._undeclared(binary=binary),
         )
-        groups, remaining = engine.group_columns(WIRE.name, records)
-        for group in groups:
-            group.rows = rows if len(group.rows) == len(rows) else [rows[index] for index in group.rows]
-        return groups, [rows[index] for index in remaining]
 
     def _with_headers(self, rows: list[int], stated: list[str], *, binary: bool) -> list[Transport] | None:
         """What came with the events; None where rows have to be looked at one by one to tell."""

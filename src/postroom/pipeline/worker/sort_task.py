@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,9 +17,8 @@ import pyarrow as pa
 from postroom.messages.definitions.definition import CompiledCatalog
 from postroom.messages.engine import Engine
 from postroom.messages.gc_pause import no_garbage_collection
-from postroom.messages.matching.columnar import EventGroup, judge_group
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.pipeline.batch_spec import Job
-from postroom.pipeline.worker.arrow import MISFITS
 from postroom.pipeline.worker.batch import WorkerBatch
 from postroom.pipeline.worker.batch_reader import read_batches
 from postroom.pipeline.worker.dead_letter_table import dead_letter_table
@@ -31,6 +31,9 @@ from postroom.pipeline.worker.table_layout import DEAD_LETTERS, SELDOM, Layout, 
 # more than the most that a task gets (`ranges`), or its last few lines would be files of their own in all tables.
 FLUSH_ROWS = 600_000
 FLUSH_BYTES = 192 * 1024 * 1024
+
+# The tables of definitions, by xid.
+LandedTables = dict[str, list[pa.Table]]
 
 
 class WrittenFile(msgspec.Struct, frozen=True):
@@ -104,13 +107,16 @@ class Tables:
     def add(self, batch: WorkerBatch) -> None:
         """Sort a batch and write it, one file per table."""
         origins = RecordOrigins(batch, self._job.cluster)
-        landed: dict[str, list[pa.Table]] = {}
-        remaining: list[int] = []
-        for groups, others in batch.event_groups(self._engine):
-            remaining += others
-            for group in groups:
-                remaining += self._land(group, origins, landed)
-        dead = self._sort_exactly(batch, origins, sorted(remaining), landed)
+        landed: LandedTables = {}
+        judged: list[JudgedMessage] = []
+        for start, records in batch.slices():
+            for row, line, results in self._engine.judge(records, partial(self._land, origins, landed, start)):
+                self.read += len(results)
+                judged += (
+                    JudgedMessage(start + row, line, number, len(results) > 1, result)
+                    for number, result in enumerate(results)
+                )
+        dead = self._land_judged(origins, landed, judged)
         self._write_landed(landed)
         self._write_dead_letters(origins, dead)
 
@@ -119,44 +125,33 @@ class Tables:
         for file in self.files:
             (Path(self._job.lake) / file.folder / file.path).unlink(missing_ok=True)
 
-    def _land(self, group: EventGroup, origins: RecordOrigins, landed: dict[str, list[pa.Table]]) -> list[int]:
-        """Land a group of events; the rows that remain are for the exact judge."""
-        try:
-            landed_events, remaining = judge_group(group)
-        except Exception:  # noqa: BLE001 - one payload that a library breaks on: sorting one by one finds which
-            return list(group.rows)
-        if not landed_events.rows:
-            return remaining
-        xid = landed_events.definition.xid
-        try:
-            table = landed_table(self._job, self._layout(xid), landed_events, origins.columns(landed_events.rows))
-        except MISFITS:
-            return remaining + landed_events.rows
+    def _land(self, origins: RecordOrigins, landed: LandedTables, start: int, events: LandedEvents) -> None:
+        """Land events that were judged by column; raises one of MISFITS when a column cannot hold a value."""
+        xid = events.definition.xid
+        rows = [start + row for row in events.rows] if start else events.rows
+        table = landed_table(self._job, self._layout(xid), events, origins.columns(rows))
         landed.setdefault(xid, []).append(table)
-        self.read += len(landed_events.rows)
-        return remaining
+        self.read += len(rows)
 
-    def _sort_exactly(
-        self, batch: WorkerBatch, origins: RecordOrigins, rows: list[int], landed: dict[str, list[pa.Table]]
+    def _land_judged(
+        self, origins: RecordOrigins, landed: LandedTables, messages: list[JudgedMessage]
     ) -> list[JudgedMessage]:
-        """Sort records one by one; what lands is added to the tables, the others come back as dead letters."""
+        """Land messages that were judged one by one; those that do not land come back as dead letters."""
         fitting: dict[str, list[JudgedMessage]] = {}
         dead: list[JudgedMessage] = []
-        for row, (record, results) in zip(rows, batch.sort_exactly(self._engine, rows), strict=True):
-            self.read += len(results)
-            for number, result in enumerate(results):
-                message = JudgedMessage(row, record, number, len(results) > 1, result)
-                if result.match.outcome == "landed" and result.definition is not None:
-                    fitting.setdefault(result.definition.xid, []).append(message)
-                else:
-                    dead.append(message)
-        for xid, messages in fitting.items():
-            tables, misfits = landed_tables(self._job, self._layout(xid), origins, messages)
+        for message in messages:
+            result = message.sorted
+            if result.match.outcome == "landed" and result.definition is not None:
+                fitting.setdefault(result.definition.xid, []).append(message)
+            else:
+                dead.append(message)
+        for xid, some in fitting.items():
+            tables, misfits = landed_tables(self._job, self._layout(xid), origins, some)
             dead += misfits
             landed.setdefault(xid, []).extend(tables)
         return dead
 
-    def _write_landed(self, landed: dict[str, list[pa.Table]]) -> None:
+    def _write_landed(self, landed: LandedTables) -> None:
         for xid, tables in landed.items():
             if tables:
                 table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
