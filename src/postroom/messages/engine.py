@@ -8,6 +8,8 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 from weakref import WeakMethod
 
+import msgspec
+
 from postroom.errors import FormatUnknown, RecordRefused, SchemaRefused
 from postroom.formats.column_types import BINARY, STRING, ColumnType
 from postroom.formats.fill_columns import ColumnMismatch, Filler, filler
