@@ -114,6 +114,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     assert_formats: Annotated[
         bool, Meta(description="Whether `format` in a JSON Schema (date-time, email, …) is checked or only a remark.")
     ] = False
+    write_rules: Annotated[
+        Literal["lenient", "strict"],
+        Meta(
+            description="Whether a write that breaks a rule of messages, schemas or endpoints, what `lint` calls an "
+            "error, is accepted (lenient) or refused (strict)."
+        ),
+    ] = "lenient"
     strict_compatibility: Annotated[
         bool,
         Meta(

@@ -107,13 +107,16 @@ def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
 
 
 def _rule_findings(catalog: _SourceCatalog, settings: Settings) -> Iterator[Finding]:
-    for rule, diagnostic in _diagnostics(LintedDocument(catalog.tree), settings):
+    for rule, diagnostic in diagnose(LintedDocument(catalog.tree), settings):
         file, place = catalog.locate(diagnostic.pointer)
         sentences = (catalog.with_names_of(file, text) for text in (diagnostic.sentence, diagnostic.remedy))
         yield _finding(rule.code, file, Diagnostic(place, *sentences))
 
 
-def _diagnostics(document: LintedDocument, settings: Settings) -> Iterator[tuple[LintRule, Diagnostic]]:
+def diagnose(
+    document: LintedDocument, settings: Settings, rules: Iterable[LintRule] = RULES
+) -> Iterator[tuple[LintRule, Diagnostic]]:
+    """What rules find in a document."""
     subjects: dict[Subject, Iterable[Any]] = {
         "document": [document],
         "message": [message for message in document.messages if not message.borrowed],
@@ -122,7 +125,7 @@ def _diagnostics(document: LintedDocument, settings: Settings) -> Iterator[tuple
         "documents": [SchemaChecks(document, settings.strict_compatibility)],
         "written": [],
     }
-    for rule in RULES:
+    for rule in rules:
         for subject in subjects[rule.subject]:
             for diagnostic in rule.find(subject):
                 yield rule, diagnostic

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -95,6 +96,19 @@ def _read(around: Surroundings, path: str) -> LibraryDocument | None:
     return None if found is None else LibraryDocument(*found)
 
 
+# Lint loads much that a store does without, so it is imported when something is written.
+def _lint(tx: Any, xids: Iterable[str]) -> list[Any]:
+    from postroom.catalog.entity_lint import lint_entities
+
+    return lint_entities(tx, xids)
+
+
+def _refuse_errors(tx: Any, before: Mapping[str, Any]) -> None:
+    from postroom.catalog.entity_lint import refuse_errors
+
+    refuse_errors(tx, before)
+
+
 # C-07, C-26: a Version without the attribute takes its group's value instead of failing the `equals` constraint.
 RULES = Rules(
     groups={
@@ -106,9 +120,11 @@ RULES = Rules(
     },
     read_version=read_message,
     documents=PayloadFormats(),
+    lint=_lint,
 )
 
 
 def rules_of(settings: Settings) -> Rules:
     """The rules of a store as settings want them."""
-    return msgspec.structs.replace(RULES, documents=PayloadFormats(settings.strict_compatibility))
+    rules = msgspec.structs.replace(RULES, documents=PayloadFormats(settings.strict_compatibility))
+    return msgspec.structs.replace(rules, guard=_refuse_errors) if settings.write_rules == "strict" else rules

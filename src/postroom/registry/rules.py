@@ -79,6 +79,11 @@ def allow_changes(tx: Any, before: Mapping[str, Any]) -> None:
     """Let everything be changed."""
 
 
+def find_nothing(tx: Any, xids: Iterable[str]) -> list[Any]:
+    """Find nothing wrong."""
+    return []
+
+
 def allow_everything(kind: GroupType, group: Body) -> Iterable[AttributeViolation]:
     """Demand nothing."""
     return ()
@@ -108,6 +113,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What is known about the formats of documents."""
     most_entities: int = 0
     """How many entities one request may write; 0 sets no limit."""
+    lint: Callable[[Any, Iterable[str]], list[Any]] = find_nothing
+    """What is wrong with entities by their paths, as they are in a transaction."""
     guard: Callable[[Any, Mapping[str, Any]], None] = allow_changes
     """Refuses a write that nobody here may do: the transaction at its end, and the entities as they were before."""
 

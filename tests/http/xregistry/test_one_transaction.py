@@ -1,4 +1,7 @@
-"""A write over HTTP opens one transaction, resolves its path once and reads the capabilities once."""
+"""A write over HTTP opens one transaction, resolves its path once and reads the capabilities once.
+
+What lint reads to count its findings is not the path of the request.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,8 @@ def counted(store: Store, method: str, path: str, body: Any = None, *headers: tu
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
+        if frame.f_back is not None and frame.f_back.f_code.co_name == "export_entity":
+            return
         if event == "call" and (name := COUNTED.get((Path(code.co_filename).name, code.co_name))):
             counts[name] += 1
 

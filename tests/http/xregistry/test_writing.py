@@ -28,6 +28,7 @@ class Watched(PayloadFormats):
     """The payload formats, with something that happens whenever they are asked."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.meanwhile: Callable[[], None] = lambda: None
         self.asked: list[str] = []
 

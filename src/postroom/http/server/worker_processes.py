@@ -105,6 +105,7 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 
 def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
+    import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
     from postroom.catalog.open_store import open_store
     from postroom.catalog.wiring import rules_of
     from postroom.http.server.app import create_app

@@ -1,4 +1,4 @@
-"""The paths beside entities: model, modelsource, capabilities, export, match, make, health."""
+"""The paths beside entities: model, modelsource, capabilities, export, lint, match, make, health."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.request_body import MEGABYTE, parse_json
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
+from postroom.http.services.lint import answer_lint
 from postroom.http.services.match_and_make import answer_make, answer_match
 from postroom.http.xregistry.read import EntityQuery, export_flags
 from postroom.model.includes import CachedFetch, Fetch, expand_includes
@@ -41,12 +42,13 @@ METHODS: dict[str, tuple[str, ...]] = {
     "capabilitiesoffered": ("GET",),
     "export": ("GET",),
     **dict.fromkeys(NAMES, ("GET",)),
+    "lint": ("GET",),
     "match": ("POST",),
     "make": ("POST",),
     "healthz": ("GET", "HEAD"),
     "readyz": ("GET", "HEAD"),
 }
-OURS = frozenset({"healthz", "make", "match", "readyz"})
+OURS = frozenset({"healthz", "lint", "make", "match", "readyz"})
 SERVICES = OURS.union(NAMES)
 """What says nothing about the registry's own data, and reads it as it needs."""
 
@@ -58,6 +60,8 @@ def answer_service(name: str, request: Request, store: Store, settings: Settings
             return Response(json={"status": "ok"})
         case "readyz":
             return _ready(store, settings)
+        case "lint":
+            return answer_lint(request, store)
         case "match":
             return answer_match(request, store, settings)
         case "make":

@@ -12,6 +12,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
+from postroom.http.services.lint import with_findings
 from postroom.http.xregistry.attribute_headers import refuse_attributes
 from postroom.http.xregistry.configuration import required_json
 from postroom.http.xregistry.document_view import document_answer, document_body
@@ -73,7 +74,7 @@ class EntityRequest:
         handler = getattr(self, f"_{self.request.method.lower()}")
         answer: Response = handler(work)
         work.finish()
-        return correlated(answer, work, self.settings)
+        return correlated(with_findings(answer, self.request, self.path, self.tx), work, self.settings)
 
     def _delete(self, work: UnitOfWork) -> Response:
         members = None

@@ -93,7 +93,14 @@ def _below(tx: Transaction, prefix: str) -> Iterator[tuple[str, UnitOrigin]]:
 
 def guarded(rules: Rules, settings: Settings) -> Rules:
     """Rules that refuse edits of what came from elsewhere, unless the setting says that they are only flagged."""
-    return rules if settings.foreign_edits == "flag" else msgspec.structs.replace(rules, guard=refuse_foreign_edits)
+    if settings.foreign_edits == "flag":
+        return rules
+
+    def guard(tx: Transaction, before: Mapping[str, Entity | None]) -> None:
+        refuse_foreign_edits(tx, before)
+        rules.guard(tx, before)
+
+    return msgspec.structs.replace(rules, guard=guard)
 
 
 def refuse_foreign_edits(tx: Transaction, before: Mapping[str, Entity | None]) -> None:

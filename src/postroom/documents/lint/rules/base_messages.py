@@ -42,13 +42,20 @@ def base_circle(message: LintedMessage) -> Iterator[Diagnostic]:
 
 
 def base_malformed(message: LintedMessage) -> Iterator[Diagnostic]:
-    """A reference inside the catalog names a message or a Version of one."""
+    """A reference inside the catalog names a message or a Version of one; any other is an absolute URI."""
     path = _local(message)
+    if path is None and _is_word(base_reference(message.own)):
+        path = base_reference(message.own)
     parts = path.strip("/").split("/") if path else []
     wrong = len(parts) not in (4, 6) or parts[0] not in MESSAGE_OWNERS or parts[2] != "messages"
     if path is not None and (wrong or (len(parts) == 6 and parts[4] != "versions")):
         remedy = "Write it like /messagegroups/GROUP/messages/MESSAGE."
         yield Diagnostic(message.at(_name(message)), f"{path!r} is not the path of a message.", remedy)
+
+
+def _is_word(reference: str) -> bool:
+    """Whether a reference is neither a URI nor a pointer into a file."""
+    return bool(reference) and ":" not in reference and "#" not in reference
 
 
 def base_dangling(message: LintedMessage) -> Iterator[Diagnostic]:
@@ -62,7 +69,7 @@ def base_dangling(message: LintedMessage) -> Iterator[Diagnostic]:
 def base_outside(message: LintedMessage) -> Iterator[Diagnostic]:
     """A base outside of the catalog is kept and never fetched."""
     reference = base_reference(message.own)
-    if reference and _local(message) is None:
+    if reference and _local(message) is None and not _is_word(reference):
         yield Diagnostic(message.at(_name(message)), f"the base {reference} lies outside and is not fetched.")
 
 
