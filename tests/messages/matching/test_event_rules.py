@@ -10,7 +10,7 @@ import pytest
 from postroom.catalog.catalog import Catalog
 from postroom.errors import MakeRefused
 from postroom.messages.engine import Engine
-from postroom.messages.matching.columnar import judge_group
+from postroom.messages.matching.columnar import LandedEvents
 
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
 CATALOG = Catalog(
@@ -85,9 +85,9 @@ def test_an_event_that_keeps_the_rules_of_cloudevents_lands(changed: dict[str, A
 
 def accepted(records: list[dict[str, Any]]) -> int:
     """How many records the columnar judge accepts."""
-    engine = Engine(CATALOG.compiled)
-    parts = engine.group_lines([json.dumps(record).encode() for record in records])
-    return sum(len(judge_group(group)[0].rows) for groups, _ in parts for group in groups)
+    groups: list[LandedEvents] = []
+    list(Engine(CATALOG.compiled).judge([json.dumps(record).encode() for record in records], groups.append))
+    return sum(len(group.rows) for group in groups)
 
 
 @pytest.mark.audit("messages-D10")
