@@ -42,6 +42,36 @@ def test_a_batch_gives_several(ovens: AsgiClient) -> None:
     assert [one["outcome"] for one in ovens.ask("POST", "/match", [EVENT, {}]).json] == ["landed", "malformed"]
 
 
+BINARY = {"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/ovens/7", "ce-type": "reading"}
+
+
+@pytest.mark.audit("clients-8")
+def test_an_event_in_binary_mode_is_the_request_itself(ovens: AsgiClient) -> None:
+    json_type = {"Content-Type": "application/json"}
+    landed = ovens.ask("POST", "/match", {"heat": 5}, headers={**json_type, **BINARY}).json
+    assert (landed["outcome"], landed["message"], landed["variables"]) == ("landed", XID, {"oven": "7"})
+    wrong = ovens.ask("POST", "/match?explain", [{"heat": 5}], headers={**json_type, **BINARY}).json
+    assert (wrong["outcome"], wrong["reasons"][0]["at"]) == ("invalid", "/data")
+    encoded = ovens.ask("POST", "/match", {"heat": 5}, headers={**json_type, **BINARY, "ce-type": "r%65ading"}).json
+    assert encoded["outcome"] == "landed"
+    without = {name: value for name, value in BINARY.items() if name != "ce-type"}
+    assert ovens.ask("POST", "/match", {"heat": 5}, headers={**json_type, **without}).json["outcome"] == "unmatched"
+
+
+@pytest.mark.audit("clients-8")
+def test_an_event_in_binary_mode_may_have_no_data(ovens: AsgiClient) -> None:
+    found = ovens.ask("POST", "/match", b"", headers={**BINARY, "ce-type": "unknown"}).json
+    assert found["outcome"] == "unmatched"
+
+
+@pytest.mark.audit("clients-8")
+@pytest.mark.parametrize("kind", ["application/cloudevents+json", "application/cloudevents-batch+json"])
+def test_the_content_type_tells_an_event_in_structured_mode(ovens: AsgiClient, kind: str) -> None:
+    body = [EVENT] if "batch" in kind else EVENT
+    headers = {"Content-Type": kind, **BINARY, "ce-type": "other"}
+    assert "landed" in str(ovens.ask("POST", "/match", body, headers=headers).json)
+
+
 @pytest.mark.parametrize("kind", ["application/x-ndjson", "application/jsonl; charset=utf-8"])
 def test_many_records_come_as_lines(ovens: AsgiClient, kind: str) -> None:
     lines = b"\n".join([json.dumps(EVENT).encode(), b"", b"{", json.dumps([EVENT, EVENT]).encode()])

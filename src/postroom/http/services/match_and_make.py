@@ -24,8 +24,8 @@ from postroom.messages.making.make_invalid import make_invalid
 from postroom.messages.matching.explain import explain_reason
 from postroom.messages.matching.line_batches import match_lines
 from postroom.messages.matching.outcome import Match
-from postroom.protocols.cloudevents import BatchTooLarge, Malformed, Message
-from postroom.protocols.records import render_record
+from postroom.protocols.cloudevents import EVENT_MEDIA, BatchTooLarge, Malformed, Message
+from postroom.protocols.records import Record, render_record
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -60,19 +60,30 @@ def catalogs(store: Store, settings: Settings) -> Catalogs:
 
 
 def answer_match(request: Request, store: Store, settings: Settings) -> Response:
-    """Records in, outcomes out: one record or batch as JSON, any number as lines."""
-    is_lines = (request.header("content-type") or "").partition(";")[0].strip().lower() in NDJSON
-    if not is_lines and not request.body.strip():
+    """Records in, outcomes out: one record or batch as JSON, any number as lines, or one event in binary mode."""
+    media = (request.header("content-type") or "").partition(";")[0].strip().lower()
+    event = _binary_event(request) if not media.startswith(EVENT_MEDIA) else None
+    is_lines = event is None and media in NDJSON
+    if not is_lines and event is None and not request.body.strip():
         raise RegistryProblem("missing_body", request.path)
     if is_lines and request.body.count(b"\n") + (not request.body.endswith(b"\n")) > settings.max_records:
         _refuse_more(request.path, settings)
     matching = Matching(request, _catalog(request, store, settings), settings)
     if is_lines:
         return Response(headers={"Content-Type": NDJSON[0]}, pieces=_as_lines(matching.lines()))
-    messages = matching.messages()
-    if len(messages) == 1 and request.body.lstrip()[:1] != b"[":
+    messages = matching.messages(event)
+    if len(messages) == 1 and (event is not None or request.body.lstrip()[:1] != b"["):
         return Response(json=matching.outcome(messages[0]))
     return Response(headers={"Content-Type": JSON_TYPE}, pieces=_as_array(matching.outcomes(messages)))
+
+
+def _binary_event(request: Request) -> Record | None:
+    """The request as a CloudEvent in binary mode, where its headers say that it is one; other headers are its own."""
+    if request.header("ce-specversion") is None:
+        return None
+    kept = [(name, value) for name, value in request.headers if name.startswith("ce-") or name == "content-type"]
+    headers = [{"name": name, "value": value} for name, value in kept]
+    return Record("HTTP", {"method": request.method, "headers": headers}, request.body)
 
 
 class Matching:
@@ -97,10 +108,10 @@ class Matching:
                 _refuse_more(self._call.path, self._settings)
             yield [self._shown(match) for match in found]
 
-    def messages(self) -> list[Message | Malformed]:
-        """The messages of the one record that the body is."""
+    def messages(self, event: Record | None) -> list[Message | Malformed]:
+        """The messages of the one record that the body is, or that the whole request is."""
         try:
-            return self._catalog.engine.opened(self._call.body)
+            return self._catalog.engine.opened(self._call.body, event)
         except BatchTooLarge:
             _refuse_more(self._call.path, self._settings)
 
