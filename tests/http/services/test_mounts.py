@@ -15,6 +15,7 @@ from postroom.http.services.mounts import MOUNTS
 from postroom.http.xregistry.dispatch import answer
 from postroom.settings import Settings
 from postroom.store.interface import Store
+from tests.http.requests import AsgiClient
 
 OWN_MODEL = b'{"groups": {"parrots": {"singular": "parrot"}}}'
 
@@ -56,3 +57,20 @@ def test_a_group_type_of_the_same_name_goes_first(store: Store) -> None:
 def test_no_other_name_is_taken(store: Store) -> None:
     assert ask(store, "/parrot").status == 404
     assert ask(store, "/-/parrot").status == 404
+
+
+@pytest.mark.feature("HTTP-017")
+def test_the_root_says_where_other_texts_find_the_registry(asgi: AsgiClient) -> None:
+    def links(path: str) -> list[str]:
+        return [value.decode() for name, value in asgi.ask("GET", path).raw if name == b"link"]
+
+    base = "http://ovens.localhost"
+    assert links("/") == [
+        f"<{base}>;rel=xregistry-root",
+        f'<{base}/v0.5>;rel=alternate;title="Registry Service 0.5"',
+        f'<{base}/messagecatalog>;rel=alternate;title="Message and Event Catalog"',
+    ]
+    assert links("/messagegroups") == [f"<{base}>;rel=xregistry-root"]
+    model = {"groups": {"messagecatalog": {"singular": "catalog", "resources": {"pages": {"singular": "page"}}}}}
+    assert asgi.ask("PUT", "/modelsource", model).status == 200
+    assert links("/")[2].startswith(f"<{base}/-/messagecatalog>")

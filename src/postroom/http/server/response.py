@@ -38,6 +38,8 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the answer to a GET depends on nothing but the store's state."""
     root_link: bool = True
     """Whether it links to the root of the registry, as all answers of 1.0 do."""
+    more_links: tuple[str, ...] = ()
+    """Further links, each in a header of its own behind the others: many clients read the first one only."""
     stream: Stream | None = None
     """What follows the head, piece by piece, instead of a body."""
     pieces: Iterator[bytes] | None = None

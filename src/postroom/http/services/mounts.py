@@ -17,6 +17,7 @@ from postroom.http.services.changes import answer_changes
 from postroom.http.services.replication import answer_replication
 from postroom.http.services.subscriptions import answer_subscriptions
 from postroom.http.v0_5.mount import answer_v0_5
+from postroom.model.types import Model
 from postroom.settings import Settings
 from postroom.store.interface import Store
 
@@ -30,6 +31,17 @@ MOUNTS: dict[str, Mount] = {
     "subscriptions": answer_subscriptions,
     "v0.5": answer_v0_5,
 }
+
+OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}
+"""The same registry as other texts have it."""
+
+
+def links_to_other_apis(base: str, model: Model) -> tuple[str, ...]:
+    """Links from the root of the registry to where clients of other texts find it."""
+    return tuple(
+        f'<{base}/{name if _is_free(name, model) else f"-/{name}"}>;rel=alternate;title="{title}"'
+        for name, title in OTHER_APIS.items()
+    )
 
 
 def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
@@ -47,5 +59,8 @@ def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
 def is_free(name: str, store: Store) -> bool:
     """Whether the model has nothing of that name, so that the path below the root is ours."""
     with store.read() as tx:
-        model = tx.model()
+        return _is_free(name, tx.model())
+
+
+def _is_free(name: str, model: Model) -> bool:
     return name not in model.groups and name not in model.attributes

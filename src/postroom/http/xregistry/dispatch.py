@@ -17,7 +17,7 @@ from postroom.http.server.request import Request
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import MustFetch, completed
 from postroom.http.server.thread_pools import busy
-from postroom.http.services.mounts import is_free, mounted
+from postroom.http.services.mounts import is_free, links_to_other_apis, mounted
 from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.preconditions import check_method
 from postroom.model.includes import Fetch, refuse_fetch
@@ -160,6 +160,8 @@ def _registry(
         made = options
     elif path is not None:
         made = entities.answer_entities(tx, native, path, capabilities, settings, fetch)
+        if path.kind == "registry" and request.method not in WRITES:
+            made = msgspec.structs.replace(made, more_links=links_to_other_apis(request.base, tx.model()))
     else:
         parse_flags(native.query, capabilities, native.path)
         made = configuration.answer_configuration(tx, name or "", native, capabilities, settings, fetch)
