@@ -26,8 +26,11 @@ from postroom.urls import scheme_of
 def lint_source(source: str, settings: Settings) -> list[Finding]:
     """What is wrong with the catalog of a source; an unreadable one raises an error."""
     catalog = _read(source, settings)
-    found = [*_file_findings(catalog), *_rule_findings(catalog, settings)]
-    return sorted(found, key=lambda one: (one.file, SEVERITIES.index(one.severity), one.pointer, one.code))
+    written = list(_file_findings(catalog))
+    # What was found in an older document as it is written is not said again in the names of 1.0.
+    known = {(one.file, one.pointer, one.code) for one in written}
+    found = [one for one in _rule_findings(catalog, settings) if (one.file, one.pointer, one.code) not in known]
+    return sorted([*written, *found], key=lambda one: (one.file, SEVERITIES.index(one.severity), one.pointer, one.code))
 
 
 class _SourceCatalog:
@@ -74,7 +77,9 @@ class _SourceCatalog:
     def with_names_of(self, file: str, sentence: str) -> str:
         """A sentence with the names that the dialect of a file has for members."""
         document = self.older_documents.get(Path(file))
-        return with_v0_5_names(sentence) if document and dialect_of(document).startswith("0.5") else sentence
+        dialect = dialect_of(document) if document else ""
+        is_v0_5 = dialect.startswith("0.5")
+        return with_v0_5_names(sentence, service=dialect == "0.5-service") if is_v0_5 else sentence
 
 
 def _read(source: str, settings: Settings) -> _SourceCatalog:

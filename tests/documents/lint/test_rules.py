@@ -280,13 +280,6 @@ FOUND: list[tuple[str, Tree, str]] = [
     (
         "definition_impossible",
         with_message(
-            {"protocoloptions": {"user_properties": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]}}
-        ),
-        f"{OPTIONS}/user_properties/1",
-    ),
-    (
-        "definition_impossible",
-        with_message(
             {
                 "envelopeoptions": {"mode": "binary"},
                 "protocoloptions": {"user_properties": [{"name": "type", "value": "vehicle.parked"}]},
@@ -297,16 +290,23 @@ FOUND: list[tuple[str, Tree, str]] = [
     (
         "definition_impossible",
         with_message(
-            {"protocoloptions": {"user_properties": [{"name": "a", "value": "x"}, {"name": "a", "value": "y/{b}"}]}}
+            {
+                "envelopeoptions": {"mode": "binary"},
+                "protocoloptions": {"user_properties": [{"name": "type", "value": "y/{b}"}]},
+            }
         ),
-        f"{OPTIONS}/user_properties/1",
+        f"{OPTIONS}/user_properties/0",
     ),
     (
         "templates_never_alike",
         with_message(
-            {"protocoloptions": {"user_properties": [{"name": "a", "value": "x/{b}"}, {"name": "a", "value": "y/{b}"}]}}
+            {
+                "envelopeoptions": {"mode": "binary"},
+                "envelopemetadata": {"type": {"value": "vehicle.moved"}, "subject": {"value": "x/{b}"}},
+                "protocoloptions": {"user_properties": [{"name": "subject", "value": "y/{b}"}]},
+            }
         ),
-        f"{OPTIONS}/user_properties/1",
+        f"{OPTIONS}/user_properties/0",
     ),
     ("definition_shadowed", with_second({"basemessage": MOVED, "description": "The same."}), MOVED),
     ("always_ambiguous", with_second(TWIN), STOPPED),
@@ -456,6 +456,12 @@ LEFT_ALONE: list[tuple[str, Tree]] = [
     ("base_dangling", with_second({"basemessage": "https://a.example/m"})),
     ("base_circle", with_second({"basemessage": MOVED})),
     ("definition_impossible", with_message({"protocoloptions": {"user_properties": [{"name": "a"}, {"name": "a"}]}})),
+    (
+        "definition_impossible",
+        with_message(
+            {"protocoloptions": {"user_properties": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]}}
+        ),
+    ),
     ("schema_incompatible", with_versions("none", POSITION, OTHER)),
     ("alternative_dangling", with_endpoint({"deprecated": {"alternative": "https://a.example"}})),
 ]

@@ -199,7 +199,8 @@ def test_options_of_protocols(v0_5: V05Client, protocol: str, address: str, opti
     assert (reply.status, found["protocol"], found["endpoints"]) == (201, protocol, [address])
     assert options.items() <= found["options"].items()
     native = v0_5.native("/endpoints/e")["protocoloptions"]
-    renamed = {"clean-session": "cleansession", "will-topic": "willtopic", "will-message": "willmessage"}
+    session = "cleanstart" if protocol == "MQTT/5.0" else "cleansession"
+    renamed = {"clean-session": session, "will-topic": "willtopic", "will-message": "willmessage"}
     assert {renamed.get(name, name) for name in options} <= native.keys()
 
 

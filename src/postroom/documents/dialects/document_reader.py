@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -12,8 +13,8 @@ from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.endpoints import read_endpoint
 from postroom.documents.dialects.protocol_options import family_of, read_options, read_properties
-from postroom.documents.dialects.references import as_xid, is_local
-from postroom.documents.dialects.walk_tree import map_objects, rename_members
+from postroom.documents.dialects.references import as_xid, is_local, with_picked_type
+from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
 from postroom.messages.definitions.inheritance import unwrapped
 from postroom.model.core_attributes import SPECVERSION
 from postroom.model.json_pointers import pointer
@@ -34,9 +35,11 @@ class DocumentReader:
         self.v0_5 = v0_5
         self.service = service
         self.notes: list[ReadNote] = []
+        self._schemas: frozenset[str] = frozenset()
 
     def registry(self, document: Tree) -> Tree:
         """The whole document."""
+        self._schemas = frozenset(_schema_xids(document))
         tree: Tree = {}
         for name, value in document.items():
             group_type = name_tables.SERVICE_COLLECTIONS.get(name, name)
@@ -158,8 +161,10 @@ class DocumentReader:
             read = rename_members(read, name_tables.MESSAGE_ATTRIBUTES)
         if any(name in message for name in name_tables.BASE_NAMES) and isinstance(read.get("basemessage"), str):
             read["basemessage"] = as_xid(read["basemessage"])
-        if self.v0_5 and isinstance(read.get("dataschemauri"), str):
-            read["dataschemauri"] = as_xid(read["dataschemauri"])
+        for name in ("dataschemauri", "dataschemaxid"):
+            # A pointer into this document leads nowhere once the document is in a registry.
+            if isinstance(read.get(name), str) and (self.v0_5 or read[name].startswith("#/schemagroups/")):
+                read[name] = with_picked_type(as_xid(read[name]), self._schemas)
         self._metadata(read, group)
         self._types(read, place)
         return read
@@ -202,6 +207,16 @@ def _v0_5_names(identity: str) -> dict[str, str]:
     if identity == "messageid":
         return {**names, **name_tables.MESSAGE_ATTRIBUTES}
     return {**names, **name_tables.SCHEMA_ATTRIBUTES} if identity in ("schemaid", "versionid") else names
+
+
+def _schema_xids(document: Tree) -> Iterator[str]:
+    """The xids of all schemas of a document and of their Versions."""
+    for collection in ("schemagroups", "schemaGroups"):
+        for group_id, group in objects(document, collection).items():
+            for schema_id, schema in objects(group, "schemas").items():
+                xid = f"/schemagroups/{group_id}/schemas/{schema_id}"
+                yield xid
+                yield from (f"{xid}/versions/{version}" for version in objects(schema, "versions"))
 
 
 def flat_definition(given: Tree) -> Tree:

@@ -10,11 +10,13 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import ENDPOINT_OPTIONS, RC4_ENDPOINT_OPTIONS
 from postroom.documents.dialects.protocol_options import family_of
 from postroom.documents.dialects.references import as_pointer, as_xid
+from postroom.documents.dialects.walk_tree import rename_members
 from postroom.model.messaging_options import ENDPOINT_OPTIONS as PRESENT_OPTIONS
 from postroom.protocols.protocol_table import canonical_protocol
 
 _OLD_OPTIONS = {ours: theirs for theirs, ours in ENDPOINT_OPTIONS.items()}
 _MESSAGE = re.compile(r"/messagegroups/[^/]+/messages/[^/]+(/versions/[^/]+)?\Z")
+_MQTT_5 = {"clean-session": "cleanstart"}  # 1.0 calls the flag as MQTT 5 does
 _CONFIG = ("protocol", "endpoints", "options", "strict")
 
 
@@ -73,7 +75,8 @@ def _read_config(config: Tree) -> Tree:
     options: Tree = given if isinstance(given, dict) else {}
     chosen: Tree = {}
     for name, value in options.items():
-        ours = ENDPOINT_OPTIONS.get(name, name)
+        ours = _MQTT_5.get(name) if _is_mqtt_5(config.get("protocol")) else None
+        ours = ours or ENDPOINT_OPTIONS.get(name, name)
         if ours != "willmessage":
             chosen[ours] = value
         elif not isinstance(value, str) or _MESSAGE.match(as_xid(value)):
@@ -83,6 +86,10 @@ def _read_config(config: Tree) -> Tree:
         chosen["endpoints"] = _read_addresses(addresses, config.get("protocol"))
     chosen["deployed"] = config.get("strict") or False
     return {**read, "protocoloptions": chosen}
+
+
+def _is_mqtt_5(protocol: Any) -> bool:
+    return isinstance(protocol, str) and canonical_protocol(protocol) == "MQTT/5.0"
 
 
 def _read_addresses(addresses: list[Any], protocol: Any) -> list[Any]:
@@ -127,6 +134,8 @@ def _config(endpoint: Tree, *, service: bool) -> Tree:
     if isinstance(addresses, list):
         config["endpoints"] = [address for one in addresses for address in _addresses(one)]
     chosen.pop("authorization", None)
+    if _is_mqtt_5(endpoint.get("protocol")) and "cleansession" not in chosen:
+        chosen = rename_members(chosen, {ours: theirs for theirs, ours in _MQTT_5.items()})
     kept = {
         _OLD_OPTIONS.get(name, name): as_pointer(value, service=service) if name == "willmessage" else value
         for name, value in chosen.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
@@ -46,12 +47,27 @@ def as_pointer(reference: Any, *, service: bool = False) -> Any:
 
 @lru_cache(maxsize=10_000)
 def _pointer_of(reference: str, service: bool) -> str:
-    steps = as_xid(reference)[1:].split("/")
+    whole, _, picked = as_xid(reference)[1:].partition("#")
+    if picked and "/" in picked:  # a pointer into the document: there is no room for two
+        whole, picked = f"{whole}#{picked}", ""
+    steps = whole.split("/")
     if service:
         steps[0] = _TO_SERVICE.get(steps[0], steps[0])
         if len(steps) > 2:
             steps[2] = _TO_SERVICE.get(steps[2], steps[2])
-    return "#/" + "/".join(step.replace("~", "~0").replace("%", "%25") for step in steps)
+    written = "#/" + "/".join(step.replace("~", "~0").replace("%", "%25") for step in steps)
+    return f"{written}:{picked}" if picked else written
+
+
+def with_picked_type(xid: Any, known: Container[str]) -> Any:
+    """A reference whose type is picked by a colon, as pointers write it, with a fragment instead, as xids have it.
+
+    Ids may have colons as well: only where what is before the colon is known, and the whole is not, is it a type.
+    """
+    if not isinstance(xid, str) or "#" in xid or ":" not in xid.rpartition("/")[2]:
+        return xid
+    entity, _, picked = xid.rpartition(":")
+    return f"{entity}#{picked}" if picked and entity in known and xid not in known else xid
 
 
 def is_local(reference: Any) -> bool:

@@ -226,6 +226,7 @@ FILE_PROBLEMS: dict[str, Severity] = {
 OLDER_DOCUMENT_RULES: dict[str, Callable[[Any], Iterator[Diagnostic]]] = {
     "member_misspelt": v0_5.misspelt,
     "group_mismatch": v0_5.format_of_other_kind,
+    "metadata_missing": v0_5.metadata_missing,
     "type_variant": v0_5.type_datetime,
     **{rule.code: rule.find for rule in RULES if rule.subject == "written"},
 }

@@ -48,14 +48,37 @@ _RENAMED = (
 )
 
 
-# Names of 0.5 for members that the sentences of rules mention.
-_V0_5_NAMES = {**name_tables.OLD_MESSAGE_ATTRIBUTES, "envelopemetadata": "metadata"}
-_NAME = re.compile(rf"\b({'|'.join(_V0_5_NAMES)})\b")
+# Names of 0.5 for members that the sentences of rules mention; the last ones are those of the service.
+_V0_5_NAMES = {
+    **name_tables.OLD_MESSAGE_ATTRIBUTES,
+    **{ours: theirs for theirs, ours in name_tables.ENDPOINT_OPTIONS.items()},
+    "cleanstart": "clean-session",
+    "envelopemetadata": "metadata",
+    "protocoloptions": "message",
+    "envelope": "format",
+    "protocol": "binding",
+}
+_SERVICE_NAMES = {
+    **_V0_5_NAMES,
+    **{ours: theirs for theirs, ours in name_tables.SERVICE_ATTRIBUTES.items()},
+    "messagegroups": "definitionGroups",
+    "schemagroups": "schemaGroups",
+    "protocoloptions": "metadata",
+    "protocol": "format",
+    "dataschemaxid": "schemaurl",
+}
+# "envelope" and "protocol" are names of members only where something is said about what they are.
+_WORDS = r"\b(?:envelope|protocol)(?= is\b| out\b)"
+_NAME = re.compile(
+    rf"\b(?:{'|'.join(name for name in _SERVICE_NAMES if name not in ('envelope', 'protocol'))})\b|{_WORDS}"
+)
 
 
-def with_v0_5_names(sentence: str) -> str:
-    """A sentence of a rule with the names of members that 0.5 has."""
-    return _NAME.sub(lambda found: _V0_5_NAMES[found[1]], sentence)
+def with_v0_5_names(sentence: str, *, service: bool) -> str:
+    """A sentence of a rule with the names of members that 0.5, or its service, has."""
+    names = _SERVICE_NAMES if service else _V0_5_NAMES
+    named = _NAME.sub(lambda found: names.get(found[0], found[0]), sentence)
+    return named.replace("/messages/", "/definitions/") if service else named
 
 
 def source_pointer(document: Tree, tree_pointer: str) -> str:

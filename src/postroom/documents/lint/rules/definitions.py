@@ -14,6 +14,7 @@ from postroom.messages.definitions.templates import Template
 from postroom.messages.matching.definition_matcher import DefinitionMatcher
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_]+)\}")
+_LISTED = re.compile(r"/protocoloptions/[^/]+/[0-9]+(/|$)")
 
 
 def impossible(message: LintedMessage) -> Iterator[Diagnostic]:
@@ -56,8 +57,13 @@ def _pairs(message: LintedMessage) -> Iterator[tuple[Check, Check]]:
         if wire.headers_ignore_case and len(place) > 1:
             place = (place[0], place[1].lower())
         known = seen.setdefault(place, check)
-        if known is not check:
+        if known is not check and not (_is_listed(known) and _is_listed(check)):
             yield known, check
+
+
+def _is_listed(check: Check) -> bool:
+    """Whether it is one of a list of headers or user properties, in which a name may stand more than once."""
+    return _LISTED.match(check.constraint.at) is not None
 
 
 def _value_of(constraint: Constraint, definition: Definition, message: LintedMessage) -> tuple[str, ...]:

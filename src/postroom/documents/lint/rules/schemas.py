@@ -132,12 +132,13 @@ def _formats(schema: LintedSchema) -> Iterator[tuple[str, str]]:
 
 def formats_of_versions_differ(schema: LintedSchema) -> Iterator[Diagnostic]:
     """All Versions of a schema have one format, that of their group if it has one."""
-    wanted = ""
+    wanted = own = text(schema.raw, "format")
     for name in schema.versions:
         stated = schema.format_of(name)
         wanted = wanted or stated
         if stated and _same_name(stated) != _same_name(wanted):
-            sentence = f"the format is {stated}, and that of another Version is {wanted}."
+            other = "the schema" if own else "another Version"
+            sentence = f"the format is {stated}, and that of {other} is {wanted}."
             yield Diagnostic(schema.version_at(name, "format"), sentence, "Give all Versions one format.")
 
 

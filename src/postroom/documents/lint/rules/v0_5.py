@@ -12,7 +12,7 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.model.json_pointers import pointer
-from postroom.protocols.protocol_table import wire_named
+from postroom.protocols.protocol_table import canonical_protocol
 
 _EVERY = (
     *("id", "name", "description", "docs", "documentation", "tags", "labels", "type", "origin", "self", "epoch"),
@@ -78,14 +78,20 @@ def format_of_other_kind(document: Tree) -> Iterator[Diagnostic]:
             for inner in _MESSAGES:
                 for one, message in members(group, inner).items():
                     own = text(message, "format")
-                    if given and own and _is_envelope(given) != _is_envelope(own):
+                    if given and own and canonical_protocol(given) != canonical_protocol(own):
                         sentence = f"format is {own}, and that of the group is {given}."
                         remedy = "Put the message into a group of its own format."
                         yield Diagnostic(pointer((kind, name, inner, one, "format")), sentence, remedy)
 
 
-def _is_envelope(name: str) -> bool:
-    return not wire_named(name).options
+def metadata_missing(document: Tree) -> Iterator[Diagnostic]:
+    """A definition has metadata; one that states another format than its group has none to take."""
+    if dialect_of(document) != "0.5-service":
+        return
+    for kind, steps, entity in _entities(document):
+        if kind == "messages" and not any(name in entity for name in ("metadata", "definition", "uri")):
+            place = pointer((*steps, "format") if "format" in entity else steps)
+            yield Diagnostic(place, "the definition has no metadata, which 0.5 requires.", "Add metadata.")
 
 
 def type_datetime(document: Tree) -> Iterator[Diagnostic]:
