@@ -29,7 +29,7 @@ from postroom.registry.write.group import (
     write_registry,
     write_resources,
 )
-from postroom.registry.write.merge_attributes import as_body, as_map
+from postroom.registry.write.merge_attributes import as_body, as_entities
 from postroom.registry.write.resource import ResourceWrite, WriteResult, write_resource
 from postroom.registry.write.unit_of_work import UnitOfWork, operation
 
@@ -82,12 +82,13 @@ def put_groups(work: UnitOfWork, body: Any) -> dict[str, list[str]]:
     collections = take_collections(body, work.model.groups)
     if body:
         raise RegistryProblem("groups_only", "/", name=next(iter(body)))
-    return write_group_collections(work, collections, patch=False)
+    return write_group_collections(work, _maps_of_entities(collections, "/"), patch=False)
 
 
 @operation
 def put_members(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> list[str]:
     """POST or PATCH of a collection; the ids of its members that were written."""
+    body = as_entities(body, path.xid)
     if path.kind == "groups":
         return write_groups(work, path.group, body, patch)
     ensure_group(work, path)
@@ -97,8 +98,9 @@ def put_members(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> l
 @operation
 def put_versions(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None) -> WriteResult:
     """POST or PATCH of Versions."""
+    body = as_entities(body, path.xid)
     ensure_group(work, path)
-    return ResourceWrite(work, path, patch).write_versions(as_map(body, path.xid, "versions"), default)
+    return ResourceWrite(work, path, patch).write_versions(body, default)
 
 
 @operation
@@ -108,23 +110,29 @@ def put_resource_collections(work: UnitOfWork, path: EntityPath, body: Any) -> d
     collections = take_collections(body, path.group.resources)
     if body:
         raise RegistryProblem("resources_only", path.xid, name=next(iter(body)))
+    collections = _maps_of_entities(collections, path.xid)
     ensure_group(work, path)
     return {
         plural: write_resources(work, path.group, path.ids[1], plural, members, patch=False)
         for plural, members in collections.items()
-        if members is not None
     }
+
+
+def _maps_of_entities(collections: dict[str, Any], subject: str) -> dict[str, dict[str, Any]]:
+    given = {plural: members for plural, members in collections.items() if members is not None}
+    return {plural: as_entities(members, subject) for plural, members in as_entities(given, subject).items()}
 
 
 @operation
 def put_group(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> bool:
     """PUT or PATCH of a Group; whether it is new."""
-    return write_group(work, path.group, path.ids[1], body, patch)
+    return write_group(work, path.group, path.ids[1], as_body(body, path.xid), patch)
 
 
 @operation
 def put_resource(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None) -> WriteResult:
     """PUT or PATCH of a Resource."""
+    body = as_body(body, path.xid)
     ensure_group(work, path)
     return write_resource(work, path, body, patch, default)
 
@@ -132,10 +140,10 @@ def put_resource(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, def
 @operation
 def put_meta(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None = "") -> WriteResult:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
+    body = as_body(body, path.xid)
     ensure_group(work, path)
     is_new = work.tx.entity(path.resource_xid) is None
-    meta = as_body(body, path.xid)
-    return ResourceWrite(work, path, patch).apply(own={} if is_new else None, meta=meta, default=default)
+    return ResourceWrite(work, path, patch).apply(own={} if is_new else None, meta=body, default=default)
 
 
 @operation
@@ -143,15 +151,16 @@ def put_version(
     work: UnitOfWork, path: EntityPath, version_id: str | None, body: Any, patch: bool, default: str | None
 ) -> WriteResult:
     """PUT or PATCH of a Version, or POST of one to its Resource (then it may lack an id)."""
+    body = as_body(body, path.xid)
     ensure_group(work, path)
-    return ResourceWrite(work, path, patch).write_version(version_id, as_body(body, path.xid), default)
+    return ResourceWrite(work, path, patch).write_version(version_id, body, default)
 
 
 @operation
 def delete(work: UnitOfWork, path: EntityPath, epoch: int | None, members: Any, default: str | None) -> None:
     """DELETE of an entity, or of some or all members of a collection."""
     if path.is_collection:
-        delete_members(work, path, members, default)
+        delete_members(work, path, None if members is None else as_entities(members, path.xid), default)
     else:
         delete_entity(work, path, epoch, default)
 

@@ -41,22 +41,40 @@ BODIES: list[tuple[str, str, str, bytes, int, str]] = [
     ("comment", "PUT", GROUP, b"{/* hello */}", 400, "parsing_data"),
     ("long text", "PUT", GROUP, b'{"name": "' + b"x" * 10_000_000 + b'"}', 400, "invalid_attribute"),
     ("long key", "PUT", GROUP, b'{"labels": {"' + b"x" * 1_000_000 + b'": "y"}}', 400, "invalid_attribute"),
-    ("list", "PUT", GROUP, b"[]", 400, "bad_request"),
-    ("text", "PUT", GROUP, b'"x"', 400, "bad_request"),
-    ("number", "PATCH", GROUP, b"5", 400, "bad_request"),
-    ("true", "POST", "/messagegroups", b"true", 400, "bad_request"),
+    ("list", "PUT", GROUP, b"[]", 400, "parsing_data"),
+    ("text", "PUT", GROUP, b'"x"', 400, "parsing_data"),
+    ("number", "PATCH", GROUP, b"5", 400, "parsing_data"),
+    ("true", "POST", "/messagegroups", b"true", 400, "parsing_data"),
+    ("null", "PUT", GROUP, b"null", 400, "parsing_data"),
+    ("delete list", "DELETE", "/messagegroups", b"[]", 400, "parsing_data"),
+    ("delete null", "DELETE", "/messagegroups", b"null", 400, "parsing_data"),
+    ("delete members", "DELETE", f"{GROUP}/messages", b'"heated"', 400, "parsing_data"),
+    ("delete versions", "DELETE", f"{MESSAGE}/versions", b"1", 400, "parsing_data"),
+    ("delete number", "DELETE", "/messagegroups", b'{"g": 1}', 400, "bad_request"),
     ("member null", "POST", "/messagegroups", b'{"g": null}', 400, "bad_request"),
     ("member list", "POST", "/messagegroups", b'{"g": []}', 400, "bad_request"),
-    ("collection list", "PUT", GROUP, b'{"messages": []}', 400, "bad_request"),
-    ("collection text", "PUT", GROUP, b'{"messages": "x"}', 400, "bad_request"),
+    ("collection list", "PUT", GROUP, b'{"messages": []}', 400, "invalid_attribute"),
+    ("collection text", "PUT", GROUP, b'{"messages": "x"}', 400, "invalid_attribute"),
+    ("group null", "PUT", "/", b'{"messagegroups": {"g": null}}', 400, "invalid_attribute"),
+    ("groups list", "PATCH", "/", b'{"messagegroups": []}', 400, "invalid_attribute"),
+    ("message null", "PUT", GROUP, b'{"messages": {"m": null}}', 400, "invalid_attribute"),
+    ("version null", "PUT", MESSAGE, b'{"versions": {"1": null}}', 400, "invalid_attribute"),
+    ("meta number", "PATCH", MESSAGE, b'{"meta": 5}', 400, "invalid_attribute"),
+    ("meta text", "PUT", GROUP, b'{"messages": {"m": {"meta": "x"}}}', 400, "invalid_attribute"),
+    ("registry id type", "PUT", "/", b'{"registryid": 5}', 400, "invalid_attribute"),
+    ("group id type", "PUT", GROUP, b'{"messagegroupid": ["ovens"]}', 400, "invalid_attribute"),
+    ("resource id type", "PUT", MESSAGE, b'{"messageid": 5}', 400, "invalid_attribute"),
+    ("meta id type", "PUT", f"{MESSAGE}/meta", b'{"messageid": true}', 400, "invalid_attribute"),
+    ("version id type", "PUT", f"{MESSAGE}/versions/1", b'{"versionid": 1}', 400, "invalid_attribute"),
+    ("posted id type", "POST", MESSAGE, b'{"versionid": 1.5}', 400, "invalid_attribute"),
     ("empty id", "POST", "/messagegroups", b'{"": {}}', 400, "malformed_id"),
     ("slash id", "POST", "/messagegroups", b'{"a/b": {}}', 400, "malformed_id"),
     ("dots id", "POST", "/messagegroups", b'{"..": {}}', 400, "malformed_id"),
     ("long id", "POST", "/messagegroups", b'{"' + b"x" * 129 + b'": {}}', 400, "malformed_id"),
     ("null id", "POST", "/messagegroups", b'{"a\\u0000": {}}', 400, "malformed_id"),
-    ("meta list", "PUT", MESSAGE, b'{"meta": []}', 400, "bad_request"),
-    ("versions text", "PUT", MESSAGE, b'{"versions": "x"}', 400, "bad_request"),
-    ("version number", "PUT", MESSAGE, b'{"versions": {"1": 7}}', 400, "bad_request"),
+    ("meta list", "PUT", MESSAGE, b'{"meta": []}', 400, "invalid_attribute"),
+    ("versions text", "PUT", MESSAGE, b'{"versions": "x"}', 400, "invalid_attribute"),
+    ("version number", "PUT", MESSAGE, b'{"versions": {"1": 7}}', 400, "invalid_attribute"),
     ("labels list", "PUT", GROUP, b'{"labels": ["a"]}', 400, "invalid_attribute"),
     ("labels deep", "PUT", GROUP, b'{"labels": {"a": {"b": 1}}}', 400, "invalid_attribute"),
     ("name number", "PUT", GROUP, b'{"name": 5}', 400, "invalid_attribute"),
@@ -79,13 +97,13 @@ BODIES: list[tuple[str, str, str, bytes, int, str]] = [
     ),
     ("xref type", "PUT", f"{MESSAGE}/meta", b'{"xref": 5}', 400, "malformed_xref"),
     ("xref", "PUT", f"{MESSAGE}/meta", b'{"xref": "/nothing"}', 400, "malformed_xref"),
-    ("default type", "PUT", MESSAGE, b'{"meta": {"defaultversionid": {}}}', 400, "malformed_id"),
-    ("versionid type", "PUT", MESSAGE, b'{"versionid": []}', 400, "malformed_id"),
+    ("default type", "PUT", MESSAGE, b'{"meta": {"defaultversionid": {}}}', 400, "invalid_attribute"),
+    ("versionid type", "PUT", MESSAGE, b'{"versionid": []}', 400, "invalid_attribute"),
     ("ancestor type", "PUT", MESSAGE, b'{"ancestorid": 5}', 400, "invalid_attribute"),
-    ("model list", "PUT", "/modelsource", b"[]", 400, "model_error"),
+    ("model list", "PUT", "/modelsource", b"[]", 400, "parsing_data"),
     ("model groups", "PUT", "/modelsource", b'{"groups": {"x": 5}}', 400, "model_error"),
     ("model attributes", "PUT", "/modelsource", b'{"attributes": {"x": {"type": {}}}}', 400, "model_error"),
-    ("capabilities", "PUT", "/capabilities", b"[]", 400, "capability_error"),
+    ("capabilities", "PUT", "/capabilities", b"[]", 400, "parsing_data"),
     ("registry model", "PUT", "/", b'{"modelsource": 5}', 400, "model_error"),
     ("registry capabilities", "PUT", "/", b'{"capabilities": 5}', 400, "capability_error"),
     ("unknown group type", "POST", "/", b'{"kitchens": {}}', 400, "groups_only"),
@@ -93,6 +111,7 @@ BODIES: list[tuple[str, str, str, bytes, int, str]] = [
 
 
 @pytest.mark.feature("REG-081", "REG-084", "REG-086", "REG-034", "HTTP-006", "ERR-058", "ERR-048", "ERR-017")
+@pytest.mark.audit("registry-3", "registry-4", "registry-21")
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "problem"), [row[1:] for row in BODIES], ids=[row[0] for row in BODIES]
 )
@@ -102,6 +121,21 @@ def test_bodies(asgi: AsgiClient, method: str, path: str, body: bytes, status: i
     assert (answer.status, answer.problem) == (status, problem), answer.body[:500]
     assert len(answer.body) < 5000
     assert asgi.ask("GET", "/?inline=*,modelsource,capabilities").json == before
+
+
+@pytest.mark.audit("registry-4")
+@pytest.mark.parametrize(
+    ("path", "body", "name"),
+    [
+        ("/", {"messagegroups": 5}, "messagegroups"),
+        ("/", {"messagegroups": {"g": 5}}, "messagegroups"),
+        (GROUP, {"messages": {"m": []}}, "messages"),
+        (MESSAGE, {"versions": {"1": None}}, "versions"),
+        (MESSAGE, {"meta": "x"}, "meta"),
+    ],
+)
+def test_what_is_nested_wrongly_is_named(asgi: AsgiClient, path: str, body: object, name: str) -> None:
+    assert asgi.ask("PUT", path, body).json["args"]["name"] == name
 
 
 @pytest.mark.parametrize("epoch", [2**70, -1, 1.5, "1", True, [], {}, 10**400])

@@ -114,3 +114,13 @@ def test_versions_share_what_they_must_also_inside_objects(shop: Any) -> None:
     steel = {"fuel": "wood", "door": {"kind": "steel"}}
     assert refused(shop, f"{OVEN}/versions/2", steel) == ("mismatched_version_attribute", OVEN)
     assert shop.put(f"{OVEN}/versions/2", {"fuel": "wood", "door": {"kind": "glass"}})["versionid"] == "2"
+
+
+@pytest.mark.audit("registry-1")
+@pytest.mark.parametrize("xid", [OVEN, f"{OVEN}/versions/1"])
+def test_a_null_brings_the_default_of_the_group_back(shop: Any, xid: str) -> None:
+    shop.patch(OVEN, {"size": "l"})
+    assert shop.patch(xid, {"size": None})["size"] == "m"
+    shop.patch(OVEN, {"size": "l"})
+    assert shop.patch(xid, {"name": "Big"})["size"] == "l"
+    assert shop.put(xid, {"fuel": "wood", "size": None})["size"] == "m"

@@ -201,3 +201,20 @@ def test_chained_modes_order_versions(registry: Any, mode: str, expected: list[s
     chain = [ids[one] for one in expected]
     assert versions(registry, xid) == {one: chain[max(0, position - 1)] for position, one in enumerate(chain)}
     assert registry.show(xid)["versionid"] == chain[-1]
+
+
+@pytest.mark.audit("registry-11")
+@pytest.mark.parametrize("name", ["meta", "metaurl", "versions", "versionsurl", "versionscount"])
+def test_versions_do_not_have_what_belongs_to_their_resource(registry: Any, name: str) -> None:
+    for extensions, problem in (({"*": {"type": "any"}}, "invalid_attribute"), ({}, "unknown_attribute")):
+        files = {"singular": "file", "hasdocument": False, "attributes": extensions}
+        registry.put("/", {"modelsource": {"groups": {"dirs": {"singular": "dir", "resources": {"files": files}}}}})
+        for write in (
+            lambda: registry.put("/dirs/d/files/f/versions/1", {name: 1}),
+            lambda: registry.put("/dirs/d/files/f/versions", {"1": {name: 1}}),
+            lambda: registry.put("/dirs/d/files/f", {"versions": {"1": {name: 1}}}),
+            lambda: registry.post_version("/dirs/d/files/f", {name: 1}),
+        ):
+            with pytest.raises(RegistryProblem) as refused:
+                write()
+            assert (refused.value.name, refused.value.args_map["name"]) == (problem, name)

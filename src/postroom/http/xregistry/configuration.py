@@ -27,6 +27,7 @@ from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.render import render
 from postroom.registry.read.short_urls import long_path
 from postroom.registry.transaction_interface import Transaction
+from postroom.registry.write.merge_attributes import as_body
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -103,12 +104,12 @@ def _write(
     tx: Transaction, name: str, request: Request, capabilities: Capabilities, settings: Settings, fetch: Fetch
 ) -> Response:
     body = required_json(request, settings)
+    if body is not None or name != "modelsource":
+        as_body(body, request.path)
     work = UnitOfWork(tx, actor=request.actor, capabilities=capabilities, fetch=fetch)
     if name == "modelsource":
         write_modelsource(work, {} if body is None else body)
         made = Response(json=tx.modelsource())
-    elif body is None:
-        raise RegistryProblem("capability_error", "/capabilities", error_detail="they must be a JSON object")
     else:
         after = write_capabilities(work, body, patch=request.method == "PATCH")
         made = Response(json=after.document())

@@ -28,6 +28,7 @@ from postroom.registry.query.ignore import IgnoredParts
 from postroom.registry.read.render import render
 from postroom.registry.read.tree import ResourceTree, VersionTree
 from postroom.registry.transaction_interface import Transaction
+from postroom.registry.write.merge_attributes import as_body
 from postroom.registry.write.unit_of_work import UnitOfWork
 from postroom.settings import Settings
 
@@ -79,7 +80,8 @@ class EntityRequest:
     def _delete(self, work: UnitOfWork) -> Response:
         members = None
         if self.path.is_collection and self.request.body.strip():
-            members = parse_json(self.request.body, self.settings.max_depth, self.request.path)
+            written = parse_json(self.request.body, self.settings.max_depth, self.request.path)
+            members = as_body(written, self.path.xid)  # a `null` is no map, and does not ask for everything either
         members = self.ignoring.deletions(members)
         operations.delete(work, self.path, self.flags.epoch, members, self.flags.default)
         return Response(status=204)

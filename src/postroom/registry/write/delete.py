@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from postroom.registry.entities import Entity
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
-from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_epoch, check_identity
+from postroom.registry.write.merge_attributes import Body, check_epoch, check_identity
 from postroom.registry.write.meta import apply_meta, choose_default, sticky_default
 from postroom.registry.write.resource import ResourceWrite
 from postroom.registry.write.unit_of_work import UnitOfWork
@@ -33,13 +31,13 @@ def _stored_xid(work: UnitOfWork, path: EntityPath) -> str:
     return f"{source}/versions/{path.ids[5]}"
 
 
-def delete_members(work: UnitOfWork, path: EntityPath, members: Any, default: str | None = "") -> None:
+def delete_members(work: UnitOfWork, path: EntityPath, members: Body | None, default: str | None = "") -> None:
     """Delete the members a map names, or all when there is no map; members that are not there are ignored."""
     if path.kind != "groups":
         require_entity(work.tx, path.group_xid)
     if path.kind == "versions":
         require_entity(work.tx, path.resource_xid)
-    found = work.tx.entities(path.xid) if members is None else _named(work, path, as_map(members, path.xid, "the body"))
+    found = work.tx.entities(path.xid) if members is None else _named(work, path, members)
     if path.kind == "versions":
         _delete_versions(work, path, [entity.id for entity in found], default)
         return
@@ -47,12 +45,11 @@ def delete_members(work: UnitOfWork, path: EntityPath, members: Any, default: st
         _delete(work, entity)
 
 
-def _named(work: UnitOfWork, path: EntityPath, members: dict[str, Any]) -> list[Entity]:
+def _named(work: UnitOfWork, path: EntityPath, members: Body) -> list[Entity]:
     found = []
-    for entity_id, value in members.items():
+    for entity_id, body in members.items():
         xid = f"{path.xid}/{entity_id}"
         entity = work.tx.entity(xid)
-        body = as_body(value, xid)
         if entity is None:
             continue
         for holder in (body, body.get("meta")):

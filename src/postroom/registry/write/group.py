@@ -11,8 +11,7 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.merge_attributes import (
     Body,
-    as_body,
-    as_map,
+    as_nested,
     check_epoch,
     check_identity,
     compose,
@@ -25,9 +24,8 @@ from postroom.registry.write.unit_of_work import UnitOfWork
 REGISTRY_MANAGED = ("specversion", "registryid", "capabilities", "model", "modelsource")
 
 
-def write_registry(work: UnitOfWork, written: Any, patch: bool) -> None:
+def write_registry(work: UnitOfWork, body: Body, patch: bool) -> None:
     """Update the Registry's own attributes and everything nested in it."""
-    body = as_body(written, "/")
     existing = work.tx.entity("/")
     if existing is None:
         raise LookupError("the registry has no root entity")
@@ -72,7 +70,7 @@ def write_group_collections(work: UnitOfWork, collections: dict[str, Any], patch
 
 def write_groups(work: UnitOfWork, kind: GroupType, members: Any, patch: bool) -> list[str]:
     """Write the Groups of a map; their ids."""
-    for group_id, body in as_map(members, f"/{kind.plural}", kind.plural).items():
+    for group_id, body in as_nested(members, "/", kind.plural).items():
         write_group(work, kind, group_id, body, patch)
     return list(members)
 
@@ -81,7 +79,7 @@ def write_group(work: UnitOfWork, kind: GroupType, group_id: str, written: Any, 
     """Create or update a Group and everything nested in it; whether it is new."""
     xid = f"/{kind.plural}/{group_id}"
     check_id(group_id, xid)
-    body = as_body(written, xid)
+    body = as_nested(written, xid, kind.plural)
     check_identity(body, kind.singular + "id", group_id, xid, kind.singular)
     existing = work.tx.entity(xid)
     if existing is None:
@@ -119,8 +117,9 @@ def write_resources(
     work: UnitOfWork, kind: GroupType, group_id: str, plural: str, members: Any, patch: bool
 ) -> list[str]:
     """Write the Resources of a map; their ids."""
-    collection = f"/{kind.plural}/{group_id}/{plural}"
-    for resource_id, body in as_map(members, collection, plural).items():
+    group = f"/{kind.plural}/{group_id}"
+    collection = f"{group}/{plural}"
+    for resource_id, body in as_nested(members, group, plural).items():
         check_id(resource_id, f"{collection}/{resource_id}")
         path = EntityPath(
             kind="resource",

@@ -19,25 +19,50 @@ SERVER_NAMES = frozenset({"epoch", "createdat", "modifiedat", "self", "shortself
 
 
 def as_body(value: Any, subject: str) -> Body:
-    """An entity in a request, or a problem when it is something else."""
+    """The body of a request, an entity or a map of entities, or a problem when it is something else."""
     if not isinstance(value, dict):
-        raise RegistryProblem("bad_request", subject, error_detail="an entity must be a JSON object")
+        detail = f"{subject} takes a JSON object, and the body is {_json_type(value)}"
+        raise RegistryProblem("parsing_data", subject, error_detail=detail)
     return {name: member for name, member in value.items() if name != "$schema"}
 
 
-def as_map(value: Any, subject: str, name: str) -> dict[str, Any]:
-    """A collection in a request, or a problem when it is something else."""
+def as_entities(value: Any, subject: str) -> dict[str, Body]:
+    """The body of a request as a map of entities, or of collections, or a problem when it is something else."""
+    members = as_body(value, subject)
+    for key, member in members.items():
+        if not isinstance(member, dict):
+            detail = f"{key} must be a JSON object, not {_json_type(member)}"
+            raise RegistryProblem("bad_request", subject, error_detail=detail)
+    return members
+
+
+def as_nested(value: Any, subject: str, name: str) -> Body:
+    """What an entity has nested in it: a meta, a collection, or a member of the collection `name`."""
     if not isinstance(value, dict):
-        raise RegistryProblem("bad_request", subject, error_detail=f"{name} must be a map of entities")
+        detail = f"must be a JSON object, not {_json_type(value)}"
+        raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
     return {key: member for key, member in value.items() if key != "$schema"}
+
+
+def _json_type(value: Any) -> str:
+    names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+    return names.get(type(value), "a number")
+
+
+def given_id(body: Body, name: str, subject: str) -> str | None:
+    """The id that a body has under a name, if any; whether it is legal is another question."""
+    given = body.get(name)
+    if given is not None and not isinstance(given, str):
+        detail = f"must be a string, not {_json_type(given)}"
+        raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
+    return given
 
 
 def check_identity(body: Body, name: str, expected: str, subject: str, singular: str) -> None:
     """An id repeated in a body has to be a legal one (REG-034), and the one the entity has (REG-037)."""
-    given = body.get(name)
+    given = given_id(body, name, subject)
     if given is not None and given != expected:
-        if isinstance(given, str):
-            check_id(given, subject)
+        check_id(given, subject)
         raise RegistryProblem("mismatched_id", subject, singular=singular, invalid_id=given, expected_id=expected)
 
 

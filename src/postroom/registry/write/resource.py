@@ -10,7 +10,7 @@ from postroom.registry.paths import EntityPath, check_id
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.write import constraints
 from postroom.registry.write.document_checks import VersionChecks
-from postroom.registry.write.merge_attributes import Body, as_body, as_map, check_identity
+from postroom.registry.write.merge_attributes import Body, as_nested, check_identity, given_id
 from postroom.registry.write.meta import (
     MetaDraft,
     apply_meta,
@@ -22,10 +22,8 @@ from postroom.registry.write.meta import (
     refit_meta,
 )
 from postroom.registry.write.unit_of_work import UnitOfWork
-from postroom.registry.write.version_drafts import Drafting
+from postroom.registry.write.version_drafts import RESOURCE_LEVEL, Drafting
 from postroom.registry.write.versions import VersionDraft, drop, link_ancestors, oldest, refuse_circles
-
-RESOURCE_LEVEL = ("metaurl", "versionsurl", "versionscount")
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class ResourceWrite:
         if reference:
             return self._refer(reference, own, versions, meta, default)
         for version_id, body in (versions or {}).items():
-            self.drafting.write(version_id, as_body(body, f"{self.xid}/versions/{version_id}"))
+            self.drafting.write(version_id, as_nested(body, f"{self.xid}/versions/{version_id}", "versions"))
         was_reference = is_reference(self.existing)
         self._write_own({} if own is None and was_reference else own, meta, versions or {})
         if self.existing is not None and was_reference:
@@ -93,9 +91,8 @@ class ResourceWrite:
     def write_version(self, version_id: str | None, body: Body, default: str | None = "") -> WriteResult:
         """Write one Version; without an id the body's counts, and without that the server gives one."""
         self.refuse_reference()
-        body = {name: value for name, value in body.items() if name not in RESOURCE_LEVEL}
         if version_id is None:
-            given = body.get("versionid")
+            given = given_id(body, "versionid", self.xid)
             version_id = check_id(given, self.xid) if given is not None else self.drafting.next_id()
         written = self.apply(versions={version_id: body}, default=default)
         if version_id not in self.drafts:
@@ -135,17 +132,17 @@ class ResourceWrite:
         check_id(self.id, self.xid)
         for body in (own, meta):
             if body is not None:
-                self._check_own_id(body.get(self.kind.singular + "id"))
+                self._check_own_id(given_id(body, self.kind.singular + "id", self.xid))
         if self.existing is None:
             taken = self.work.tx.sibling(self.xid.rpartition("/")[0], self.id)
             if taken is not None:
                 raise RegistryProblem("bad_request", self.xid, error_detail=f"{taken} exists already in another case")
 
-    def _check_own_id(self, given: Any) -> None:
+    def _check_own_id(self, given: str | None) -> None:
         # Other servers compare the id of a Resource before they look whether it is a legal one.
         if given is not None and given != self.id:
-            args = {"singular": self.kind.singular, "invalid_id": given, "expected_id": self.id}
-            raise RegistryProblem("mismatched_id", self.xid, **args)
+            singular = self.kind.singular
+            raise RegistryProblem("mismatched_id", self.xid, singular=singular, invalid_id=given, expected_id=self.id)
 
     def _refer(
         self, reference: str, own: Body | None, versions: Body | None, meta: Body | None, default: str | None
@@ -166,7 +163,7 @@ class ResourceWrite:
     def _write_own(self, own: Body | None, meta: Body | None, versions: Body) -> None:
         if own is None:
             return
-        own = {name: value for name, value in own.items() if name not in (*RESOURCE_LEVEL, "meta", "versions")}
+        own = {name: value for name, value in own.items() if name not in RESOURCE_LEVEL}
         target = self._default_target(own, meta, versions)
         if target is not None and target not in versions:
             self.drafting.write(target, own)
@@ -176,9 +173,9 @@ class ResourceWrite:
             current: str = self.existing.attributes["defaultversionid"]
             check_identity(own, "versionid", current, self.xid, "version")
             return current
-        given = own.get("versionid")
+        given = given_id(own, "versionid", self.xid)
         if given is None and meta is not None:
-            given = meta.get("defaultversionid")
+            given = given_id(meta, "defaultversionid", self.xid)
         if given is not None:
             return check_id(given, self.xid)
         return None if versions else self.drafting.next_id()
@@ -258,12 +255,12 @@ def write_resource(
     work: UnitOfWork, path: EntityPath, written: Any, patch: bool, default: str | None = ""
 ) -> WriteResult:
     """Create or update a Resource from its JSON form."""
-    body = as_body(written, path.resource_xid)
+    body = as_nested(written, path.resource_xid, path.resource.plural)
     versions = body.pop("versions", None)
     meta = body.pop("meta", None)
     return ResourceWrite(work, path, patch).apply(
         own=body,
-        versions=as_map(versions, path.resource_xid, "versions") if versions is not None else None,
-        meta=as_body(meta, f"{path.resource_xid}/meta") if meta is not None else None,
+        versions=as_nested(versions, path.resource_xid, "versions") if versions is not None else None,
+        meta=as_nested(meta, path.resource_xid, "meta") if meta is not None else None,
         default=default,
     )

@@ -25,6 +25,8 @@ from postroom.registry.write.versions import Drafts, VersionDraft
 
 RESERVED_VERSION_IDS = frozenset({"null", "request"})
 VERSION_MANAGED = ("versionid", "isdefault", "ancestorid")
+RESOURCE_LEVEL = ("meta", "metaurl", "versions", "versionsurl", "versionscount")
+"""What a Resource has beside the attributes of its default Version."""
 
 
 class Drafting:
@@ -63,6 +65,8 @@ class Drafting:
         """Create or update one Version."""
         xid = f"{self.xid}/versions/{version_id}"
         self._check_version_id(version_id, xid)
+        if "*" in self.kind.attributes:
+            _refuse_resource_level(written, xid)
         body, violations = self.work.rules.read_version(self.kind, dict(written))
         raise_violations(violations, xid)
         singular = self.kind.singular
@@ -144,11 +148,11 @@ class Drafting:
     def _fill(self, before: Body, body: Body) -> None:
         group = self.group()
         wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
-        merged = {**before, **{name: value for name, value in body.items() if value is not None}}
+        # A `null` takes away what was there, so that the default is in force again.
+        merged = {name: value for name, value in {**before, **body}.items() if value is not None}
+        present = set(merged)
         constraints.fill(wanted, self._inherited(), group, merged)
-        for name, value in merged.items():
-            if before.get(name) is None and body.get(name) is None:
-                body[name] = value
+        body |= {name: value for name, value in merged.items() if name not in present}
 
     def _inherited(self) -> set[str]:
         prefix = self.kind.plural + "."
@@ -159,3 +163,11 @@ class Drafting:
         """The attributes of the Group as they are now."""
         group = self.work.tx.entity(self.group_xid)
         return group.attributes if group else {}
+
+
+def _refuse_resource_level(body: Body, xid: str) -> None:
+    """Refuse extensions that would be mistaken for attributes of the Resource."""
+    name = next((one for one in RESOURCE_LEVEL if one in body), None)
+    if name is not None:
+        detail = "it belongs to the Resource, and a Version cannot have it"
+        raise RegistryProblem("invalid_attribute", xid, name=name, error_detail=detail, pointer=f"/{name}")
