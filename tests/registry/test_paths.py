@@ -29,6 +29,7 @@ def test_paths_are_resolved_by_the_model(path: str, kind: str, details: bool) ->
     assert (entity_path.kind, entity_path.details) == (kind, details)
 
 
+@pytest.mark.audit("registry-6")
 @pytest.mark.feature("HTTP-002", "RES-009", "REG-034", "REG-036")
 @pytest.mark.parametrize(
     ("path", "problem"),
@@ -40,13 +41,27 @@ def test_paths_are_resolved_by_the_model(path: str, kind: str, details: bool) ->
         ("/messagegroups/g/messages/m/meta/x", "not_found"),
         ("/messagegroups/g/messages/m/versions/1/x", "not_found"),
         ("/messagegroups/..", "api_not_found"),
-        ("/messagegroups//messages", "api_not_found"),
+        ("/messagegroups//messages", "malformed_id"),
+        ("/messagegroups//", "malformed_id"),
+        ("/schemagroups/g/schemas//versions", "malformed_id"),
+        ("/schemagroups/g/schemas/s/versions//", "malformed_id"),
+        ("/schemagroups/g//s", "not_found"),
         ("/messagegroups/%ff", "api_not_found"),
         ("/messagegroups/a%2Fb", "malformed_id"),
         ("/messagegroups/a%20b", "malformed_id"),
         ("/messagegroups/" + "x" * 129, "malformed_id"),
         ("/messagegroups$details", "bad_details"),
         ("/messagegroups/g$details", "bad_details"),
+        ("/$details", "bad_details"),
+        ("/messagegroups/$details", "bad_details"),
+        ("/messagegroups/g/$details", "bad_details"),
+        ("/messagegroups/g/messages$details", "bad_details"),
+        ("/messagegroups/g/messages/$details", "bad_details"),
+        ("/messagegroups/g/messages/m/meta$details", "bad_details"),
+        ("/messagegroups/g/messages/m/versions$details", "bad_details"),
+        ("/messagegroups/g/messages/m/versions/$details", "bad_details"),
+        ("/messagegroups/g/messages/m$details/versions", "bad_details"),
+        ("/kitchens$details", "bad_details"),
     ],
 )
 def test_other_paths_are_problems(path: str, problem: str) -> None:

@@ -15,6 +15,8 @@ Kind = Literal["registry", "groups", "group", "resources", "resource", "meta", "
 KINDS: tuple[Kind, ...] = ("registry", "groups", "group", "resources", "resource", "versions", "version")
 COLLECTIONS = frozenset({"groups", "resources", "versions"})
 DETAILS = "$details"
+WITH_DETAILS = (3, 5)
+"""Where in a path the ids of Resources and Versions are."""
 
 
 class EntityPath(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,14 +71,14 @@ class EntityPath(msgspec.Struct, frozen=True, kw_only=True):
 def resolve(model: Model, path: str) -> EntityPath:
     """Resolve a request path; 404 problems where the model has nothing there."""
     parts = _parts(path)
+    for position, part in enumerate(parts):
+        is_last_id = position in WITH_DETAILS and position == len(parts) - 1
+        if part == DETAILS or (part.endswith(DETAILS) and not is_last_id):
+            raise RegistryProblem("bad_details", path)
     details = bool(parts) and parts[-1].endswith(DETAILS)
     if details:
         parts[-1] = parts[-1].removesuffix(DETAILS)
-        parts = parts if parts != [""] else []
-    entity_path = _entity_path(model, parts, path)
-    if details and entity_path.kind not in ("resource", "version"):
-        raise RegistryProblem("bad_details", path)
-    return msgspec.structs.replace(entity_path, details=details)
+    return msgspec.structs.replace(_entity_path(model, parts, path), details=details)
 
 
 def _parts(path: str) -> list[str]:
@@ -87,7 +89,7 @@ def _parts(path: str) -> list[str]:
         parts = [unquote_to_bytes(part).decode() for part in trimmed.split("/")]
     except UnicodeDecodeError:
         raise RegistryProblem("api_not_found", path) from None
-    if any(not part or part in (".", "..") for part in parts):
+    if any(part in (".", "..") for part in parts):
         raise RegistryProblem("api_not_found", path)
     return parts
 

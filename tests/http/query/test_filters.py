@@ -97,7 +97,7 @@ def test_an_escaped_star_is_a_star(parked: Any) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        *("", ",", "name,", ",name", "=x", "!name", "name!", "na!me=5", "a..b", "a.", "name[", "name[]", "name[-1]"),
+        *(",", "name,", ",name", "=x", "!name", "name!", "na!me=5", "a..b", "a.", "name[", "name[]", "name[-1]"),
         *("name[^]=1", "name['x", "name[x]", "size<null", "size>=null", "size<3*", "size>*", "vehicles", "vehicles=x"),
         *("manuals.versions", "a]b", "a'b=1", ".", "[0]['']"),
     ],
@@ -198,3 +198,24 @@ def test_references_are_filtered_as_they_are_seen(parked: Any) -> None:
     assert set(parked.get("/fleets/north/manuals?filter=name=second")) == {"driving", "likewise"}
     assert set(parked.get("/fleets/north/manuals?filter=meta.xref")) == {"likewise"}
     assert set(parked.get("/fleets/north/manuals/likewise/versions?filter=name=first")) == {"a"}
+
+
+@pytest.mark.audit("registry-17")
+def test_an_empty_filter_is_no_filter(parked: Any) -> None:
+    for query in ("filter=", "filter", "filter=%20"):
+        assert parked.get(f"/fleets?{query}") == parked.get("/fleets")
+        assert parked.get(f"/fleets/north?{query}") == parked.get("/fleets/north")
+    assert list(parked.get("/fleets?filter=&filter=fleetid=west")) == ["west"]
+
+
+@pytest.mark.audit("registry-17")
+@pytest.mark.parametrize("path", ["na*", "*me", "labels.st*ge", "info.*a.state", "vehicles.w*", "n**"])
+def test_a_wildcard_stands_for_a_whole_name(parked: Any, path: str) -> None:
+    assert parked.problem("GET", f"/fleets?filter={path}=x") == "bad_filter"
+
+
+@pytest.mark.audit("registry-24")
+def test_brackets_in_our_urls_are_encoded(parked: Any) -> None:
+    shown = parked.get("/?filter=fleets.labels['my.key']=yes")
+    assert shown["fleetsurl"].endswith("/fleets?filter=labels%5B'my.key'%5D=yes")
+    assert list(parked.get(shown["fleetsurl"].removeprefix("http://garage.localhost"))) == ["north"]

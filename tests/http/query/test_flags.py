@@ -375,3 +375,32 @@ def test_versions_of_the_specification(parked: Any, version: str, is_spoken: boo
         answer = parked.send("GET", f"{target}?specversion={version}")
         assert answer.status_code == (200 if is_spoken else 400)
         assert is_spoken or answer.json()["type"].endswith("#unsupported_specversion")
+
+
+@pytest.mark.audit("registry-7")
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("/?inline=model.*", "inline_noninlineable"),
+        ("/?inline=modelsource.*", "inline_noninlineable"),
+        ("/?inline=capabilities.*", "inline_noninlineable"),
+        ("/?inline=fleets.vehicles.meta.*", "inline_noninlineable"),
+        ("/?inline=fleets.manuals.manual.*", "inline_noninlineable"),
+        ("/?inline=fleets.manuals.versions.manual.*", "inline_noninlineable"),
+        ("/?inline=trains.*", "inline_noninlineable"),
+        ("/?inline=fleets.north.vehicles", "inline_noninlineable"),
+        (f"{VAN}?inline=meta.*", "inline_noninlineable"),
+        ("/?inline=*.vehicles", "bad_inline"),
+        ("/?inline=fleets*", "bad_inline"),
+        ("/?inline=fleets..vehicles", "bad_inline"),
+    ],
+)
+def test_only_collections_have_something_below_them(parked: Any, target: str, problem: str) -> None:
+    assert parked.problem("GET", target) == problem
+
+
+@pytest.mark.audit("registry-7")
+@pytest.mark.parametrize("path", ["fleets.*", "depots.*", "fleets.manuals.versions.*", "fleets.vehicles.versions.*"])
+def test_everything_below_a_collection_can_be_inlined(parked: Any, path: str) -> None:
+    assert path.partition(".")[0] in parked.get(f"/?inline={path}")
+    assert parked.get(f"/?inline={path},") == parked.get(f"/?inline={path}")

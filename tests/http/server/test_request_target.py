@@ -43,3 +43,19 @@ def test_bare_utf_8_in_a_query_is_read_as_text(asgi: AsgiClient) -> None:
     assert list(asgi.ask("GET", "/messagegroups?filter=name=Bröd").json) == ["ovens"]
     assert list(asgi.ask("GET", "/messagegroups?filter=name=Br%C3%B6d").json) == ["ovens"]
     assert asgi.ask("GET", b"/messagegroups?filter=name=Br\xf6d").json == {}
+
+
+@pytest.mark.audit("registry-16")
+@pytest.mark.parametrize("path", ["/", "/messagegroups", "/model", "/-/healthz", "/messagegroups/ovens?inline"])
+def test_slashes_at_the_start_of_a_path_are_one(asgi: AsgiClient, path: str) -> None:
+    asgi.ask("PUT", "//messagegroups/ovens", {})
+    expected = asgi.ask("GET", path)
+    assert expected.status == 200
+    for slashes in ("/", "//"):
+        assert asgi.ask("GET", slashes + path).json == expected.json
+
+
+@pytest.mark.audit("registry-6")
+@pytest.mark.parametrize("path", ["/model$details", "/model/$details", "/export$details", "/$details"])
+def test_what_has_no_details_says_so(asgi: AsgiClient, path: str) -> None:
+    assert asgi.ask("GET", path).problem == "bad_details"

@@ -179,7 +179,7 @@ def test_headers_change_what_they_name(
         ([("xregistry-times", "4")], "invalid_attribute"),
         ([("xregistry-labels.", "4")], "invalid_attribute"),
         ([("xregistry-colour", "red")], "unknown_attribute"),
-        ([("xregistry-", "red")], "unknown_attribute"),
+        ([("xregistry-", "red")], "header_error"),
         ([("xregistry-file", "x")], "extra_xregistry_header"),
         ([("xregistry-filebase64", "eA==")], "extra_xregistry_header"),
         ([("xregistry-contenttype", "text/x")], "extra_xregistry_header"),
@@ -204,3 +204,47 @@ def test_headers_reach_into_meta(asgi: AsgiClient) -> None:
     asgi.ask("PUT", f"{OVEN}/meta", {"labels": {"foo": "bar"}})
     assert asgi.ask("PUT", OVEN, b"hot", {"xRegistry-meta.labels.a.b": "c"}).status == 200
     assert asgi.ask("GET", f"{OVEN}/meta").json["labels"] == {"a.b": "c"}
+
+
+EXTENDED = {
+    "attributes": {
+        "fuel": {"type": "string", "ifvalues": {"gas": {"siblingattributes": {"burners": {"type": "uinteger"}}}}},
+        "size": {"type": "object", "attributes": {"*": {"type": "decimal"}}},
+    }
+}
+
+
+@pytest.mark.audit("registry-2")
+@pytest.mark.parametrize(
+    ("extension", "header", "value", "expected"),
+    [
+        ({"type": "integer"}, "racks", "5", 5),
+        ({"type": "boolean"}, "gas", "true", True),
+        ({"type": "decimal"}, "heat", "1.5", 1.5),
+        ({"type": "string"}, "racks", "5", "5"),
+        ({"type": "any"}, "racks", "5", "5"),
+        ({"type": "map", "item": {"type": "integer"}}, "times.open", "7", {"open": 7}),
+    ],
+)
+def test_extensions_in_headers_have_the_type_that_the_model_gives_them(
+    asgi: AsgiClient, extension: dict[str, Any], header: str, value: str, expected: object
+) -> None:
+    files = {"singular": "file", "attributes": {**EXTENDED["attributes"], "*": extension}}
+    model = {"groups": {"dirs": {"singular": "dir", "resources": {"files": files}}}}
+    assert asgi.ask("PUT", "/modelsource", model).status == 200
+    given = {
+        f"xRegistry-{header}": value,
+        "xRegistry-fuel": "gas",
+        "xRegistry-burners": "4",
+        "xRegistry-size.width": "60",
+    }
+    assert asgi.ask("PUT", OVEN, b"x", given).status == 201
+    details = asgi.ask("GET", f"{OVEN}$details").json
+    name = header.partition(".")[0]
+    assert (details[name], details["burners"], details["size"]) == (expected, 4, {"width": 60})
+    assert asgi.ask("GET", OVEN).headers[f"xregistry-{header}"] == value
+
+
+@pytest.mark.audit("registry-21")
+def test_a_header_has_to_name_an_attribute(asgi: AsgiClient) -> None:
+    assert asgi.ask("PUT", OVEN, b"x", {"xRegistry-": "5"}).problem == "header_error"

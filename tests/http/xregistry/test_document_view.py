@@ -106,3 +106,21 @@ def test_unusual_attributes_never_break_the_headers(client: httpx.Client) -> Non
 def test_details_is_tolerated_where_there_are_no_documents(client: httpx.Client) -> None:
     made = client.put("/messagegroups/ovens/messages/heated$details", json={})
     assert made.json()["self"].endswith("/heated")
+
+
+@pytest.mark.audit("registry-5")
+def test_an_update_of_a_document_elsewhere_leads_there(client: httpx.Client) -> None:
+    url = "https://ovens.localhost/oven.proto"
+    headers = {**FORMAT, "xRegistry-schemaurl": url}
+    made = client.put(OVEN, headers=headers)
+    assert (made.status_code, made.headers["location"].removeprefix(str(client.base_url).rstrip("/"))) == (201, OVEN)
+    updates = [("PUT", OVEN, {}), ("PUT", f"{OVEN}/versions/1", {}), ("POST", OVEN, {"xRegistry-versionid": "1"})]
+    for method, path, more in updates:
+        answer = client.request(method, path, headers={**headers, **more})
+        assert (answer.status_code, answer.headers["location"], answer.content) == (303, url, b"")
+        assert answer.headers["xregistry-schemaurl"] == url
+    for answer in (
+        client.put(OVEN, headers=FORMAT, content=b"x"),
+        client.put(f"{OVEN}$details", json={"schemaurl": url, "format": "Oven/3"}),
+    ):
+        assert (answer.status_code, "location" in answer.headers) == (200, False)

@@ -218,3 +218,30 @@ def test_versions_do_not_have_what_belongs_to_their_resource(registry: Any, name
             with pytest.raises(RegistryProblem) as refused:
                 write()
             assert (refused.value.name, refused.value.args_map["name"]) == (problem, name)
+
+
+@pytest.mark.audit("registry-18")
+def test_a_default_that_becomes_sticky_is_the_present_one(registry: Any) -> None:
+    registry.put(f"{OVEN}/versions", {"1": UNCHECKED, "2": UNCHECKED})
+    registry.patch(OVEN, {"meta": {"defaultversionsticky": True}, "versions": {"3": UNCHECKED}})
+    registry.put(f"{OVEN}/versions/4", UNCHECKED)
+    meta = registry.show(f"{OVEN}/meta")
+    assert (meta["defaultversionid"], meta["defaultversionsticky"]) == ("2", True)
+    registry.patch(f"{OVEN}/meta", {"defaultversionsticky": False})
+    assert registry.patch(f"{OVEN}/meta", {"defaultversionsticky": True})["defaultversionid"] == "4"
+
+
+@pytest.mark.audit("registry-19")
+@pytest.mark.parametrize("patch", [True, False])
+def test_a_reference_does_not_end_with_a_default_that_is_not_there(registry: Any, patch: bool) -> None:
+    dirs = {"singular": "dir", "resources": {"files": {"singular": "file"}}}
+    registry.put("/", {"modelsource": {"groups": {"dirs": dirs}}})
+    target, shown = "/dirs/d/files/target", "/dirs/d/files/shown"
+    registry.put(target, {})
+    registry.put(f"{shown}/meta", {"xref": target})
+    with pytest.raises(RegistryProblem) as refused:
+        registry.put(f"{shown}/meta", {"xref": None, "defaultversionid": "9", "defaultversionsticky": True}, patch)
+    assert refused.value.name == "unknown_id"
+    assert registry.show(f"{shown}/meta")["xref"] == target
+    registry.put(f"{shown}/meta", {"xref": None, "defaultversionid": "1", "defaultversionsticky": True}, patch)
+    assert list(registry.show(f"{shown}/versions")) == ["1"]

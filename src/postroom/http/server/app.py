@@ -232,7 +232,7 @@ class Edge:
 def _path(scope: Scope) -> str:
     raw = scope.get("raw_path") or scope["path"].encode()
     path: str = raw.partition(b"?")[0].decode("latin-1")
-    return path or "/"
+    return "/" + path.lstrip("/")  # clients join a base that ends in a slash with a path that begins with one
 
 
 def _first_headers(scope: Scope) -> dict[bytes, bytes]:

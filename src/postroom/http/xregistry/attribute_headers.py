@@ -7,6 +7,7 @@ import re
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
+from postroom.model.conform import active_attributes
 from postroom.model.names import is_map_key
 from postroom.model.types import SCALAR_TYPES, Attribute, Attributes, ResourceType
 from postroom.registry.problems import RegistryProblem
@@ -41,12 +42,17 @@ def attribute_headers(document: dict[str, Any], kind: ResourceType, left_out: fr
         if name in left_out:
             continue
         if isinstance(value, dict):
-            if _is_scalar_map(kind.attributes.get(name)) and all(map(is_map_key, value)):
+            if _is_scalar_map(_definition(kind.attributes, name)) and all(map(is_map_key, value)):
                 headers |= {f"xRegistry-{name}.{key}": encode(_text(member)) for key, member in value.items()}
         elif isinstance(value, str | int | float | bool):
             text = _text(value)
             headers[f"xRegistry-{name}"] = encode(text.removesuffix("$details") if name == "self" else text)
     return headers
+
+
+def _definition(attributes: Attributes, name: str) -> Attribute | None:
+    """The definition of an attribute, be it one of the extensions that the model allows."""
+    return attributes.get(name) or attributes.get("*")
 
 
 def _is_scalar_map(attribute: Attribute | None) -> bool:
@@ -67,24 +73,27 @@ def _text(value: Any) -> str:
 def read_attributes(headers: tuple[tuple[str, str], ...], kind: ResourceType, subject: str) -> dict[str, Any]:
     """The attributes that a document write gives in its headers."""
     meta = Attribute(name="meta", type="object", attributes=kind.metaattributes)
-    body, attributes = dict[str, Any](), {**kind.attributes, "meta": meta}
-    seen: set[str] = set()
+    given: dict[str, str] = {}
     for header, raw in headers:
         if not header.startswith(PREFIX):
             continue
-        if header in seen:
-            raise RegistryProblem("header_error", subject, name=header, error_detail="it is there twice")
-        seen.add(header)
         path = header.removeprefix(PREFIX)
+        if not path or path in given:
+            detail = "it is there twice" if path else "the name of an attribute is missing"
+            raise RegistryProblem("header_error", subject, name=header, error_detail=detail)
         _check(path.partition(".")[0], kind, header, subject)
-        _put(body, path, attributes, decode(raw, header, subject))
+        given[path] = decode(raw, header, subject)
+    active, _ = active_attributes(kind.attributes, dict(given))
+    body: dict[str, Any] = {}
+    for path, text in given.items():
+        _put(body, path, {**active, "meta": meta}, text)
     return body
 
 
 def _put(target: dict[str, Any], path: str, attributes: Attributes, text: str) -> None:
     """Set what a header names: an attribute, the key of a map (dots and all), or, deeper, a member of an object."""
     name, _, rest = path.partition(".")
-    attribute = attributes.get(name)
+    attribute = _definition(attributes, name)
     if not rest:
         target[name] = _typed(text, attribute.type if attribute else "string")
         return

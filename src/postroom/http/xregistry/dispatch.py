@@ -22,7 +22,7 @@ from postroom.http.xregistry import configuration, entities
 from postroom.http.xregistry.preconditions import check_method
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
-from postroom.registry.paths import EntityPath, resolve
+from postroom.registry.paths import DETAILS, EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.short_urls import PREFIX as SHORT
@@ -184,6 +184,8 @@ def _fixed_name(path: str, store: Store) -> str | None:
     if trimmed in configuration.NAMES:
         return trimmed
     parts = trimmed.split("/")
+    if parts[-1].endswith(DETAILS):
+        return None
     if len(parts) == 2 and parts[0] == "-" and parts[1] in configuration.OURS:
         return parts[1]
     if parts[:1] == ["-"]:

@@ -50,13 +50,12 @@ def document_answer(
     elsewhere = version.entity.attributes.get(proxy_name(tree.type.singular))
     if elsewhere:
         return relay(made, elsewhere, settings, is_read=request.method == "GET")
-    return _redirect(made, document.url, request) if document.url else made
+    return _redirect(made, document.url) if document.url and not created else made
 
 
-def _redirect(made: Response, url: str, request: Request) -> Response:
-    headers = {"Location": quote(url, safe=URL_CHARACTERS), **made.headers}
-    status = 303 if request.method == "GET" else made.status
-    return msgspec.structs.replace(made, status=status, headers=headers, content=b"")
+def _redirect(made: Response, url: str) -> Response:
+    headers = {**made.headers, "Location": quote(url, safe=URL_CHARACTERS)}
+    return msgspec.structs.replace(made, status=303, headers=headers, content=b"")
 
 
 def document_body(kind: ResourceType, request: Request) -> dict[str, Any]:

@@ -56,6 +56,8 @@ def _step(text: str, position: int, is_first: bool) -> tuple[Step, int]:
     if named is None or (start == position and not is_first):
         raise BadPath(f"a name is missing at position {start + 1} of {text[:80]!r}")
     name = named.group()
+    if "*" in name and name != "*":
+        raise BadPath(f"in {name[:80]!r} a wildcard stands for a part of a name; it can only stand for all of it")
     return (PathWildcard.MEMBER if name == "*" else name), named.end()
 
 

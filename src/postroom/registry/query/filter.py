@@ -21,7 +21,7 @@ MAX_LENGTH = 16_384
 
 _EXPRESSION = re.compile(r"((?:\['[^']*'\]|\[\"[^\"]*\"\]|[^=<>!,])*)(!=|<>|<=|>=|=|<|>)?([^,]*)(,|\Z)", re.DOTALL)
 _AMBIGUOUS_PERCENT = re.compile(r"%(?=[0-9A-Fa-f]{2})")
-_UNCHANGED = "=!*,.[]'%:/@~$-_;()?"
+_UNCHANGED = "=!*,.'%:/@~$-_;()?"
 
 
 class Expression(msgspec.Struct, frozen=True):
@@ -151,6 +151,7 @@ def filter_scope(wanted: Filter | None, render: Render) -> FilterScope:
 
 def parse_filter(model: Model, path: EntityPath, values: tuple[str, ...], subject: str) -> Filter | None:
     """Parse the filter of a request to an entity or collection; None when it has none."""
+    values = tuple(value for value in values if value.strip())
     if not values:
         return None
     if sum(map(len, values)) > MAX_LENGTH:

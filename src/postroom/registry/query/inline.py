@@ -13,7 +13,7 @@ from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
 
 CONFIGURATION = ("capabilities", "model", "modelsource")
-_PATH = re.compile(r"\w+(\.\w+)*\Z")
+_PATH = re.compile(r"\w+(\.\w+)*(\.\*)?\Z")
 
 
 class Inline(msgspec.Struct, frozen=True):
@@ -41,8 +41,8 @@ def parse_inline(model: Model, entity_path: EntityPath, values: Iterable[str]) -
     """Parse the values of the flag, checked against what the model has below the target."""
     wanted = NameTree()
     for value in values:
-        for path in value.split(","):
-            _add(wanted, model, entity_path, path.strip() or "*")
+        for path in [path for part in value.split(",") if (path := part.strip())] or ["*"]:
+            _add(wanted, model, entity_path, path)
     return _frozen(wanted)
 
 
@@ -57,46 +57,48 @@ def _frozen(wanted: NameTree) -> Inline:
 
 def _add(wanted: NameTree, model: Model, entity_path: EntityPath, path: str) -> None:
     choices = _choices(model, entity_path)
-    parts = path.split(".")
-    for position, part in enumerate(parts):
-        is_last = position == len(parts) - 1
-        if part == "*" and is_last:
-            wanted["*"] = NameTree()
-            return
-        if part not in choices:
+    *above, last = path.split(".")
+    for part in above:
+        below = choices.get(part)
+        if below is None:
             _refuse(entity_path, part, path)
-        wanted, choices = wanted.setdefault(part, NameTree()), choices[part]
+        wanted, choices = wanted.setdefault(part, NameTree()), below
+    if last != "*" and last not in choices:
+        _refuse(entity_path, last, path)
+    wanted.setdefault(last, NameTree())
 
 
 def _refuse(entity_path: EntityPath, part: str, path: str) -> NoReturn:
     """C-47: what is no path is `bad_inline`; a path to something that cannot be inlined says so."""
-    if "*" in path or not _PATH.match(path):
+    if not _PATH.match(path):
         detail = "a path is made of names with dots between them; * may be the last"
         raise RegistryProblem("bad_inline", entity_path.xid, value=path, error_detail=detail)
     detail = f"There is no {part!r} to inline."
     raise RegistryProblem("inline_noninlineable", entity_path.xid, name=path, detail=detail)
 
 
-def _choices(model: Model, path: EntityPath) -> NameTree:
+class Choices(dict[str, "Choices | None"]):
+    """What can be inlined: collections with what is below them, and None for what has nothing below it."""
+
+
+def _choices(model: Model, path: EntityPath) -> Choices:
     if path.kind == "registry":
-        configuration = {name: NameTree() for name in CONFIGURATION}
-        return NameTree(
-            {**{plural: _below_group(group_type) for plural, group_type in model.groups.items()}, **configuration}
-        )
+        collections = {plural: _below_group(group_type) for plural, group_type in model.groups.items()}
+        return Choices({**collections, **dict.fromkeys(CONFIGURATION)})
     if path.kind in ("groups", "group"):
         return _below_group(path.group)
     if path.kind in ("resources", "resource"):
         return _below_resource(path.resource)
-    return _document(path.resource) if path.kind in ("versions", "version") else NameTree()
+    return _document(path.resource) if path.kind in ("versions", "version") else Choices()
 
 
-def _below_group(group_type: GroupType) -> NameTree:
-    return NameTree({plural: _below_resource(resource) for plural, resource in group_type.resources.items()})
+def _below_group(group_type: GroupType) -> Choices:
+    return Choices({plural: _below_resource(resource) for plural, resource in group_type.resources.items()})
 
 
-def _below_resource(resource_type: ResourceType) -> NameTree:
-    return NameTree({**_document(resource_type), "versions": _document(resource_type), "meta": NameTree()})
+def _below_resource(resource_type: ResourceType) -> Choices:
+    return Choices({**_document(resource_type), "versions": _document(resource_type), "meta": None})
 
 
-def _document(resource_type: ResourceType) -> NameTree:
-    return NameTree({resource_type.singular: NameTree()}) if resource_type.hasdocument else NameTree()
+def _document(resource_type: ResourceType) -> Choices:
+    return Choices({resource_type.singular: None} if resource_type.hasdocument else {})

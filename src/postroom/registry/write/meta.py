@@ -102,14 +102,15 @@ def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool,
         if value is not None and not isinstance(value, kinds):
             detail = "must be true or false" if kinds is bool else "must be the id of a Version"
             raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
-    was_sticky, is_reset = draft.sticky, sticky is None
+    is_reset = sticky is None
     if sticky is None:
         sticky = sticky_default(kind)
     if not patch:
         draft.sticky, draft.wanted = bool(sticky), given
     elif "defaultversionsticky" in body:
         draft.sticky = bool(sticky)
-        draft.wanted = given if given is not None else draft.wanted if was_sticky and not is_reset else None
+        # META-011: what becomes sticky without a name is what is the default at present.
+        draft.wanted = given if given is not None else draft.previous if draft.sticky and not is_reset else None
     elif "defaultversionid" in body:
         draft.sticky, draft.wanted = given is not None or always_sticky(kind), given  # META-011
 

@@ -68,7 +68,9 @@ class ResourceWrite:
         for version_id, body in (versions or {}).items():
             self.drafting.write(version_id, as_nested(body, f"{self.xid}/versions/{version_id}", "versions"))
         was_reference = is_reference(self.existing)
-        self._write_own({} if own is None and was_reference else own, meta, versions or {})
+        if own is None and was_reference:
+            self._write_own({}, None, versions or {})  # its meta alone names no Version that has to be made
+        self._write_own(own, meta, versions or {})
         if self.existing is not None and was_reference:
             self.drafting.counter = self.existing.counter  # what takes the place of a reference is not counted
         if not self.drafts:
