@@ -91,6 +91,7 @@ def named(name_pool: tuple[str, ...], *, as_map: bool) -> st.SearchStrategy[Any]
     return chosen.map(lambda pairs: [{"name": name, **value} for name, value in pairs])
 
 
+codings = st.sampled_from(["gzip", "GZIP", "deflate", "zstd", "br", "identity", "gzip, deflate"])
 text = properties(("string", "uritemplate"))
 HEADERS = ("X-Trace", "kind", "tenant-id")
 SECTIONS = st.dictionaries(st.sampled_from(["x-opt-a", "Kind", "n"]), properties(), max_size=3)
@@ -113,7 +114,7 @@ OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
                 "absolute-expiry-time": properties(("timestamp",)),
                 "creation-time": properties(("timestamp",)),
                 "group-sequence": properties(("integer",)),
-                "content-encoding": st.just({"type": "symbol", "value": "gzip-1"}),
+                "content-encoding": codings.map(lambda coding: {"type": "symbol", "value": coding}),
             },
         ),
         "application-properties": SECTIONS,
@@ -156,9 +157,29 @@ def messages(draw: st.DrawFn) -> Tree:
         mode = draw(st.sampled_from(["", "binary", "structured"]))
         if mode:
             made["envelopeoptions"] = {"mode": mode}
+        if mode == "structured" and draw(st.booleans()):
+            made["datacontenttype"] = "application/cloudevents+json"
     elif draw(st.integers(0, 3)) == 0:
         made |= {"envelope": "Acme/2.0", "envelopemetadata": {"acme": draw(properties(("string",)))}}
+    if made.get("envelopeoptions", {}).get("mode") != "structured":
+        draw(content_types(made))
     return made
+
+
+@st.composite
+def content_types(draw: st.DrawFn, made: Tree) -> None:
+    """Say the content type of a definition with a parameter, in its protocol, or in both; and say an encoding."""
+    stated = made.get("datacontenttype")
+    protocol = made.get("protocol", "")
+    if stated and draw(st.booleans()):
+        made["datacontenttype"] = stated = f"{stated}; charset=utf-8"
+    headers = made.get("protocoloptions", {}).get("headers") if protocol in ("HTTP", "KAFKA", "NATS") else None
+    if not isinstance(headers, list):
+        return
+    if draw(st.booleans()):
+        headers.append({"name": "Content-Type", "value": stated or "application/json"})
+    if draw(st.booleans()):
+        headers.append({"name": "Content-Encoding", "value": draw(codings)})
 
 
 @st.composite

@@ -124,7 +124,7 @@ class Engine:
         except KeyError:
             parsed: Any = self.schema(definition)
             schema = self._fast_schemas[definition.xid] = parsed if isinstance(parsed, FastSchema) else None
-        if schema is None or message.body.startswith(HEADER_FIRST_BYTES):
+        if schema is None or message.fault is not None or message.body.startswith(HEADER_FIRST_BYTES):
             return False
         try:
             return schema.has_fast_path(type_of(definition, message)) and schema.fill(message.body)[1]
@@ -163,13 +163,14 @@ class Engine:
             limit, size = f"at most {self._max_record_mb} MB", f"{len(line) / 1_000_000:.1f} MB"
             return [Malformed("", "record_too_large", limit, size)]
         try:
-            return unwrap(parse_record(line) if record is None else record, self._max_batch)
+            found = parse_record(line) if record is None else record
+            return unwrap(found, self._max_batch, self._max_record_bytes)
         except RecordRefused as error:
             return [Malformed("", "record_broken", "a record or a CloudEvent", error.sentence)]
 
     def sort(self, record: Record) -> list[Sorted]:
         """Sort the messages of one record: one, or those of a CloudEvents batch."""
-        return [self.judged(message) for message in unwrap(record)]
+        return [self.judged(message) for message in unwrap(record, limit=self._max_record_bytes)]
 
     def judged(self, message: Message | Malformed) -> Sorted:
         """Sort what came out of a record, a message or not."""
@@ -324,6 +325,8 @@ class Engine:
         )
 
     def _decode(self, definition: Definition, versions: Versions | None, message: Message) -> Decoded:
+        if message.fault is not None:
+            return Decoded(None, [Violation("", *message.fault)])
         if versions is None:
             return _unchecked(self.data_column(definition), message.body)
         try:

@@ -48,6 +48,7 @@ AMQP = Wire(
     # The binding prefers the underscore: JMS clients cannot name a property with a colon.
     prefixes=("cloudEvents_", "cloudEvents:"),
     contenttype=("properties", "content-type"),
+    contentencoding=("properties", "content-encoding"),
     channel=("properties", "to"),
     sent=("properties", "creation-time"),
     native_values=True,

@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import asdict
 
+from postroom.protocols.content_encodings import LIMIT, EncodingFault
+from postroom.protocols.content_encodings import unpack as unpack_content
 from postroom.protocols.header_values import encoded
 from postroom.protocols.protocol import HeaderBroken, Wire, is_attribute_name
 from postroom.protocols.protocol_table import wire_named
@@ -58,7 +61,8 @@ _common_decoder = msgspec.json.Decoder(_CommonEvent)
 class Message(msgspec.Struct, frozen=True, gc=False):
     """One message taken off the wire.
 
-    `attributes` is None where there is no CloudEvents envelope; `contenttype` is the body's, "" where nobody says.
+    `attributes` is None where there is no CloudEvents envelope; `contenttype` is the body's, "" where nobody says. The
+    body is without its content encodings; `fault` says why it could not be had without them: code, expected, found.
     """
 
     protocol: str
@@ -67,6 +71,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     body: bytes
     mode: str = ""
     contenttype: str = ""
+    fault: tuple[str, str, str] | None = None
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
@@ -82,12 +87,33 @@ class BatchTooLarge(Exception):
     """A CloudEvents batch of more events than somebody wants to see."""
 
 
-def unwrap(record: Record, most: int | None = None) -> list[Message | Malformed]:
+def unwrap(record: Record, most: int | None = None, limit: int = LIMIT) -> list[Message | Malformed]:
     """The messages a record carries: one, or all those of a CloudEvents batch.
 
-    BatchTooLarge when a batch has more than `most`; nothing is made of its events then.
+    BatchTooLarge when a batch has more than `most`; nothing is made of its events then. A payload that has a content
+    encoding has at most `limit` bytes without it.
     """
     wire = wire_named(record.protocol)
+    encoding = wire.content_encoding(record.metadata)
+    if not encoding or not record.payload:
+        return _messages(record, wire, most)
+    try:
+        plain = unpack_content(record.payload, encoding, limit)
+    except EncodingFault as fault:
+        return [_undecoded(record, wire, (fault.code, fault.expected, fault.found))]
+    return _messages(Record(record.protocol, record.metadata, plain), wire, most)
+
+
+def _undecoded(record: Record, wire: Wire, fault: tuple[str, str, str]) -> Message | Malformed:
+    """A message whose body cannot be unpacked: its headers still say what it is, unless it is an event itself."""
+    (found,) = _messages(Record(record.protocol, record.metadata, b""), wire, None)
+    if isinstance(found, Message) and found.mode != "structured":
+        return structs.replace(found, body=record.payload, fault=fault)
+    is_event = isinstance(found, Message) or found.at.startswith("/payload")
+    return Malformed("/payload", *fault) if is_event else found
+
+
+def _messages(record: Record, wire: Wire, most: int | None) -> list[Message | Malformed]:
     stated = wire.content_type(record.metadata) if record.protocol else _bare_content_type(record.metadata)
     media = media_type(stated)
     if media in _EVENT:
@@ -230,6 +256,20 @@ unpack: Callable[[str], bytes] = functools.partial(binascii.a2b_base64, strict_m
 """The bytes of `data_base64`; binascii.Error, or another ValueError, for what is no base64."""
 
 
+def is_event_type(content_type: str, mode: str) -> bool:
+    """Whether a content type is that of an envelope with the data in it, and not of the data (MSG-034).
+
+    Many label structured events as plain JSON.
+    """
+    media = media_type(content_type)
+    return media.startswith(EVENT_MEDIA) or (mode == "structured" and media == JSON_DATA)
+
+
+def is_json_event(content_type: str) -> bool:
+    """Whether a content type of an event, or of a batch, means the JSON format; without a suffix it does."""
+    return is_json(content_type) or media_type(content_type) in (*_EVENT, *_BATCH)
+
+
 def is_json(content_type: str) -> bool:
     """Whether a content type means JSON: application/json, text/json, anything+json. None means JSON as well."""
     media = media_type(content_type)
@@ -248,13 +288,13 @@ def wrap(protocol: str, metadata: dict[str, Any], attributes: dict[str, Any], bo
         return Record("", {"content_type": JSON_EVENT}, _event_json(attributes, body))
     wire = wire_named(protocol)
     if mode == "structured" or not wire.headers:
-        return Record(wire.name, _with_content_type(wire, metadata, JSON_EVENT), _event_json(attributes, body))
+        return Record(wire.name, with_content_type(wire, metadata, JSON_EVENT), _event_json(attributes, body))
     headers = [
         {"name": wire.prefixes[0] + name, "value": header_value(wire, value)}
         for name, value in attributes.items()
         if name != "datacontenttype" or wire.contenttype_attribute
     ]
-    metadata = _with_content_type(wire, metadata, str(attributes.get("datacontenttype", "")))
+    metadata = with_content_type(wire, metadata, str(attributes.get("datacontenttype", "")))
     return Record(wire.name, _with_headers(wire, metadata, headers), body)
 
 
@@ -306,7 +346,8 @@ def _data_as_base64(body: bytes) -> tuple[str, Any]:
     return "data_base64", base64.b64encode(body).decode()
 
 
-def _with_content_type(wire: Wire, metadata: dict[str, Any], content_type: str) -> dict[str, Any]:
+def with_content_type(wire: Wire, metadata: dict[str, Any], content_type: str) -> dict[str, Any]:
+    """Metadata that state a content type where the protocol has a place for it; one that they state already stays."""
     path = wire.contenttype
     stated = media_type(wire.content_type(metadata))
     # What the definition fixes stays; an event that is labelled as plain JSON is recognised all the same.

@@ -15,6 +15,7 @@ HTTP = Wire(
     headers="headers",
     prefixes=("ce-",),
     contenttype=("headers", "content-type"),
+    contentencoding=("headers", "content-encoding"),
     channel=("path",),
     sent=("headers", "date"),
     headers_ignore_case=True,

@@ -15,6 +15,7 @@ KAFKA = Wire(
     headers="headers",
     prefixes=("ce_",),
     contenttype=("headers", "content-type"),
+    contentencoding=("headers", "content-encoding"),
     channel=("topic",),
     key=("key",),
     sent=("timestamp",),

@@ -32,5 +32,7 @@ MQTT_5_0 = Wire(
     # Names are unchanged; the CloudEvents SDK for Go writes a prefix all the same.
     prefixes=("", "ce-"),
     contenttype=("content_type",),
+    # No property of the protocol's own; gateways write HTTP's name.
+    contentencoding=("user_properties", "content-encoding"),
     channel=("topic_name",),
 )

@@ -13,6 +13,7 @@ NATS = Wire(
     headers="headers",
     prefixes=("ce-",),
     contenttype=("headers", "content-type"),
+    contentencoding=("headers", "content-encoding"),
     channel=("subject",),
     headers_ignore_case=True,
     percent_encoded=True,

@@ -14,6 +14,7 @@ Shape = Literal["value", "named", "section"]
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+CONTENT_ENCODING = "content-encoding"
 _LONGEST_KNOWN = 64
 _MOST_KNOWN = 2048
 
@@ -47,9 +48,10 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     """A protocol: its names, its options, and how a CloudEvent travels on it.
 
     `headers` names the option that carries attributes in binary mode, `prefixes` what attribute names start with
-    there (the first one is written), `contenttype` the path of the content type; `channel`, `key` and `sent` the paths
-    of where a message went, of its key, and of the time at which it was sent. The others say how headers look;
-    `native_values` that they keep numbers and booleans, `contenttype_attribute` that the content type is one of them.
+    there (the first one is written), `contenttype` and `contentencoding` the paths of what says how to read the body;
+    `channel`, `key` and `sent` the paths of where a message went, of its key, and of the time at which it was sent. The
+    others say how headers look; `native_values` that they keep numbers and booleans, `contenttype_attribute` that the
+    content type is one of them.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     headers: str = ""
     prefixes: tuple[str, ...] = ("",)
     contenttype: tuple[str, ...] = ()
+    contentencoding: tuple[str, ...] = ()
     channel: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
@@ -101,6 +104,18 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         """The content type of the body as the protocol states it; empty when it does not."""
         found = self.lookup(metadata, self.contenttype) if self.contenttype else None
         return found if isinstance(found, str) else ""
+
+    def content_encoding(self, metadata: dict[str, Any]) -> str:
+        """The content encodings of the body as the protocol states them; empty when it does not."""
+        if not self.contentencoding:
+            return ""
+        section, name = self.contentencoding
+        container = metadata[section] if section in metadata else self.lookup(metadata, (section,))
+        named = container.items() if type(container) is dict else pairs(container)
+        for found, value in named:
+            if len(found) == len(name) and found.lower() == name:
+                return value if isinstance(value, str) else ""
+        return ""
 
     def event_headers(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """The headers that carry CloudEvents attributes in binary mode, by attribute name; or HeaderBroken."""

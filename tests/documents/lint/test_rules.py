@@ -562,3 +562,29 @@ def test_pointers_lead_into_the_version_that_says_it() -> None:
 def test_a_borrowed_message_is_judged_where_it_is() -> None:
     tree = with_second({"meta": {"xref": MOVED}})
     assert lint(tree) == []
+
+
+@pytest.mark.audit("messages-D15")
+@pytest.mark.feature("MSG-031")
+def test_the_address_of_a_schema_is_what_its_xid_names() -> None:
+    xid = "/schemagroups/s/schemas/order"
+    schema = {"versions": {"1": {"format": "JsonSchema/draft-07", "schema": {"type": "object"}}}}
+    message: dict[str, Any] = {
+        "envelope": "CloudEvents/1.0",
+        "envelopemetadata": {"type": {"value": "t"}},
+        "dataschemaformat": "JsonSchema/draft-07",
+        "dataschemaxid": xid,
+        "dataschemauri": f"https://registry.example{xid}$details",
+    }
+    tree = {
+        "self": "https://registry.example/",
+        "messagegroups": {"g": {"messages": {"t": message}}},
+        "schemagroups": {"s": {"schemas": {"order": schema}}},
+    }
+    assert {one.code for one in lint(tree)}.isdisjoint(
+        {"schema_references_differ", "schema_dangling", "schema_outside"}
+    )
+    message["envelopemetadata"]["dataschema"] = {"value": f"https://registry.example{xid}"}
+    assert "dataschema_differs" not in {one.code for one in lint(tree)}
+    message["envelopemetadata"]["dataschema"] = {"value": "https://registry.example/other"}
+    assert "dataschema_differs" in {one.code for one in lint(tree)}

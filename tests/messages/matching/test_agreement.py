@@ -38,8 +38,17 @@ TIMES = (
     "2026-05-04T24:00:00Z",
     "soon",
 )
-odd = st.sampled_from([None, "", "x", 7, 7.0, True, "7", "é%41", {"a": None}, [1], *TIMES])
-names = st.sampled_from(["id", "source", "subject", "time", "level", "traceid", "x9", "specversion", "nobodys"])
+TYPES = ("text/xml", "Application/JSON; charset=UTF-8", "application/octet-stream", "application/cloudevents+json")
+SCHEMA = "https://example.com/schemas/order"
+odd = st.sampled_from(
+    [None, "", "x", 7, 7.0, True, "7", "é%41", {"a": None}, [1], *TIMES, *TYPES, SCHEMA, "gzip", "identity"]
+)
+names = st.sampled_from(
+    [
+        *("id", "source", "subject", "time", "level", "traceid", "x9", "specversion", "nobodys"),
+        *("datacontenttype", "dataschema", "ce_dataschema", "content-type", "Content-Type", "content-encoding"),
+    ]
+)
 
 
 def altered(record: dict[str, Any], data: st.DataObject) -> dict[str, Any]:

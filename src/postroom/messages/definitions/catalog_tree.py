@@ -127,4 +127,7 @@ def local_path(reference: str, tree: Tree) -> str | None:
         reference = "/" + reference[len(own) :].lstrip("/")
     if reference.startswith("#/"):
         reference = reference[1:]
+    path, hash_, fragment = reference.partition("#")
+    # The address of an entity that has a document is that of its details.
+    reference = path.removesuffix("$details") + hash_ + fragment
     return unquote(reference) if reference.startswith("/") else None

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from postroom.errors import DefinitionRefused
-from postroom.formats.format_table import format_named
 from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, xref_target
 from postroom.messages.definitions.constraints import Check
-from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition
+from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition, SchemaSource
+from postroom.messages.definitions.implied_attributes import (
+    NOT_IMPLIED,
+    Implied,
+    implied_schema,
+    implied_type,
+    same_references,
+    stated_type,
+)
 from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, merged
 from postroom.messages.definitions.property_types import EVENT_RULES
 from postroom.messages.definitions.schema_documents import with_fetched
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
+from postroom.messages.definitions.templates import has_placeholder
 from postroom.model.json_pointers import pointer
-from postroom.protocols.cloudevents import ENVELOPE
+from postroom.protocols.cloudevents import ENVELOPE, is_event_type
 from postroom.protocols.protocol import Option
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
@@ -25,7 +33,7 @@ from postroom.protocols.protocol_table import canonical_protocol, wire_named
 _ATTRIBUTE_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
 _ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
 _OPTIONAL = ("time", "subject", "dataschema")
-# DESIGN "Matching rules": absent, these two are taken from the definition.
+# DESIGN "Matching rules": absent, these two are taken from the definition, where it says or implies a value.
 _TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
 
 
@@ -56,6 +64,10 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
     envelope = _string(message, "envelope")
     is_event = envelope.lower() == ENVELOPE.lower()
     schema = schema_source(tree, message, fetch)
+    mode = _string(message.get("envelopeoptions") or {}, "mode").lower()
+    stated = stated_type(message)
+    is_of_message = bool(stated) and (not is_event or is_event_type(stated, mode))
+    implied = _implied(message, "" if is_of_message else stated, schema) if is_event else {}
     definition = Definition(
         xid=entry.xid,
         version=str(message.get("versionid") or message.get("epoch") or "1"),
@@ -65,10 +77,11 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
         description=_string(message, "description"),
         protocol=canonical_protocol(_string(message, "protocol")),
         envelope=ENVELOPE if is_event else envelope,
-        envelope_constraints=_declared(_envelope(message, is_event) if envelope else (), chain),
+        envelope_constraints=_declared(_envelope(message, is_event, implied) if envelope else (), chain),
         protocol_constraints=_declared(_protocol(message), chain),
-        contenttype=_content_type(message, schema.format if schema else ""),
-        mode=_string(message.get("envelopeoptions") or {}, "mode").lower(),
+        contenttype=_content_type(message, "" if is_of_message and is_event else stated, schema),
+        message_type=next(iter(_declared(_message_type(stated) if is_of_message else (), chain)), None),
+        mode=mode,
         schema=schema,
         bases=bases,
     )
@@ -89,7 +102,7 @@ def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constrai
     return tuple(msgspec.structs.replace(c, origin=origin if origin != own else "") for c, origin in origins)
 
 
-def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
+def _envelope(message: Tree, is_event: bool, implied: Mapping[str, Implied]) -> Iterator[Constraint]:
     declared: Tree = {name: _property(value) for name, value in (message.get("envelopemetadata") or {}).items()}
     # "Requirements for absent definitions are implied by the CloudEvents specification" (MSG-056).
     ruled = EVENT_RULES.keys() - (("dataschema",) if "dataschema" in declared else ()) if is_event else frozenset()
@@ -97,19 +110,33 @@ def _envelope(message: Tree, is_event: bool) -> Iterator[Constraint]:
         for name in _ALWAYS_REQUIRED:
             declared[name] = {**declared.get(name, {}), "required": True}
         declared["specversion"].setdefault("value", "1.0")
-        for name in _OPTIONAL:
+        for name in (*_OPTIONAL, *implied):
             declared.setdefault(name, {})
     for name, value in declared.items():
         type_name = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
+        taken = implied.get(name, NOT_IMPLIED) if _value(value) is None else NOT_IMPLIED
+        found = taken.value or _value(value)
+        is_taken = name in _TAKEN_FROM_DEFINITION and found is not None
         yield Constraint(
             at=pointer(("envelopemetadata", name)),
             path=(name,),
             type=type_name,
-            value=_value(value),
-            required=_required(value, type_name) and name not in _TAKEN_FROM_DEFINITION,
+            value=found,
+            required=_required(value, type_name) and not is_taken,
             description=_string(value, "description"),
             event_rule=name if name in ruled else "",
+            implied=taken.by,
+            accepts=taken.accepts,
         )
+
+
+def _implied(message: Tree, stated: str, schema: SchemaSource | None) -> dict[str, Implied]:
+    """What a message implies of attributes that it gives no value."""
+    media, others = implied_type(schema)
+    type_ = Implied(stated) if stated else Implied(media, "dataschemaformat", others)
+    reference, by = implied_schema(message)
+    found = {"datacontenttype": type_, "dataschema": Implied(reference, by, same_references(reference, schema))}
+    return {name: implied for name, implied in found.items() if implied.value}
 
 
 def _protocol(message: Tree) -> Iterator[Constraint]:
@@ -186,11 +213,24 @@ def _type(value: Tree, default: str) -> str:
     return {"var": "any", "datetime": "timestamp"}.get(type_name, type_name)
 
 
-def _content_type(message: Tree, schema_format: str) -> str:
+def _content_type(message: Tree, stated: str, schema: SchemaSource | None) -> str:
+    """The content type of the data: as the envelope, the message or the protocol state it, or as the schema implies."""
     declared = _property((message.get("envelopemetadata") or {}).get("datacontenttype"))
-    known = format_named(schema_format)
-    inferred = known.family.media_types[0] if known else ""  # C-21
-    return str(_value(declared) or "") or _string(message, "datacontenttype") or inferred
+    return str(_value(declared) or "") or stated or _protocol_type(message) or implied_type(schema)[0]
+
+
+def _protocol_type(message: Tree) -> str:
+    """The content type that protocol options fix for the data; one of an envelope is not the data's."""
+    path = wire_named(_string(message, "protocol")).contenttype
+    for constraint in _protocol(message):
+        is_it = tuple(map(str.lower, constraint.path)) == path and isinstance(constraint.value, str)
+        if is_it and not has_placeholder(constraint.value) and not is_event_type(constraint.value, ""):
+            return str(constraint.value)
+    return ""
+
+
+def _message_type(stated: str) -> Iterator[Constraint]:
+    yield Constraint(at="/datacontenttype", path=("datacontenttype",), type="string", value=stated)
 
 
 def _string(holder: Tree, name: str) -> str:

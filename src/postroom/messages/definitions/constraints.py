@@ -8,11 +8,14 @@ from urllib.parse import unquote
 
 from postroom.messages.definitions.definition import Constraint
 from postroom.messages.definitions.property_types import EVENT_RULES, checker, is_now
+from postroom.messages.definitions.schema_references import is_absolute, is_same_schema, names_other_schema
 from postroom.messages.definitions.templates import Template, compile_template, has_placeholder
 from postroom.messages.matching.outcome import Reason
-from postroom.protocols.cloudevents import header_text, media_type
+from postroom.protocols.cloudevents import header_text
+from postroom.protocols.content_types import is_among, is_same_type
 
 _URI_TYPES = ("uri", "urireference", "uritemplate")
+_CONTENT_TYPES = ("datacontenttype", "content-type", "content_type")
 _TYPES_OF_ANY_STRING = ("string", "uritemplate", "any")
 
 
@@ -39,8 +42,16 @@ class Check:
             self.template = compile_template(value, _is_uri(constraint), _is_reference(constraint))
         else:
             self.constant = header_text(value)
-            if self.keeps_rule is not None and self.keeps_rule(self.constant):
+            if self.keeps_rule is not None and not constraint.implied and self.keeps_rule(self.constant):
                 self.keeps_rule = None  # what equals it keeps the rule as well
+
+    @property
+    def has_own_value(self) -> bool:
+        """Whether messages say the constant as it is written; a reference to a schema has to be a URI for that."""
+        constraint = self.constraint
+        return self.constant is not None and not (
+            constraint.implied and constraint.path == ("dataschema",) and not is_absolute(self.constant)
+        )
 
     def problem(self, value: Any, variables: dict[str, str]) -> Reason | None:
         """Check a value and add the placeholders that it binds to `variables`; None when it fits."""
@@ -60,9 +71,15 @@ class Check:
         return found
 
     def _equal(self, found: str, wanted: str) -> bool:
-        # Media types compare ignoring case and parameters of presentation (MSG-032).
-        if self.path[-1] in ("datacontenttype", "content-type", "content_type"):
-            return media_type(found) == media_type(wanted)
+        accepts = self.constraint.accepts
+        if self.path[-1].lower() in _CONTENT_TYPES:
+            return is_same_type(found, wanted) or is_among(found, accepts)
+        if self.path == ("dataschema",):
+            # An xid is no URI that another could differ from, and what is no URI itself says nothing of one.
+            says_little = not is_absolute(found) and self.constraint.implied and not is_absolute(wanted)
+            if self.constraint.implied == "dataschemaxid" or says_little:
+                return not names_other_schema(found, wanted, accepts)
+            return is_same_schema(found, wanted, accepts)
         return found == wanted or (self.constraint.type == "number" and _same_number(found, wanted))
 
     def _bind(self, template: Template, value: str, variables: dict[str, str]) -> Reason | None:

@@ -17,7 +17,8 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
 
     `at` is its JSON pointer in the definition; `path` leads to the value in the envelope or the protocol metadata;
     `origin` is the base message that declares it, where it is not the definition itself; `event_rule` names the
-    attribute whose rule in CloudEvents holds as well.
+    attribute whose rule in CloudEvents holds as well. A value that the author did not write here is `implied` by the
+    member of that name; what `accepts` lists is as good as the value.
     """
 
     at: str
@@ -29,6 +30,8 @@ class Constraint(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     origin: str = ""
     event_rule: str = ""
+    implied: str = ""
+    accepts: tuple[str, ...] = ()
 
 
 class StoredSchema(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +62,11 @@ class SchemaSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """One message definition with its base messages merged in and the implied rules added."""
+    """One message definition with its base messages merged in and the implied rules added.
+
+    `contenttype` is that of the data; `message_type` the constraint on the content type of whole messages, where they
+    have no envelope or the definition says which one they have around the data.
+    """
 
     xid: str
     version: str
@@ -72,6 +79,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     envelope_constraints: tuple[Constraint, ...] = ()
     protocol_constraints: tuple[Constraint, ...] = ()
     contenttype: str = ""
+    message_type: Constraint | None = None
     mode: str = ""
     schema: SchemaSource | None = None
     bases: tuple[str, ...] = ()

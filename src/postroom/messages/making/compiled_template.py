@@ -34,7 +34,17 @@ from postroom.messages.making.payload_encoding import PayloadEncoder
 from postroom.messages.making.sample_values import Sampler, now
 from postroom.messages.making.template_inputs import TemplateInputs
 from postroom.messages.making.uuids import random_uuid
-from postroom.protocols.cloudevents import JSON_DATA, data_member, header_text, header_value, media_type, wrap
+from postroom.protocols.cloudevents import (
+    JSON_DATA,
+    data_member,
+    header_text,
+    header_value,
+    media_type,
+    with_content_type,
+    wrap,
+)
+from postroom.protocols.content_encodings import packed_for
+from postroom.protocols.content_types import is_same_type
 from postroom.protocols.protocol import Wire
 from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import Record
@@ -56,25 +66,36 @@ _MAX_CONSTANTS = 2_000
 
 
 class MessageDraft(msgspec.Struct, frozen=True):
-    """The parts of a message before it is rendered; `attributes` is None for one without an envelope."""
+    """The parts of a message before it is rendered; `attributes` is None for one without an envelope, of which
+    `contenttype` then is the content type."""
 
     protocol: str
     metadata: dict[str, Any]
     attributes: dict[str, Any] | None
     payload: bytes
     mode: str
+    contenttype: str = ""
 
     def record(self) -> Record:
         """Render the message as a record of its protocol."""
-        if self.attributes is None:
-            return Record(self.protocol, self.metadata, self.payload)
+        record = self.unpacked_record()
         wire = wire_named(self.protocol)
-        if not (wire.contenttype and wire.contenttype[0] in self.metadata):
-            return wrap(self.protocol, self.metadata, self.attributes, self.payload, self.mode)
+        payload = packed_for(wire, record.metadata, record.payload)
+        return record if payload is record.payload else Record(record.protocol, record.metadata, payload)
+
+    def unpacked_record(self) -> Record:
+        """Render the message without the content encoding that its metadata announce."""
+        wire = wire_named(self.protocol)
+        if self.attributes is None:
+            return Record(self.protocol, with_content_type(wire, self.metadata, self.contenttype), self.payload)
+        stated = wire.content_type(self.metadata)
+        told = self.attributes.get("datacontenttype")
         # The definition may state the content type; a message has it once.
+        if not stated or (self.mode != "structured" and (told is None or is_same_type(stated, str(told)))):
+            return wrap(self.protocol, self.metadata, self.attributes, self.payload, self.mode)
         metadata = without(wire, self.metadata, wire.contenttype)
         record = wrap(self.protocol, metadata, self.attributes, self.payload, self.mode)
-        if self.mode == "structured" and media_type(wire.content_type(self.metadata)) == JSON_DATA:
+        if self.mode == "structured" and media_type(stated) == JSON_DATA:
             return Record(record.protocol, self.metadata, record.payload)  # as many producers label such events
         return record
 
@@ -82,10 +103,11 @@ class MessageDraft(msgspec.Struct, frozen=True):
 class CompiledTemplate:
     """Makes records of one definition on one protocol in one mode."""
 
-    def __init__(self, protocol: str, fill: Fill, contenttype: str, payloads: PayloadEncoder) -> None:
+    def __init__(self, protocol: str, fill: Fill, contenttype: str, payloads: PayloadEncoder, is_packed: bool) -> None:
         self._protocol = protocol
         self._fill = fill
         self._contenttype = contenttype
+        self._is_packed = is_packed
         self._member = data_member(contenttype)
         self._encode = payloads.encode
         self._encode_object = payloads.object_encoder(contenttype)
@@ -100,7 +122,10 @@ class CompiledTemplate:
             payload = self._event_with(event, self._encode(data, self._contenttype, rng))
         else:
             payload = event + encoded + b"}"
-        return Record(self._protocol, metadata, payload)
+        return Record(self._protocol, metadata, self._pack(metadata, payload) if self._is_packed else payload)
+
+    def _pack(self, metadata: dict[str, Any], payload: bytes) -> bytes:
+        return packed_for(wire_named(self._protocol), metadata, payload)
 
     def _event_with(self, event: bytes, data: bytes) -> bytes:
         attributes = event.removesuffix(_DATA)
@@ -133,12 +158,15 @@ class TemplateCompiler:
         contenttype = self._payloads.definition.contenttype
         if attributes is not None:
             contenttype = str(attributes.get("datacontenttype", ""))
-        if contenttype in function.slots or wire.content_type(metadata) in function.slots:
-            return None  # what the content type is decides where it goes
-        record = MessageDraft(draft.protocol, metadata, attributes, _SAMPLE_PAYLOAD, draft.mode).record()
+        stated = (contenttype, wire.content_type(metadata), wire.content_encoding(metadata))
+        if not function.slots.keys().isdisjoint(stated):
+            return None  # what the content type is decides where it goes, and the encoding how the payload looks
+        parts = (draft.protocol, metadata, attributes, _SAMPLE_PAYLOAD, draft.mode, draft.contenttype)
+        record = MessageDraft(*parts).unpacked_record()
         event = None if record.payload == _SAMPLE_PAYLOAD else attributes
         fill = function.define(record.metadata, event, partial(header_value, wire))
-        return None if fill is None else CompiledTemplate(record.protocol, fill, contenttype, self._payloads)
+        is_packed = bool(wire.content_encoding(record.metadata))
+        return None if fill is None else CompiledTemplate(record.protocol, fill, contenttype, self._payloads, is_packed)
 
     def _attributes(
         self, attributes: dict[str, Any], inputs: TemplateInputs, function: _FillFunction

@@ -21,6 +21,7 @@ from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.messages.matching.explain import explain_reason
 from postroom.messages.matching.outcome import Reason
 from postroom.protocols.cloudevents import ENVELOPE, Message, unwrap
+from postroom.protocols.content_encodings import EncodingFault, pack
 from postroom.protocols.protocol import Wire
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
 from postroom.protocols.records import Record
@@ -52,6 +53,8 @@ class Maker:
         self.variables = self._parameters.variables
         """The placeholders that need a value, in the order they appear."""
         self._constants = {c.path[0]: c.constraint.value for c in self.envelope if _is_made(c)}
+        stated = definition.message_type
+        self._message_type = "" if stated is None or self.is_event else str(stated.value)
         if self.is_event and definition.contenttype:
             self._constants.setdefault("datacontenttype", definition.contenttype)
         self._templates = {c.path[0]: c.template for c in self.envelope if c.template is not None}
@@ -125,7 +128,16 @@ class Maker:
         name = wire.name if protocol or self.definition.protocol else ""
         if attributes is None and not name:
             raise self._refused("it has neither envelope nor protocol.", "Say the protocol, like HTTP or KAFKA.")
-        return MessageDraft(name, metadata, attributes, payload, mode or self.definition.mode or "binary")
+        self._check_encoding(wire.content_encoding(metadata))
+        form = mode or self.definition.mode or "binary"
+        return MessageDraft(name, metadata, attributes, payload, form, self._message_type)
+
+    def _check_encoding(self, stated: str) -> None:
+        try:
+            pack(b"", stated)
+        except EncodingFault as fault:
+            sentence = f"the content encoding {fault.found!r} is not {fault.expected}."
+            raise self._refused(sentence, "Define the message with gzip, or with none.") from None
 
     def _wire(self, protocol: str) -> Wire:
         own = self.definition.protocol
@@ -154,6 +166,8 @@ class Maker:
 
     def _faults(self, message: Any) -> list[Reason]:
         if isinstance(message, Message):
+            if message.fault is not None:
+                return [Reason("", "/payload", *message.fault)]
             return [] if self.matcher.variables(message) is not None else self.matcher.reasons(message)
         return [Reason("", message.at, message.code, message.expected, message.found)]
 
@@ -163,6 +177,8 @@ class Maker:
 
 def _is_made(check: Check) -> bool:
     """Whether every message gets it: what has a value or must be there, and the time (MSG-060)."""
+    if check.constant is not None:
+        return check.has_own_value or check.constraint.required
     return not is_open(check) or check.constraint.required or _is_stamped(check)
 
 

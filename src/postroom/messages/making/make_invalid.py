@@ -20,6 +20,7 @@ from postroom.protocols.records import Record
 
 # Tried in turn for a payload member, until the schema objects to exactly one thing.
 _WRONG_VALUES: tuple[Any, ...] = (None, "wrong", -1_000_000_000, [], {})
+_OTHER_TYPE = "application/x-other"
 _KEPT = ("specversion", "type")
 
 
@@ -69,6 +70,8 @@ def _invalid_envelopes(maker: Maker, draft: MessageDraft) -> Iterator[MessageDra
 
 def _invalid_metadata(maker: Maker, draft: MessageDraft) -> Iterator[MessageDraft]:
     wire = wire_named(draft.protocol)
+    if draft.contenttype and not wire.content_type(draft.metadata):
+        yield replace(draft, contenttype=_OTHER_TYPE)
     for placement in maker.placements:
         check, path = placement.check, placement.path
         value = wire.lookup(draft.metadata, path)

@@ -49,7 +49,9 @@ class TemplateParameters:
         twice = self.variables * 2 if len(self.variables) == 1 else self.variables
         self._values = itemgetter(*twice) if twice else lambda _given: ()
         self._open = _open_targets(envelope, placements)
-        self._fixed = {c.path[0]: c.constraint.value for c in envelope or () if c.constant is not None}
+        self._fixed = {
+            c.path[0]: c.constraint.value for c in envelope or () if c.constant is not None and not c.constraint.implied
+        }
 
     def bind(self, given: Mapping[str, Any]) -> TemplateInputs:
         """Sort values by what their names mean: placeholders first, then open attributes and options.
@@ -116,7 +118,8 @@ def _open_targets(envelope: list[Check] | None, placements: Iterable[Placement])
     if envelope is not None:
         declared = {check.path[0] for check in envelope}
         targets |= {name: None for name in _OPTIONAL if name not in declared}
-        targets |= {check.path[0]: check for check in envelope if is_open(check)}
+        # What is only implied may be said in other words.
+        targets |= {check.path[0]: check for check in envelope if is_open(check) or check.constraint.implied}
     return targets
 
 

@@ -30,6 +30,8 @@ from postroom.protocols.protocol import Wire
 STRING_ATTRIBUTES = ("specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema")
 """Attributes that an event read for columns always has as a string, or not at all."""
 
+_FEW_VALUES = (("datacontenttype",), ("dataschema",))
+
 T = TypeVar("T")
 Column = Sequence[Any]
 # Shapes bodies for their columns; adds the places of those that are in doubt to the set, who wrote the others where a
@@ -64,6 +66,8 @@ class Plan:
         self.members = [*self.attributes, *((name, attrgetter(name)) for name in ("data", "data_base64"))]
         """The attributes, and what else an event of structured mode has."""
         self.undeclared = [name for name in others if name not in named]
+        self.is_structured = candidate.message_type is not None
+        """Whether the definition states the content type of an envelope in JSON, with the data in it."""
 
 
 class EventGroup(msgspec.Struct, gc=False):
@@ -170,6 +174,8 @@ def judge_group(group: EventGroup) -> LandedEvents:
     else:
         bodies, types = group.bodies, _content_types(columns["datacontenttype"], plan.definition.contenttype)
     variables: dict[str, Column] = {}
+    if plan.is_structured and not group.structured:
+        bad.update(range(len(rows)))
     timestamps = _check_envelope(plan, columns, variables, bad)
     _check_protocol(plan, group.metadata, variables, bad)
     writers: Writers = {}
@@ -276,7 +282,8 @@ def _check_envelope(plan: Plan, columns: dict[str, Column], bound: dict[str, Col
             _check_rule(keeps_rule, column, bad)
     for name, check in plan.envelope:
         column = columns[name]
-        if check.keeps_rule is not None and name != "id" and not (name == "source" and surely_sources(column)):
+        is_sure = name == "id" or check.path in _FEW_VALUES or (name == "source" and surely_sources(column))
+        if check.keeps_rule is not None and not is_sure:
             _check_rule(check.keeps_rule, column, bad)
         if check.constraint.type == "timestamp" and check.constant is None and surely_timestamps(column):
             timestamps.add(name)
@@ -303,12 +310,32 @@ def _check(check: Check, column: Column, bound: dict[str, Column], bad: set[int]
     if check.template is not None:
         _check_presence(check, column, bad)
         _bind(check.template, column, bound, bad)
-    elif column.count(check.constant) != len(column) or (check.constant is None and check.constraint.required):
+    elif check.path in _FEW_VALUES and _check_distinct(check, column, bad):
+        return
+    elif _count_equal(check, column) != len(column) or (check.constant is None and check.constraint.required):
         bad.update(place for place, value in enumerate(column) if check.problem(value, {}) is not None)
 
 
 def _check_rule(keeps_rule: Any, column: Column, bad: set[int]) -> None:
     bad.update(place for place, value in enumerate(column) if value is not None and not keeps_rule(value))
+
+
+def _check_distinct(check: Check, column: Column, bad: set[int]) -> bool:
+    """Check a column in which the same few values occur over and over; False where it cannot be done."""
+    try:
+        values = set(column)
+    except TypeError:  # something that is no text
+        return False
+    wrong = {value for value in values if check.problem(value, {}) is not None}
+    if wrong:
+        bad.update(place for place, value in enumerate(column) if value in wrong)
+    return True
+
+
+def _count_equal(check: Check, column: Column) -> int:
+    """How many values are the constant, or rightly absent."""
+    is_optional = check.constant is not None and not check.constraint.required
+    return column.count(check.constant) + (column.count(None) if is_optional else 0)
 
 
 def _check_presence(check: Check, column: Column, bad: set[int]) -> None:

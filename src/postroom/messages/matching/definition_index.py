@@ -107,7 +107,7 @@ class DefinitionIndex:
     def near_misses(self, message: Message) -> list[Reason]:
         """For a message that means no definition: the ones its author may have had in mind."""
         if message.attributes is None:
-            return self._near_channels(message)
+            return self._near_channels(message) or self._near_types(message)
         kind = message.attributes.get("type")
         if not isinstance(kind, str):
             return []
@@ -132,6 +132,12 @@ class DefinitionIndex:
                 found.append((shared, problem))
         found.sort(key=lambda pair: -pair[0])
         return [reason for _, reason in found[:2]]
+
+    def _near_types(self, message: Message) -> list[Reason]:
+        """Definitions that only the content type of the message keeps it from fitting."""
+        typed = (c for c in self.filters if c.message_type is not None and c.agrees_on_protocol(message))
+        found = (c.reasons(message) for c in itertools.islice(typed, _MOST_COMPARED))
+        return [reasons[0] for reasons in found if [r.at for r in reasons] == ["/datacontenttype"]][:2]
 
     def _similar_types(self, kind: str) -> tuple[str, ...]:
         found = self._similar.get(kind)

@@ -15,9 +15,10 @@ from postroom.messages.definitions.definition import Constraint, Definition
 from postroom.messages.matching.envelope_mapping import envelope_from
 from postroom.messages.matching.outcome import Reason
 from postroom.model.json_pointers import pointer
-from postroom.protocols.cloudevents import COMMON_NAMES, ENVELOPE, Message, odd_names
+from postroom.protocols.cloudevents import COMMON_NAMES, ENVELOPE, Message, is_event_type, is_json_event, odd_names
 from postroom.protocols.protocol import Wire, pairs
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
+from postroom.protocols.records import JSON_EVENT
 
 _CHANNEL_MEMBERS = ("to",)
 _MISSING = Reason("", "", "required_missing")
@@ -49,9 +50,12 @@ class DefinitionMatcher:
         # Which of several headers of one name a check looks at first.
         self._turns = [sum(c.path == check.path for c in self.protocol[:i]) for i, check in enumerate(self.protocol)]
         self.has_repeats = any(self._turns)
+        self.message_type = None if definition.message_type is None else Check(definition.message_type, definition.xid)
         # Most definitions differ in constants: those are compared first, and text with text needs no more than that.
         self._constants = [
-            (check.path[0], check.constant, check) for check in self.envelope if check.constant is not None
+            (check.path[0], check.constant, check.constraint.required, check)
+            for check in self.envelope
+            if check.constant is not None
         ]
         self._open = [
             (
@@ -66,7 +70,9 @@ class DefinitionMatcher:
         ]
         self.type = next((c.constant for c in self.envelope if c.path == ("type",)), None)
         self.channel = [check for check in self.protocol if self._is_channel(check)]
-        self.rules = frozenset(rule for c in (*definition.envelope_constraints, *deciding) for rule in _rules(c))
+        whole = () if definition.message_type is None else (definition.message_type,)
+        ruling = (*definition.envelope_constraints, *deciding, *whole)
+        self.rules = frozenset(rule for c in ruling for rule in _rules(c))
 
     @property
     def takes_events(self) -> bool:
@@ -88,9 +94,10 @@ class DefinitionMatcher:
             if message.attributes is None:
                 return None
             get = message.attributes.get
-            for name, constant, check in self._constants:
+            for name, constant, required, check in self._constants:
                 value = get(name)
-                if (value != constant or check.keeps_rule) and check.problem(value, bound) is not None:
+                is_fine = not check.keeps_rule if value == constant else value is None and not required
+                if not is_fine and check.problem(value, bound) is not None:
                     return None
             for name, extract, keeps_rule, has_type, check in self._open:
                 value = get(name)
@@ -113,7 +120,19 @@ class DefinitionMatcher:
             return None
         if self.protocol and any(self._protocol_problems(message, bound)):
             return None
+        if self.message_type is not None and self._type_problem(message) is not None:
+            return None
         return bound
+
+    def _type_problem(self, message: Message) -> Reason | None:
+        """What is wrong with the content type of a message as a whole; one that says none has the definition's."""
+        check = self.message_type
+        if check is None or check.constant is None:
+            return None
+        if message.mode == "structured" and is_event_type(check.constant, self.definition.mode):
+            # Events are read in JSON only, whatever their senders call them.
+            return None if is_json_event(check.constant) else check.problem(JSON_EVENT, {})
+        return check.problem(message.contenttype or None, {})
 
     def _protocol_problems(self, message: Message, bound: dict[str, str]) -> Iterator[Reason]:
         for check, turn in zip(self.protocol, self._turns, strict=True):
@@ -150,7 +169,7 @@ class DefinitionMatcher:
         if not (self.envelope and self.channel and message.attributes is None):
             return None
         bound: dict[str, str] = {}
-        if any(self._protocol_problems(message, bound)):
+        if any(self._protocol_problems(message, bound)) or self._type_problem(message) is not None:
             return None
         attributes = envelope_from(self.envelope, bound, message)
         return None if attributes is None else Fit(self.definition, bound, attributes)
@@ -177,6 +196,7 @@ class DefinitionMatcher:
             found += self._foreign_problems(message, bound)
         if self.agrees_on_protocol(message):
             found += self._protocol_problems(message, bound)
+        found.append(self._type_problem(message))
         return [reason for reason in found if reason is not None]
 
     def is_addressed_by(self, message: Message) -> bool:
@@ -212,5 +232,5 @@ def _rules(constraint: Constraint) -> Iterator[tuple[tuple[str, ...], str]]:
     """What a constraint asks for, piece by piece, so that asking for more is a larger set."""
     if constraint.required:
         yield constraint.path, "required"
-    if constraint.value is not None:
+    if constraint.value is not None and not constraint.implied:
         yield constraint.path, f"value {constraint.value}"

@@ -20,6 +20,10 @@ def envelope_from(checks: Iterable[Check], variables: dict[str, str], message: M
     for check in checks:
         name = check.path[0]
         value = _value(check, variables)
+        if name == "datacontenttype" and message.contenttype:
+            if check.problem(message.contenttype, {}) is not None:
+                return None
+            value = message.contenttype
         if value is None and name == "id":
             value = _identity(message)
         if value is not None:
@@ -31,7 +35,7 @@ def envelope_from(checks: Iterable[Check], variables: dict[str, str], message: M
 
 def _value(check: Check, variables: dict[str, str]) -> Any:
     if check.constant is not None:
-        return check.constant
+        return check.constant if check.has_own_value else None
     if check.template is not None and all(name in variables for name in check.template.names):
         try:
             return check.template.expand(variables)

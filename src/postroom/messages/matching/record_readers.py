@@ -18,9 +18,9 @@ from postroom.messages.matching.columnar import STRING_ATTRIBUTES, Plan, metadat
 from postroom.messages.matching.definition_index import DefinitionIndex, DefinitionMatcher
 from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
-from postroom.protocols.cloudevents import EVENT_MEDIA, media_type
+from postroom.protocols.cloudevents import EVENT_MEDIA, is_json_event, media_type
 from postroom.protocols.header_values import decoded
-from postroom.protocols.protocol import Wire, attribute_name, is_attribute_name
+from postroom.protocols.protocol import CONTENT_ENCODING, Wire, attribute_name, is_attribute_name
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
 from postroom.protocols.records import JSON_EVENT
 
@@ -109,7 +109,8 @@ class LineReader:
             return
         known = len(self._others)
         for name in container:
-            silent = not attribute_name(name, wire.prefixes) and name.lower() != _CONTENT_TYPE
+            says_more = name.lower() in (_CONTENT_TYPE, CONTENT_ENCODING)
+            silent = not attribute_name(name, wire.prefixes) and not says_more
             if silent and len(self._others) < _MOST_OTHERS and len(name) <= _LONGEST_NAME:
                 self._others[name] = None
         if len(self._others) > known:
@@ -231,6 +232,9 @@ class HeaderReader:
         path = self._wire.contenttype
         self._is_header = len(path) > 1 and path[0] == self._wire.headers and path[1] == _CONTENT_TYPE
         self._content_type = metadata_getter(self._wire, path) if path and not self._is_header else None
+        encoding = self._wire.contentencoding
+        is_header = bool(encoding) and encoding[0] == self._wire.headers
+        self._content_encoding = metadata_getter(self._wire, encoding) if encoding and not is_header else None
         self._has_prefix = bool(self._wire.prefixes[0])
         self.has_content_type = self._wire.contenttype_attribute
         self.can_be_plain = can_be_plain(self._wire)
@@ -260,12 +264,16 @@ class HeaderReader:
                     if stated is not None:
                         return None
                     stated = value
+                elif attribute == CONTENT_ENCODING:
+                    return None  # only the exact judge unpacks payloads
                 else:
                     attributes[attribute] = value if convert is None else convert(value)
         carried = len(attributes) + (stated is not None)
         is_whole = carried == len(pairs) and stated != "" and "datacontenttype" not in attributes
         if type(container) is list:
             is_whole = is_whole and sum(map(len, container)) == 2 * carried
+        if self._content_encoding is not None and self._content_encoding(metadata) is not None:
+            return None
         if self._content_type is not None:
             found = self._content_type(metadata)
             stated = found if type(found) is str else ""
@@ -277,6 +285,8 @@ class HeaderReader:
             self._has_odd_names = True  # the attribute does not say how the header was spelled
         if not attribute and self._is_header and str(name).lower() == _CONTENT_TYPE:
             attribute = _CONTENT_TYPE
+        if not attribute and self._wire.contentencoding and str(name).lower() == CONTENT_ENCODING:
+            attribute = CONTENT_ENCODING
         if len(self._names) < MOST_NAMES and len(str(name)) <= _LONGEST_NAME:
             self._names[name] = attribute
         return attribute
@@ -391,4 +401,6 @@ class EventReader:
         return found
 
     def _can_plan(self, candidate: DefinitionMatcher) -> bool:
-        return bool(candidate.definition.envelope) and self.knows(check.path[0] for check in candidate.envelope)
+        stated = candidate.definition.message_type
+        can_land = stated is None or is_json_event(str(stated.value))  # no others are read
+        return bool(candidate.envelope) and can_land and self.knows(check.path[0] for check in candidate.envelope)

@@ -40,6 +40,11 @@ REMEDIES = {
     "payload_not_protobuf": "Send Protobuf of this message type, or state the true content type.",
     "payload_not_xml": "Send XML, or state the true content type.",
     "payload_not_text": "Send UTF-8, or declare a content type that is not text.",
+    "content_encoding_unknown": (
+        "Send it without that encoding, or packed with gzip; zstd and br need `postroom[spark]` to be installed."
+    ),
+    "content_encoding_broken": "Pack the payload as the content encoding says, or leave the content encoding out.",
+    "payload_too_large": "Send less, or raise the setting max_record_mb.",
     "check_failed": "This is a defect of Postroom or of a library that it uses: report it with the record.",
     "payload_resolution": "Make the versions of the schema compatible: `postroom schema compat` tells what is missing.",
     "schema_id_unknown": (
@@ -91,6 +96,8 @@ def pointer_in_words(at: str, constraint: Constraint | None = None) -> str:
     steps = [step.replace("~1", "/").replace("~0", "~") for step in at.split("/")[1:]]
     if not any(steps) or steps == ["protocoloptions"]:
         return "it"
+    if steps == ["datacontenttype"]:
+        return "the content type"
     if steps[0] == "envelopemetadata":
         return f"the attribute {steps[-1]}"
     if steps[0] != "protocoloptions":

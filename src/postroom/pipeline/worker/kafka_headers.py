@@ -16,7 +16,7 @@ from postroom.messages.matching.transport_metadata import json_text
 from postroom.pipeline.sources.dataframe import header_pair, header_value
 from postroom.pipeline.worker.arrow import numbers
 from postroom.protocols.kafka import KAFKA as WIRE
-from postroom.protocols.protocol import attribute_name
+from postroom.protocols.protocol import CONTENT_ENCODING, attribute_name
 
 # Rows with more headers are cheaper one by one.
 _MOST_HEADERS = 64
@@ -143,7 +143,7 @@ def _are_strings(values: pa.Array) -> bool:
 
 
 def header_names(names: list[str] | None) -> HeaderNames | None:
-    """What the names of headers say; None where one attribute has several."""
+    """What the names of headers say; None where one attribute has several, or payloads are packed."""
     if names is None:
         return None
     attributes: dict[str, int] = {}
@@ -156,6 +156,8 @@ def header_names(names: list[str] | None) -> HeaderNames | None:
             attributes[attribute] = number
         elif name.lower() == WIRE.contenttype[-1]:
             contenttypes.append(number)
+        elif name.lower() == CONTENT_ENCODING:
+            return None
     if len(contenttypes) > 1:
         return None
     return HeaderNames(attributes, contenttypes[0] if contenttypes else None)

@@ -91,3 +91,14 @@ def test_twins_on_different_protocols_are_no_twins() -> None:
         "vehicle.moved.nats": {**first, "protocol": "NATS", "protocoloptions": {"subject": "moved"}},
     }
     assert "always_ambiguous" not in codes(tree)
+
+
+@pytest.mark.audit("messages-D2")
+def test_payload_only_messages_of_different_content_types_are_not_ambiguous() -> None:
+    def found(first: str, second: str) -> set[str]:
+        messages = {"a": {"datacontenttype": first}, "b": {"datacontenttype": second}}
+        return codes({"messagegroups": {"g": {"messages": messages}}})
+
+    assert "always_ambiguous" in found("text/csv", "text/csv")
+    assert "always_ambiguous" not in found("text/csv", "application/json")
+    assert "always_ambiguous" not in found("text/csv; profile=a", "text/csv; profile=b")

@@ -10,8 +10,8 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.documents.lint.written_properties import EVENT_TYPES, Property
-from postroom.messages.definitions.catalog_tree import local_path
 from postroom.messages.definitions.property_types import NOW, is_now
+from postroom.messages.definitions.schema_references import is_same_schema
 from postroom.messages.definitions.templates import has_placeholder
 
 ALWAYS_REQUIRED = ("specversion", "type", "id", "source")
@@ -92,8 +92,7 @@ def dataschema_differs(message: LintedMessage) -> Iterator[Diagnostic]:
     uri = text(message.effective, "dataschemauri")
     if one is None or not isinstance(one.value, str) or not uri or has_placeholder(one.value):
         return
-    inside = local_path(one.value, message.tree)
-    if one.value != uri and (inside is None or inside != local_path(uri, message.tree)):
+    if not is_same_schema(one.value, uri):
         sentence = f"the attribute dataschema is {one.value!r}, and dataschemauri is {uri!r}."
         yield Diagnostic(one.value_pointer, sentence, "Make them the same, or leave the attribute out.")
 

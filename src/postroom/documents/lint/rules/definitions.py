@@ -50,7 +50,7 @@ def _pairs(message: LintedMessage) -> Iterator[tuple[Check, Check]]:
     wire = message.wire
     constraints = (*definition.envelope_constraints, *definition.protocol_constraints)
     for constraint in constraints:
-        if constraint.value is None or not constraint.decides:
+        if constraint.value is None or constraint.implied or not constraint.decides:
             continue
         check = Check(constraint, definition.xid)
         place = _value_of(constraint, definition, message) if constraint.path else constraint.path
@@ -161,15 +161,16 @@ def type_shared(document: LintedDocument) -> Iterator[Diagnostic]:
 def _demands(found: DefinitionMatcher) -> frozenset[Hashable]:
     """What a message must have, piece by piece, so that asking for more is a larger set."""
     demands: set[Hashable] = {("", "envelope", bool(found.envelope))}
-    for check in (*found.envelope, *found.protocol):
+    whole = () if found.message_type is None else (found.message_type,)
+    for check in (*found.envelope, *found.protocol, *whole):
         path, constraint = _path(check.constraint), check.constraint
         if constraint.required:
             demands.add((path, "required", ""))
-        if check.constant is not None:
+        if check.constant is not None and not constraint.implied:
             demands.add((path, "constant", check.constant))
         elif check.template is not None:
             demands.add((path, "template", check.template.text))
-        elif constraint.type not in ("any", "string", "uritemplate"):
+        elif constraint.type not in ("any", "string", "uritemplate") and not constraint.implied:
             demands.add((path, "type", constraint.type))
     return frozenset(demands)
 
