@@ -5,7 +5,18 @@ from __future__ import annotations
 import importlib
 
 PARTS = (
-    *("startup", "matching", "formats", "documents", "serving", "latency", "changes", "delivery", "replication"),
+    *(
+        "startup",
+        "matching",
+        "formats",
+        "documents",
+        "serving",
+        "writing",
+        "latency",
+        "changes",
+        "delivery",
+        "replication",
+    ),
     "pipeline",
 )
 

@@ -72,13 +72,14 @@ def catalog() -> dict[str, Any]:
     schema = {"format": "JsonSchema/draft-07", "schema": document}
     tree: dict[str, Any] = {"schemagroups": {"g": {"schemas": {f"s{n:02}": schema for n in range(100)}}}}
     tree["messagegroups"] = {
-        f"g{group:02}": {"messages": {f"m{n:04}": _message(group, n) for n in range(MESSAGES)}}
+        f"g{group:02}": {"messages": {f"m{n:04}": message_definition(group, n) for n in range(MESSAGES)}}
         for group in range(GROUPS)
     }
     return tree
 
 
-def _message(group: int, number: int) -> dict[str, Any]:
+def message_definition(group: int, number: int) -> dict[str, Any]:
+    """A message of the usual size."""
     return {
         "name": f"Message {number}",
         "description": "What happened in a shop, for whoever wants to know about it. " * 2,
@@ -110,7 +111,7 @@ def _match_many(connection: http.client.HTTPConnection) -> None:
 
 
 def _import(connection: http.client.HTTPConnection) -> None:
-    body = {"messages": {f"n{n:04}": _message(0, n) for n in range(2_000)}}
+    body = {"messages": {f"n{n:04}": message_definition(0, n) for n in range(2_000)}}
     _asked(connection, "PUT", f"/messagegroups/new{time.time():.0f}", json.dumps(body).encode())
 
 

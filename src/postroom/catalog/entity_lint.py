@@ -94,36 +94,61 @@ def _finding(rule: LintRule, diagnostic: Diagnostic) -> Finding:
 
 
 class _Collected:
-    """Entities, their Groups and all that they refer to, as one document."""
+    """Entities, their Groups and all that they refer to, as one document.
+
+    Of messages and of what is only referred to the Versions that matter are enough, without documents.
+    """
 
     def __init__(self, tx: Transaction, xids: Iterable[str]) -> None:
         self._tx = tx
         self.tree: Tree = {}
-        self._groups = tx.model().groups
-        pending, seen = list(xids), set(xids)
+        self._wanted = frozenset(xids)
+        pending, seen = list(self._wanted), set(self._wanted)
         while pending and len(seen) < _MOST_REFERENCES:
             entity = self._add(pending.pop())
-            references = {unit for text in _texts(entity) if (unit := self._reference(text))}
-            pending += references - seen
-            seen |= references
+            found = {reference for text in _texts(entity) if (reference := _reference(text))} - seen
+            pending += found
+            seen |= found
 
-    def _add(self, xid: str) -> Tree:
-        _, plural, group_id, *below = xid.split("/")
+    def _add(self, reference: str) -> Tree:
+        """Add what a reference means, if it is there, and give it for its own references."""
+        _, plural, group_id, *below = reference.split("/")
         groups = self.tree.setdefault(plural, {})
         if group_id not in groups:
-            groups[group_id] = export_entity(self._tx, f"/{plural}/{group_id}") or {}
-        if not below:
+            group = self._tx.entity(f"/{plural}/{group_id}")
+            if group is None:
+                return {}
+            groups[group_id] = dict(group.attributes)
+        if len(below) < 2:
             return dict(groups[group_id])
-        entity = export_entity(self._tx, xid)
+        xid = f"/{plural}/{group_id}/{below[0]}/{below[1]}"
+        is_whole = below[0] == "schemas" and xid in self._wanted
+        entity = export_entity(self._tx, xid) if is_whole else self._versions(xid, below[3:])
         if entity is not None:
-            groups[group_id].setdefault(below[0], {})[below[1]] = entity
+            members = groups[group_id].setdefault(below[0], {})
+            members[below[1]] = {**entity, "versions": {**_versions(members.get(below[1])), **_versions(entity)}}
         return entity or {}
 
-    def _reference(self, text: str) -> str:
-        if not text.startswith(("/", "#/")):
-            return ""
-        unit = _unit(local_path(text, {}) or "")
-        return unit if unit and unit.split("/")[1] in self._groups and self._tx.entity(unit) is not None else ""
+    def _versions(self, xid: str, named: list[str]) -> Tree | None:
+        """A Resource with its default Version and another that was named."""
+        meta = self._tx.entity(xid)
+        if meta is None:
+            return None
+        ids = [str(meta.attributes.get("defaultversionid", "")), *named]
+        found = (self._tx.entity(f"{xid}/versions/{one}") for one in dict.fromkeys(ids) if one)
+        return {"meta": meta.attributes, "versions": {one.id: one.attributes for one in found if one is not None}}
+
+
+def _versions(resource: Tree | None) -> Tree:
+    return (resource or {}).get("versions") or {}
+
+
+def _reference(text: str) -> str:
+    """The Group, Resource or Version that a text names; empty for any other text."""
+    path = local_path(text, {}) if text.startswith(("/", "#/")) else None
+    steps = (path or "").partition("#")[0].split("/")[1:]
+    is_one = len(steps) in (2, 4, 6) and steps[0] in _LINTED
+    return "/" + "/".join(steps) if is_one else ""
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -12,6 +12,7 @@ from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.tree import require_entity
 from postroom.registry.transaction_interface import Transaction
+from postroom.settings import Settings
 from postroom.store.interface import Store
 
 HEADER = "Postroom-Findings"
@@ -31,9 +32,9 @@ def answer_lint(request: Request, store: Store) -> Response:
     return Response(json={"xid": xid, "findings": shown})
 
 
-def with_findings(made: Response, request: Request, path: EntityPath, tx: Transaction) -> Response:
-    """The answer to a write, with the number of findings about the entity itself and where they are told."""
-    if request.method == "DELETE" or path.kind not in _WRITTEN:
+def with_findings(made: Response, request: Request, path: EntityPath, tx: Transaction, settings: Settings) -> Response:
+    """The answer to a lenient write, with the number of findings about the entity itself and where they are told."""
+    if settings.write_rules == "strict" or request.method == "DELETE" or path.kind not in _WRITTEN:
         return made
     count = len(tx.rules.lint(tx, [path.xid]))
     value = f'{count}; url="{request.base}/-/lint?xid={quote(path.xid)}"' if count else "0"

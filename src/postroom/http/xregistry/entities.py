@@ -75,7 +75,8 @@ class EntityRequest:
         handler = getattr(self, f"_{self.request.method.lower()}")
         answer: Response = handler(work)
         work.finish()
-        return correlated(with_findings(answer, self.request, self.path, self.tx), work, self.settings)
+        answer = with_findings(answer, self.request, self.path, self.tx, self.settings)
+        return correlated(answer, work, self.settings)
 
     def _delete(self, work: UnitOfWork) -> Response:
         members = None
