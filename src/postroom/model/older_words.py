@@ -39,23 +39,23 @@ class _Reader:
     def note(self, place: str, sentence: str) -> None:
         self.found.append(OldWord(place, sentence))
 
-    def group(self, kind: Tree, pointer: str) -> Tree:
-        self.requires_defaults = "compatiblewith" in kind  # rc1: a default makes its attribute required
-        kind = self.attribute_sections(self.entity_type(kind, pointer), pointer)
+    def group(self, tree: Tree, pointer: str) -> Tree:
+        self.requires_defaults = "compatiblewith" in tree  # rc1: a default makes its attribute required
+        tree = self.attribute_sections(self.entity_type(tree, pointer), pointer)
         if pointer == "/groups/endpoints":
-            kind = _changed(kind, "attributes", lambda known: self.used_groups(known, f"{pointer}/attributes"))
-        return _changed(kind, "resources", lambda known: _each(known, self.resource, f"{pointer}/resources"))
+            tree = _changed(tree, "attributes", lambda known: self.used_groups(known, f"{pointer}/attributes"))
+        return _changed(tree, "resources", lambda known: _each(known, self.resource, f"{pointer}/resources"))
 
-    def resource(self, kind: Tree, pointer: str) -> Tree:
-        kind = self.attribute_sections(self.entity_type(kind, pointer), pointer)
-        kind = self.without(kind, "setdefaultversionsticky", pointer, "is no aspect any more and has no effect")
-        return _changed(kind, "metaattributes", lambda known: self.meta(known, f"{pointer}/metaattributes"))
+    def resource(self, tree: Tree, pointer: str) -> Tree:
+        tree = self.attribute_sections(self.entity_type(tree, pointer), pointer)
+        tree = self.without(tree, "setdefaultversionsticky", pointer, "is no aspect any more and has no effect")
+        return _changed(tree, "metaattributes", lambda known: self.meta(known, f"{pointer}/metaattributes"))
 
-    def entity_type(self, kind: Tree, pointer: str) -> Tree:
-        if "compatiblewith" not in kind:
-            return kind
+    def entity_type(self, tree: Tree, pointer: str) -> Tree:
+        if "compatiblewith" not in tree:
+            return tree
         self.note(f"{pointer}/compatiblewith", "compatiblewith is called modelcompatiblewith today")
-        return {"modelcompatiblewith": kind["compatiblewith"], **_less(kind, "compatiblewith")}
+        return {"modelcompatiblewith": tree["compatiblewith"], **_less(tree, "compatiblewith")}
 
     def used_groups(self, attributes: Tree, pointer: str) -> Tree:
         """The published endpoint models give messagegroups the target of messages; their text means the groups."""

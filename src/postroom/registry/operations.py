@@ -190,10 +190,10 @@ def export_document(tx: Transaction) -> dict[str, Any]:
     that stands for another shows its ids and `meta.xref` only.
     """
     document = render(read_registry(tx, EXPORT.inline), EXPORT)
-    for group_plural, kind in tx.model().groups.items():
+    for group_plural, group_type in tx.model().groups.items():
         for group in document[group_plural].values():
-            for plural, resource_kind in kind.resources.items():
-                group[plural] = {one: _exported(r, resource_kind.singular) for one, r in group[plural].items()}
+            for plural, resource_type in group_type.resources.items():
+                group[plural] = {one: _exported(r, resource_type.singular) for one, r in group[plural].items()}
     return document
 
 

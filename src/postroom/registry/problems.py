@@ -27,23 +27,23 @@ class RegistryProblem(PostroomError):
         headers: dict[str, str] | None = None,
         **args: Any,
     ) -> None:
-        kind = PROBLEMS[name]
+        problem_type = PROBLEMS[name]
         self.name = name
         self.subject = _shortened(subject)
         self.args_map = {key: _shortened(str(value)) for key, value in args.items()}
         self.detail = detail
         self.pointer = _shortened(pointer)
-        self.status = status or kind.status
+        self.status = status or problem_type.status
         self.extra_headers = headers or {}
-        super().__init__(kind.title.format(subject=self.subject, **self.args_map), remedy=detail)
+        super().__init__(problem_type.title.format(subject=self.subject, **self.args_map), remedy=detail)
         self.code = name
         self.exit_code = 3 if self.status >= 500 else 2
 
     def document(self) -> dict[str, Any]:
         """The problem as the JSON object that a client gets."""
-        kind = PROBLEMS[self.name]
+        problem_type = PROBLEMS[self.name]
         document: dict[str, Any] = {
-            "type": kind.base + self.name,
+            "type": problem_type.base + self.name,
             "title": self.sentence,
             "status": self.status,
             "subject": self.subject,

@@ -70,7 +70,7 @@ class NoDocumentRules:
         return Judgement("unknown", "no format is known here")
 
 
-def take_as_written(kind: GroupType | ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
+def take_as_written(entity_type: GroupType | ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
     """Read nothing differently."""
     return body, []
 
@@ -84,7 +84,7 @@ def find_nothing(tx: Any, xids: Iterable[str]) -> list[Any]:
     return []
 
 
-def allow_everything(kind: GroupType, group: Body) -> Iterable[AttributeViolation]:
+def allow_everything(group_type: GroupType, group: Body) -> Iterable[AttributeViolation]:
     """Demand nothing."""
     return ()
 
@@ -118,9 +118,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     guard: Callable[[Any, Mapping[str, Any]], None] = allow_changes
     """Refuses a write that nobody here may do: the transaction at its end, and the entities as they were before."""
 
-    def of(self, kind: GroupType) -> GroupRules:
+    def of(self, group_type: GroupType) -> GroupRules:
         """The rules on one Group type."""
-        return self.groups.get((kind.plural, kind.singular), NO_GROUP_RULES)
+        return self.groups.get((group_type.plural, group_type.singular), NO_GROUP_RULES)
 
 
 NO_GROUP_RULES = GroupRules()

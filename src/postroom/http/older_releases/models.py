@@ -28,11 +28,11 @@ Change = Callable[[str, Tree], Tree]
 def read_source(release: OlderRelease, source: Any, subject: str) -> Any:
     """A model source of a client, in the names of today."""
 
-    def group(plural: str, kind: Tree) -> Tree:
-        return _read_level(release, _endpoint_model(plural, kind, ADDRESS_MEMBERS, _list_of_words))
+    def group(plural: str, entity_type: Tree) -> Tree:
+        return _read_level(release, _endpoint_model(plural, entity_type, ADDRESS_MEMBERS, _list_of_words))
 
-    def resource(plural: str, kind: Tree) -> Tree:
-        made = _read_level(release, kind)
+    def resource(plural: str, entity_type: Tree) -> Tree:
+        made = _read_level(release, entity_type)
         _change(made, "attributes", lambda attributes: _renamed(attributes, release.attributes))
         return _read_rc2(plural, made) if release.is_rc2 else made
 
@@ -45,12 +45,14 @@ def read_source(release: OlderRelease, source: Any, subject: str) -> Any:
 def write_source(release: OlderRelease, source: Any) -> Any:
     """The model source, in the names of the version."""
 
-    def group(plural: str, kind: Tree) -> Tree:
+    def group(plural: str, entity_type: Tree) -> Tree:
         members = {"uri": release.address}
-        return _write_level(release, _endpoint_model(plural, kind, members, _one_word if release.is_rc2 else _same))
+        return _write_level(
+            release, _endpoint_model(plural, entity_type, members, _one_word if release.is_rc2 else _same)
+        )
 
-    def resource(plural: str, kind: Tree) -> Tree:
-        made = _write_level(release, kind)
+    def resource(plural: str, entity_type: Tree) -> Tree:
+        made = _write_level(release, entity_type)
         _change(made, "attributes", lambda attributes: _renamed(attributes, release.theirs))
         return _write_rc2(made) if release.is_rc2 else made
 
@@ -63,17 +65,19 @@ def write_source(release: OlderRelease, source: Any) -> Any:
 def write_model(release: OlderRelease, model: Tree) -> Tree:
     """The full model as the version defines it."""
 
-    def group(plural: str, kind: Tree) -> Tree:
+    def group(plural: str, entity_type: Tree) -> Tree:
         if plural == ENDPOINTS:
-            _change(kind, "attributes", _not_deployed)
-        return kind
+            _change(entity_type, "attributes", _not_deployed)
+        return entity_type
 
-    def resource(plural: str, kind: Tree) -> Tree:
+    def resource(plural: str, entity_type: Tree) -> Tree:
         if not release.is_rc2:
-            return kind
-        _change(kind, "attributes", lambda known: {name: one for name, one in known.items() if name not in hidden})
-        _change(kind, "metaattributes", lambda known: _rc2_meta(plural, kind, known))
-        return {STICKY: kind.get("maxversions") != 1, **kind}
+            return entity_type
+        _change(
+            entity_type, "attributes", lambda known: {name: one for name, one in known.items() if name not in hidden}
+        )
+        _change(entity_type, "metaattributes", lambda known: _rc2_meta(plural, entity_type, known))
+        return {STICKY: entity_type.get("maxversions") != 1, **entity_type}
 
     hidden = release.hidden
     made: Tree = _each(write_source(release, model), group, resource)
@@ -88,8 +92,8 @@ def _each(source: Any, group: Change, resource: Change) -> Any:
     def resources(known: Tree) -> Tree:
         return {plural: resource(plural, dict(one)) if isinstance(one, dict) else one for plural, one in known.items()}
 
-    def whole(plural: str, kind: Tree) -> Tree:
-        made = group(plural, dict(kind))
+    def whole(plural: str, entity_type: Tree) -> Tree:
+        made = group(plural, dict(entity_type))
         _change(made, "resources", resources)
         return made
 
@@ -106,12 +110,12 @@ def _change(holder: Tree, name: str, change: Callable[[Tree], Tree]) -> None:
         holder[name] = change(holder[name])
 
 
-def _read_level(release: OlderRelease, kind: Tree) -> Tree:
-    return rename_members(kind, release.model_aspects)
+def _read_level(release: OlderRelease, entity_type: Tree) -> Tree:
+    return rename_members(entity_type, release.model_aspects)
 
 
-def _write_level(release: OlderRelease, kind: Tree) -> Tree:
-    return rename_members(kind, {ours: theirs for theirs, ours in release.model_aspects.items()})
+def _write_level(release: OlderRelease, entity_type: Tree) -> Tree:
+    return rename_members(entity_type, {ours: theirs for theirs, ours in release.model_aspects.items()})
 
 
 def _renamed(attributes: Tree, names: dict[str, str]) -> Tree:
@@ -144,10 +148,10 @@ def _everywhere(holder: Any, change: Change) -> Any:
     return made
 
 
-def _endpoint_model(plural: str, kind: Tree, members: dict[str, str], usage: Callable[[Tree], Tree]) -> Tree:
+def _endpoint_model(plural: str, entity_type: Tree, members: dict[str, str], usage: Callable[[Tree], Tree]) -> Tree:
     """The Group type of endpoints: the member of an address that holds it, and whether usages are a list."""
-    if plural != ENDPOINTS or "protocol" not in _object(kind.get("attributes")):
-        return kind
+    if plural != ENDPOINTS or "protocol" not in _object(entity_type.get("attributes")):
+        return entity_type
 
     def change(name: str, aspects: Tree) -> Tree:
         item = aspects.get("item")
@@ -155,9 +159,9 @@ def _endpoint_model(plural: str, kind: Tree, members: dict[str, str], usage: Cal
             return aspects
         return {**aspects, "item": {**item, "attributes": _renamed(item["attributes"], members)}}
 
-    made: Tree = _everywhere({name: value for name, value in kind.items() if name != "resources"}, change)
+    made: Tree = _everywhere({name: value for name, value in entity_type.items() if name != "resources"}, change)
     _change(made, "attributes", lambda known: _with_usage(known, usage))
-    return {**kind, **made}
+    return {**entity_type, **made}
 
 
 def _with_usage(attributes: Tree, usage: Callable[[Tree], Tree]) -> Tree:
@@ -208,8 +212,8 @@ def _without_case(name: str, aspects: Tree, subject: str) -> Tree:
     return {aspect: value for aspect, value in aspects.items() if aspect != "matchcase"}
 
 
-def _read_rc2(plural: str, kind: Tree) -> Tree:
-    made = {name: value for name, value in kind.items() if name != STICKY}
+def _read_rc2(plural: str, entity_type: Tree) -> Tree:
+    made = {name: value for name, value in entity_type.items() if name != STICKY}
     known = made.get("metaattributes")
     meta = dict(known) if isinstance(known, dict) else {}
     meta.pop("compatibilityauthority", None)
@@ -217,16 +221,16 @@ def _read_rc2(plural: str, kind: Tree) -> Tree:
         meta.pop("validation", None)
     if isinstance(meta.get("compatibility"), dict):
         meta["compatibility"] = without_no_rule(meta["compatibility"])
-    if kind.get(STICKY) is False and kind.get("maxversions") != 1:
+    if entity_type.get(STICKY) is False and entity_type.get("maxversions") != 1:
         meta.setdefault("defaultversionsticky", NEVER_STICKY)
     return {**made, "metaattributes": meta} if meta or isinstance(known, dict) else made
 
 
-def _write_rc2(kind: Tree) -> Tree:
-    known = kind.get("metaattributes")
+def _write_rc2(entity_type: Tree) -> Tree:
+    known = entity_type.get("metaattributes")
     if not isinstance(known, dict):
-        return kind
-    made = {**kind, "metaattributes": dict(known)}
+        return entity_type
+    made = {**entity_type, "metaattributes": dict(known)}
     sticky = {name: value for name, value in _object(known.get("defaultversionsticky")).items() if name in NEVER_STICKY}
     if sticky == NEVER_STICKY:
         made[STICKY] = False
@@ -237,7 +241,7 @@ def _write_rc2(kind: Tree) -> Tree:
     return made
 
 
-def _rc2_meta(plural: str, kind: Tree, attributes: Tree) -> Tree:
+def _rc2_meta(plural: str, entity_type: Tree, attributes: Tree) -> Tree:
     """What 1.0-rc2 has in the meta of every Resource type, and of schemas."""
     authority = {"name": "compatibilityauthority", "type": "string", "enum": ["external", "server"], "strict": True}
     made = {**attributes, "compatibilityauthority": attributes.get("compatibilityauthority", authority)}

@@ -17,9 +17,9 @@ from postroom.registry.query.flags import comparable_version
 ENDPOINTS, SCHEMAS = "endpoints", "schemas"
 
 
-def is_endpoint(plural: str, kind: GroupType | None) -> bool:
+def is_endpoint(plural: str, group_type: GroupType | None) -> bool:
     """Whether a Group is an endpoint of the messaging model, and not of another one that has that name."""
-    return plural == ENDPOINTS and (kind is None or "protocol" in kind.attributes)
+    return plural == ENDPOINTS and (group_type is None or "protocol" in group_type.attributes)
 
 
 def is_renamed(plural: str, theirs: str, ours: str, attributes: Attributes | None) -> bool:
@@ -46,17 +46,17 @@ class RequestTranslator:
             made = {name: value for name, value in document.items() if name != FLAG}
         return self._configuration(made) if self._configuration else made
 
-    def group(self, plural: str, kind: GroupType | None, document: Tree) -> Tree:
+    def group(self, plural: str, group_type: GroupType | None, document: Tree) -> Tree:
         """A Group: options of endpoints, the link of a deprecation."""
         made = self._with_deprecation(document)
-        is_older = not self._release.deployed and is_endpoint(plural, kind)
+        is_older = not self._release.deployed and is_endpoint(plural, group_type)
         if is_older and isinstance(made.get("protocoloptions"), dict):
             made = {**made, "protocoloptions": read_endpoint_options(made["protocoloptions"])}
         return made
 
-    def version(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    def version(self, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
         """A Version: its ancestor, and the base of a message."""
-        attributes, made = kind.attributes if kind else None, document
+        attributes, made = resource_type.attributes if resource_type else None, document
         for theirs, ours in self._release.attributes.items():
             if theirs in made and is_renamed(plural, theirs, ours, attributes):
                 made = self._renamed(made, theirs, ours)
@@ -64,14 +64,14 @@ class RequestTranslator:
             made = {**made, "basemessage": as_xid(made["basemessage"])}
         return made
 
-    def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    def meta(self, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
         """The meta: who checks compatibility is for the model to say since 1.0-rc3."""
         if not self._release.is_rc2:
             return document
-        declared = kind.metaattributes if kind else {}
+        declared = resource_type.metaattributes if resource_type else {}
         gone = [name for name in RC2_META if name in document and name not in declared]
         gone = [name for name in gone if name != "validation" or plural == SCHEMAS]
-        self._check_server(document, gone, kind)
+        self._check_server(document, gone, resource_type)
         return self._with_deprecation({name: value for name, value in document.items() if name not in gone})
 
     def _renamed(self, document: Tree, theirs: str, ours: str) -> Tree:
@@ -80,24 +80,24 @@ class RequestTranslator:
             self._refuse(theirs, f"it differs from {ours}, which is the same")
         return {ours if name == theirs else name: given for name, given in document.items() if name != ours}
 
-    def _check_server(self, document: Tree, gone: list[str], kind: ResourceType | None) -> None:
+    def _check_server(self, document: Tree, gone: list[str], resource_type: ResourceType | None) -> None:
         """rc2, `compatibilityauthority` and `validation`: what the server cannot do must not be asked of it."""
-        if kind is None:
+        if resource_type is None:
             return
         if "compatibilityauthority" in gone:
             authority = document["compatibilityauthority"]
             if authority not in (None, "external", "server"):
                 self._refuse("compatibilityauthority", "it is external or server")
-            if authority == "server" and not kind.validatecompatibility:
-                detail = f"The model does not let the server check {kind.plural}."
+            if authority == "server" and not resource_type.validatecompatibility:
+                detail = f"The model does not let the server check {resource_type.plural}."
                 raise RegistryProblem(
                     "compatibility_violation", self._subject, compat=document.get("compatibility"), detail=detail
                 )
         if "validation" in gone:
             if document["validation"] not in (None, True, False):
                 self._refuse("validation", "it is true or false")
-            if document["validation"] and not kind.validateformat:
-                self._refuse("validation", f"the model does not let the server check {kind.plural}")
+            if document["validation"] and not resource_type.validateformat:
+                self._refuse("validation", f"the model does not let the server check {resource_type.plural}")
 
     def _with_deprecation(self, document: Tree) -> Tree:
         """C-34: `docs` is the older name of `documentation`; answers have both."""

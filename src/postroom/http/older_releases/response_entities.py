@@ -36,10 +36,10 @@ class ResponseTranslator:
         made = {**made, FLAG: self._release.specversion} if FLAG in made else made
         return self._configuration(made)
 
-    def group(self, plural: str, kind: GroupType | None, document: Tree) -> Tree:
+    def group(self, plural: str, group_type: GroupType | None, document: Tree) -> Tree:
         """A Group: options and usage of endpoints, the link of a deprecation."""
         made = self._with_deprecation(self._with_short_url(document))
-        if not is_endpoint(plural, kind):
+        if not is_endpoint(plural, group_type):
             return made
         options = made.get("protocoloptions")
         if isinstance(options, dict):
@@ -52,31 +52,31 @@ class ResponseTranslator:
             made = {**made, "usage": usage[0]}
         return made
 
-    def version(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    def version(self, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
         """A Version: its ancestor, the base of a message, no checks that the version does not know."""
         names = {
             ours: theirs
             for ours, theirs in self._names.items()
-            if is_renamed(plural, theirs, ours, kind.attributes if kind else None)
+            if is_renamed(plural, theirs, ours, resource_type.attributes if resource_type else None)
         }
         made = rename_members(self._with_short_url(document), names)
         if "basemessageurl" in made and "basemessage" in names:
             made["basemessageurl"] = as_pointer(made["basemessageurl"])
         return {name: value for name, value in made.items() if name not in self._release.hidden}
 
-    def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    def meta(self, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
         """The meta: in 1.0-rc2 it always has a rule of compatibility, and says who checks it."""
         made = self._with_short_url(document)
         if not self._release.is_rc2:
             return made
         made = self._with_deprecation(made)
-        if kind is None or "epoch" not in document:  # an xref in the document view says nothing of its own
+        if resource_type is None or "epoch" not in document:  # an xref in the document view says nothing of its own
             return made
         made = {**made, "compatibility": document.get("compatibility", NO_RULE)}
-        if made["compatibility"] != NO_RULE and "compatibilityauthority" not in kind.metaattributes:
-            made["compatibilityauthority"] = "server" if kind.validatecompatibility else "external"
-        if plural == SCHEMAS and "validation" not in kind.metaattributes:
-            made["validation"] = kind.validateformat
+        if made["compatibility"] != NO_RULE and "compatibilityauthority" not in resource_type.metaattributes:
+            made["compatibilityauthority"] = "server" if resource_type.validatecompatibility else "external"
+        if plural == SCHEMAS and "validation" not in resource_type.metaattributes:
+            made["validation"] = resource_type.validateformat
         return made
 
     def _with_short_url(self, document: Tree) -> Tree:

@@ -194,18 +194,18 @@ def _path(request: Request, tx: Transaction) -> EntityPath | None:
     return None
 
 
-def _read_headers(release: OlderRelease, kind: ResourceType, request: Request) -> tuple[tuple[str, str], ...]:
+def _read_headers(release: OlderRelease, resource_type: ResourceType, request: Request) -> tuple[tuple[str, str], ...]:
     """The headers of a document write, in the names of today."""
     given = {name for name, _ in request.headers}
-    return tuple((_ours(release, kind, name, given, request.path), value) for name, value in request.headers)
+    return tuple((_ours(release, resource_type, name, given, request.path), value) for name, value in request.headers)
 
 
-def _ours(release: OlderRelease, kind: ResourceType, header: str, given: set[str], subject: str) -> str:
+def _ours(release: OlderRelease, resource_type: ResourceType, header: str, given: set[str], subject: str) -> str:
     if not header.startswith(PREFIX):
         return header
     name, mark, key = _split(header.removeprefix(PREFIX), release.map_separator)
     ours = release.attributes.get(name, name)
-    if ours != name and is_renamed(kind.plural, name, ours, kind.attributes):
+    if ours != name and is_renamed(resource_type.plural, name, ours, resource_type.attributes):
         if PREFIX + ours in given:
             detail = f"{PREFIX}{ours} is there, too, and is the same"
             raise RegistryProblem("header_error", subject, name=header, error_detail=detail)

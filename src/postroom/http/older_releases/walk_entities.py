@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -20,13 +21,13 @@ class EntityTranslator(Protocol):
     def registry(self, document: Tree) -> Tree:
         """The Registry, whose collections are done."""
 
-    def group(self, plural: str, kind: GroupType | None, document: Tree) -> Tree:
+    def group(self, plural: str, group_type: GroupType | None, document: Tree) -> Tree:
         """A Group, whose collections are done."""
 
-    def version(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    def version(self, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
         """A Version, or what a Resource shows of its default one."""
 
-    def meta(self, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+    def meta(self, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
         """The meta of a Resource."""
 
 
@@ -44,8 +45,8 @@ class EntityTypes(msgspec.Struct, frozen=True):
     def resources(self, plural: str) -> dict[str, ResourceType | None]:
         """The collections of Resources in a Group."""
         found: dict[str, ResourceType | None] = dict.fromkeys(self.brought.get(plural, ()))
-        kind = self.model.groups.get(plural)
-        return {**found, **(kind.resources if kind else {})}
+        group_type = self.model.groups.get(plural)
+        return {**found, **(group_type.resources if group_type else {})}
 
 
 def entity_types(model: Model, source: Any = None) -> EntityTypes:
@@ -71,14 +72,14 @@ def translate_entities(translator: EntityTranslator, types: EntityTypes, path: E
     group = path.group.plural
     if path.kind in ("group", "groups"):
         return _all(document, lambda one: _group(translator, types, group, one), path.is_collection)
-    plural, kind = path.resource.plural, path.resource
+    plural, resource_type = path.resource.plural, path.resource
     match path.kind:
         case "resource" | "resources":
-            return _all(document, lambda one: _resource(translator, plural, kind, one), path.is_collection)
+            return _all(document, lambda one: _resource(translator, plural, resource_type, one), path.is_collection)
         case "meta":
-            return translator.meta(plural, kind, document)
+            return translator.meta(plural, resource_type, document)
         case _:
-            return _all(document, lambda one: translator.version(plural, kind, one), path.is_collection)
+            return _all(document, lambda one: translator.version(plural, resource_type, one), path.is_collection)
 
 
 def _all(document: Tree, change: Callable[[Tree], Tree], is_collection: bool) -> Tree:
@@ -95,22 +96,22 @@ def _registry(translator: EntityTranslator, types: EntityTypes, document: Tree) 
     made = dict(document)
     for plural in types.groups():
         if plural in made:
-            made[plural] = _members(made[plural], lambda one, plural=plural: _group(translator, types, plural, one))  # type: ignore[misc]
+            made[plural] = _members(made[plural], partial(_group, translator, types, plural))
     return translator.registry(made)
 
 
 def _group(translator: EntityTranslator, types: EntityTypes, plural: str, document: Tree) -> Tree:
     made = dict(document)
-    for name, kind in types.resources(plural).items():
+    for name, resource_type in types.resources(plural).items():
         if name in made:
-            made[name] = _members(made[name], lambda one, name=name, kind=kind: _resource(translator, name, kind, one))  # type: ignore[misc]
+            made[name] = _members(made[name], partial(_resource, translator, name, resource_type))
     return translator.group(plural, types.model.groups.get(plural), made)
 
 
-def _resource(translator: EntityTranslator, plural: str, kind: ResourceType | None, document: Tree) -> Tree:
+def _resource(translator: EntityTranslator, plural: str, resource_type: ResourceType | None, document: Tree) -> Tree:
     made = dict(document)
     if isinstance(made.get("meta"), dict):
-        made["meta"] = translator.meta(plural, kind, made["meta"])
+        made["meta"] = translator.meta(plural, resource_type, made["meta"])
     if "versions" in made:
-        made["versions"] = _members(made["versions"], lambda one: translator.version(plural, kind, one))
-    return translator.version(plural, kind, made)
+        made["versions"] = _members(made["versions"], lambda one: translator.version(plural, resource_type, one))
+    return translator.version(plural, resource_type, made)

@@ -39,8 +39,8 @@ PIECE = 256 * 1024
 UNKNOWN_BASE = "http://localhost"
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
-for _kind in (Access, Capabilities, Cursor, MakeOrder, Model):
-    msgspec.json.Decoder(_kind)
+for _type in (Access, Capabilities, Cursor, MakeOrder, Model):
+    msgspec.json.Decoder(_type)
 
 
 def create_app(store: Store, settings: Settings) -> ASGIApp:

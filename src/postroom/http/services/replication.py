@@ -35,11 +35,11 @@ from postroom.store.interface import Store
 MOST_BYTES = 8_000_000
 NAME = MOUNT.rpartition("/")[2]
 
-Kind = TypeVar("Kind")
+Body = TypeVar("Body")
 
 # msgspec describes a type when it is first used, and two threads that make it do so at once crash the process.
-for _kind in (ReplicaBatch, LinkConfig, LinkState, UnitOrigin, Overview, LinkRun, UnitPage, list[str]):
-    msgspec.json.Decoder(_kind)
+for _type in (ReplicaBatch, LinkConfig, LinkState, UnitOrigin, Overview, LinkRun, UnitPage, list[str]):
+    msgspec.json.Decoder(_type)
 
 
 def answer_replication(request: Request, store: Store, settings: Settings) -> Response:
@@ -169,8 +169,8 @@ class _ReplicationRequest:
     def _query(self, name: str) -> str:
         return next((value for key, value in self.request.query if key == name), "")
 
-    def _body(self, kind: type[Kind]) -> Kind:
+    def _body(self, body_type: type[Body]) -> Body:
         try:
-            return msgspec.json.decode(self.request.body, type=kind)
+            return msgspec.json.decode(self.request.body, type=body_type)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RegistryProblem("parsing_data", f"/{NAME}{self.request.path}", error_detail=str(error)) from None

@@ -35,14 +35,16 @@ def decode(value: str, name: str, subject: str) -> str:
         raise RegistryProblem("header_error", subject, name=name, error_detail="it is not UTF-8") from None
 
 
-def attribute_headers(document: dict[str, Any], kind: ResourceType, left_out: frozenset[str]) -> dict[str, str]:
+def attribute_headers(
+    document: dict[str, Any], resource_type: ResourceType, left_out: frozenset[str]
+) -> dict[str, str]:
     """The headers of an entity's scalar attributes and maps of scalars; never of arrays, objects and other maps."""
     headers: dict[str, str] = {}
     for name, value in document.items():
         if name in left_out:
             continue
         if isinstance(value, dict):
-            if _is_scalar_map(_definition(kind.attributes, name)) and all(map(is_map_key, value)):
+            if _is_scalar_map(_definition(resource_type.attributes, name)) and all(map(is_map_key, value)):
                 headers |= {f"xRegistry-{name}.{key}": encode(_text(member)) for key, member in value.items()}
         elif isinstance(value, str | int | float | bool):
             text = _text(value)
@@ -70,9 +72,9 @@ def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def read_attributes(headers: tuple[tuple[str, str], ...], kind: ResourceType, subject: str) -> dict[str, Any]:
+def read_attributes(headers: tuple[tuple[str, str], ...], resource_type: ResourceType, subject: str) -> dict[str, Any]:
     """The attributes that a document write gives in its headers."""
-    meta = Attribute(name="meta", type="object", attributes=kind.metaattributes)
+    meta = Attribute(name="meta", type="object", attributes=resource_type.metaattributes)
     given: dict[str, str] = {}
     for header, raw in headers:
         if not header.startswith(PREFIX):
@@ -81,9 +83,9 @@ def read_attributes(headers: tuple[tuple[str, str], ...], kind: ResourceType, su
         if not path or path in given:
             detail = "it is there twice" if path else "the name of an attribute is missing"
             raise RegistryProblem("header_error", subject, name=header, error_detail=detail)
-        _check(path.partition(".")[0], kind, header, subject)
+        _check(path.partition(".")[0], resource_type, header, subject)
         given[path] = decode(raw, header, subject)
-    active, _ = active_attributes(kind.attributes, dict(given))
+    active, _ = active_attributes(resource_type.attributes, dict(given))
     body: dict[str, Any] = {}
     for path, text in given.items():
         _put(body, path, {**active, "meta": meta}, text)
@@ -105,8 +107,8 @@ def _put(target: dict[str, Any], path: str, attributes: Attributes, text: str) -
         target[name][rest] = _typed(text, item.type if item else "string")
 
 
-def _check(name: str, kind: ResourceType, header: str, subject: str) -> None:
-    if name in (kind.singular, kind.singular + "base64", "contenttype"):
+def _check(name: str, resource_type: ResourceType, header: str, subject: str) -> None:
+    if name in (resource_type.singular, resource_type.singular + "base64", "contenttype"):
         detail = "the body and Content-Type carry the document"
         raise RegistryProblem("extra_xregistry_header", subject, name=header, error_detail=detail)
 
@@ -119,14 +121,14 @@ def refuse_attributes(headers: tuple[tuple[str, str], ...], subject: str) -> Non
         raise RegistryProblem("extra_xregistry_header", subject, name=extra, error_detail=detail)
 
 
-def _typed(text: str, kind: str) -> Any:
+def _typed(text: str, value_type: str) -> Any:
     """The value of a header; one that does not have the form of its type stays text, and the model refuses it."""
     if text == "null":
         return None
-    if kind == "boolean":
+    if value_type == "boolean":
         return {"true": True, "false": False}.get(text, text)
-    if kind in ("integer", "uinteger", "decimal") and _INTEGER.match(text):
+    if value_type in ("integer", "uinteger", "decimal") and _INTEGER.match(text):
         return int(text)
-    if kind == "decimal" and _DECIMAL.match(text) and math.isfinite(float(text)):
+    if value_type == "decimal" and _DECIMAL.match(text) and math.isfinite(float(text)):
         return float(text)
     return text

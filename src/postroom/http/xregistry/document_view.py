@@ -58,13 +58,17 @@ def _redirect(made: Response, url: str) -> Response:
     return msgspec.structs.replace(made, status=303, headers=headers, content=b"")
 
 
-def document_body(kind: ResourceType, request: Request) -> dict[str, Any]:
+def document_body(resource_type: ResourceType, request: Request) -> dict[str, Any]:
     """What a document write says, in the form of a metadata write: attributes of the headers, the body as base64."""
-    body = read_attributes(request.headers, kind, request.path)
+    body = read_attributes(request.headers, resource_type, request.path)
     body["contenttype"] = request.header("content-type")  # RES-016: without the header it is erased
-    elsewhere = [name for name in (kind.singular + "url", proxy_name(kind.singular)) if body.get(name) is not None]
+    elsewhere = [
+        name
+        for name in (resource_type.singular + "url", proxy_name(resource_type.singular))
+        if body.get(name) is not None
+    ]
     if not elsewhere:
-        body[kind.singular + "base64"] = base64.b64encode(request.body).decode() if request.body else None
+        body[resource_type.singular + "base64"] = base64.b64encode(request.body).decode() if request.body else None
         return body
     if request.body:
         detail = "with it the body has to be empty"

@@ -79,12 +79,12 @@ def _problem(error: ModelRefused) -> RegistryProblem:
 
 def _refuse_removals(work: UnitOfWork, before: Model, model: Model) -> None:
     """A type that has entities stays, and every type that stays keeps its singular name (model.md, singular)."""
-    for plural, kind in before.groups.items():
+    for plural, group_type in before.groups.items():
         pointer = f"/groups/{plural}"
         after = model.groups.get(plural)
         groups = work.tx.entities(f"/{plural}")
-        _refuse_change(pointer, kind, after, groups[0].xid if groups else "")
-        for name, resource in kind.resources.items():
+        _refuse_change(pointer, group_type, after, groups[0].xid if groups else "")
+        for name, resource in group_type.resources.items():
             kept = after.resources.get(name) if after else None
             found = next((e.xid for g in groups for e in work.tx.entities(f"{g.xid}/{name}")), "")
             _refuse_change(f"{pointer}/resources/{name}", resource, kept, found)
@@ -104,9 +104,9 @@ def _refuse_change(
 
 def _refuse_reserved(work: UnitOfWork, before: Model, model: Model) -> None:
     """A type that gets documents takes names for them, and no Version may have attributes of these names by then."""
-    for plural, kind in model.groups.items():
+    for plural, group_type in model.groups.items():
         former = before.groups[plural].resources if plural in before.groups else {}
-        for name, resource in kind.resources.items():
+        for name, resource in group_type.resources.items():
             if not resource.hasdocument or name not in former or former[name].hasdocument:
                 continue
             for group in work.tx.entities(f"/{plural}"):
@@ -128,17 +128,17 @@ def _refit(work: UnitOfWork) -> None:
     registry = work.tx.entity("/")
     if registry is not None:
         _refit_entity(work, model.attributes, registry, REGISTRY_MANAGED)
-    for plural, kind in model.groups.items():
+    for plural, group_type in model.groups.items():
         for group in work.tx.entities(f"/{plural}"):
-            _refit_group(work, kind, group)
+            _refit_group(work, group_type, group)
 
 
-def _refit_group(work: UnitOfWork, kind: GroupType, group: Entity) -> None:
-    fitted = _refit_entity(work, kind.attributes, group, (kind.singular + "id",))
-    constraints.check_own_constraints(kind, fitted, group.xid)
-    for plural, resource in kind.resources.items():
+def _refit_group(work: UnitOfWork, group_type: GroupType, group: Entity) -> None:
+    fitted = _refit_entity(work, group_type.attributes, group, (group_type.singular + "id",))
+    constraints.check_own_constraints(group_type, fitted, group.xid)
+    for plural, resource in group_type.resources.items():
         for entity in work.tx.entities(f"{group.xid}/{plural}"):
-            path = EntityPath(kind="resource", xid=entity.xid, group_type=kind, resource_type=resource)
+            path = EntityPath(kind="resource", xid=entity.xid, group_type=group_type, resource_type=resource)
             ResourceWrite(work, path, patch=True).refit()
     constraints.watch_group(work, group.xid)
 

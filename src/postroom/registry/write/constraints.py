@@ -17,10 +17,10 @@ from postroom.registry.write.unit_of_work import UnitOfWork
 Attributes = dict[str, Any]
 
 
-def check_own_constraints(kind: GroupType, group: Attributes, subject: str) -> None:
+def check_own_constraints(group_type: GroupType, group: Attributes, subject: str) -> None:
     """Refuse constraints of one Group that name nothing, or widen those of its type (MOD-067)."""
     for key, own in _own(group).items():
-        if error := constraint_error(kind, key, own, kind.constraints.get(key, GroupConstraint())):
+        if error := constraint_error(group_type, key, own, group_type.constraints.get(key, GroupConstraint())):
             raise RegistryProblem("bad_request", subject, error_detail=error, pointer=f"/constraints/{key}")
 
 
@@ -54,10 +54,10 @@ def watch_group(work: UnitOfWork, xid: str) -> None:
 
 def _check_group(work: UnitOfWork, xid: str) -> None:
     group = work.tx.entity(xid)
-    kind = work.model.groups[xid.split("/")[1]]
-    for plural in kind.resources if group else ():
-        ruled = work.rules.of(kind).check_version is not None
-        if ruled or effective_constraints(kind, plural, group.attributes if group else {}):
+    group_type = work.model.groups[xid.split("/")[1]]
+    for plural in group_type.resources if group else ():
+        ruled = work.rules.of(group_type).check_version is not None
+        if ruled or effective_constraints(group_type, plural, group.attributes if group else {}):
             for resource in work.tx.entities(f"{xid}/{plural}"):
                 _check_shown(work, resource.xid)
 
@@ -76,12 +76,12 @@ def _check_shown(work: UnitOfWork, xid: str) -> None:
     group, resource = work.tx.entity(f"/{group_plural}/{group_id}"), work.tx.entity(xid)
     if group is None or resource is None:
         return
-    kind = work.model.groups[group_plural]
-    wanted = effective_constraints(kind, plural, group.attributes)
+    group_type = work.model.groups[group_plural]
+    wanted = effective_constraints(group_type, plural, group.attributes)
     source = resource.attributes.get("xref", xid)
-    ruled = work.rules.of(kind).check_version is not None
+    ruled = work.rules.of(group_type).check_version is not None
     for version in work.tx.entities(f"{source}/versions") if wanted or ruled else ():
-        enforce(work.rules, wanted, kind, group.attributes, version.attributes, xid)
+        enforce(work.rules, wanted, group_type, group.attributes, version.attributes, xid)
 
 
 def fill(
@@ -101,7 +101,7 @@ def fill(
 def enforce(
     rules: Rules,
     constraints: dict[str, GroupConstraint],
-    kind: GroupType,
+    group_type: GroupType,
     group: Attributes,
     version: Attributes,
     subject: str,
@@ -114,16 +114,16 @@ def enforce(
         expected = read(group, constraint.equals) if constraint.equals else None
         if expected is not None and not same_value(value, expected):
             raise RegistryProblem("constraint_failure", subject, path=path, kind="equals")
-    check = rules.of(kind).check_version
+    check = rules.of(group_type).check_version
     for found in check(group, version) if check else ():
         raise RegistryProblem(
             "constraint_failure", subject, detail=found.detail, pointer=found.pointer, path=found.dotted, kind="equals"
         )
 
 
-def match_versions(kind: ResourceType, versions: list[Attributes], subject: str) -> None:
+def match_versions(resource_type: ResourceType, versions: list[Attributes], subject: str) -> None:
     """Refuse Versions that differ in an attribute which all have to share (MOD-031)."""
-    for path in _shared_paths(kind.attributes, ""):
+    for path in _shared_paths(resource_type.attributes, ""):
         first = read(versions[0], path)
         if any(not same_value(read(version, path), first) for version in versions[1:]):
             raise RegistryProblem("mismatched_version_attribute", subject, name=path)

@@ -95,9 +95,9 @@ def _delete_versions(work: UnitOfWork, path: EntityPath, version_ids: list[str],
         return
     if not version_ids and default == "":
         return
-    link_ancestors(write.drafts, write.kind.versionmode, work.now, write.xid)
-    draft = apply_meta(work, write.kind, write.xid, write.existing, None, patch=True)
+    link_ancestors(write.drafts, write.resource_type.versionmode, work.now, write.xid)
+    draft = apply_meta(work, write.resource_type, write.xid, write.existing, None, patch=True)
     if draft.wanted not in write.drafts:
-        draft.sticky, draft.wanted = sticky_default(write.kind), None  # META-018
-    choose_default(draft, write.kind, write.drafts, default, [], write.xid)
+        draft.sticky, draft.wanted = sticky_default(write.resource_type), None  # META-018
+    choose_default(draft, write.resource_type, write.drafts, default, [], write.xid)
     write.finish(draft)

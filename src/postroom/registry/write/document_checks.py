@@ -29,11 +29,13 @@ EXTERNAL = "The document is stored outside of the registry."
 class VersionChecks:
     """The checks on the Versions of one Resource during one request."""
 
-    def __init__(self, work: UnitOfWork, kind: ResourceType, xid: str, drafts: Drafts, is_last: bool = False) -> None:
+    def __init__(
+        self, work: UnitOfWork, resource_type: ResourceType, xid: str, drafts: Drafts, is_last: bool = False
+    ) -> None:
         self._is_last = is_last
         self._work = work
         self._rules = work.rules.documents
-        self._kind = kind
+        self._resource_type = resource_type
         self._xid = xid
         self._drafts = drafts
         self._capabilities = work.capabilities
@@ -45,7 +47,7 @@ class VersionChecks:
             for name in (FORMAT, f"{FORMAT}reason"):
                 draft.attributes.pop(name, None)
             form = draft.attributes.get("format")
-            if self._kind.validateformat and form is not None:
+            if self._resource_type.validateformat and form is not None:
                 judgement = Judgement("yes") if kept else self._format(draft, form)
                 _mark(draft, FORMAT, judgement)
 
@@ -77,7 +79,7 @@ class VersionChecks:
             kept = kept and not any(one.touched for one in (draft, *chain))
             for name in (COMPATIBILITY, f"{COMPATIBILITY}reason"):
                 draft.attributes.pop(name, None)
-            if rule and self._kind.validatecompatibility and draft.attributes.get("format") is not None:
+            if rule and self._resource_type.validatecompatibility and draft.attributes.get("format") is not None:
                 _mark(draft, COMPATIBILITY, Judgement("yes") if kept else self._compatibility(draft, chain, rule))
 
     def _compatibility(self, draft: VersionDraft, chain: list[VersionDraft], rule: str) -> Judgement:
@@ -106,7 +108,7 @@ class VersionChecks:
 
     def _check_again(self) -> None:
         # What a document refers to may come with the same request.
-        again = partial(_recheck, self._work, self._kind, self._xid)
+        again = partial(_recheck, self._work, self._resource_type, self._xid)
         self._work.at_end(f"documents of {self._xid}", again)
 
     def _ancestors(self, draft: VersionDraft) -> list[VersionDraft]:
@@ -122,24 +124,24 @@ class VersionChecks:
 
     def _is_external(self, draft: VersionDraft) -> bool:
         by_url = draft.document is not None and draft.document.url
-        return bool(by_url or draft.attributes.get(proxy_name(self._kind.singular)))
+        return bool(by_url or draft.attributes.get(proxy_name(self._resource_type.singular)))
 
     def _has_rule(self, form: str, rule: str) -> bool:
         rules = [known for name, known in self._capabilities.compatibilities.items() if _supported(form, [name])]
         return any(rule.lower() in known for known in rules)
 
     def _unchecked(self, problem: str, subject: str, reason: str, **args: Any) -> Judgement:
-        if self._kind.strictvalidation:
+        if self._resource_type.strictvalidation:
             raise RegistryProblem(problem, subject, detail=reason, **args)
         return Judgement("unknown", reason)
 
 
-def _recheck(work: UnitOfWork, kind: ResourceType, xid: str) -> None:
+def _recheck(work: UnitOfWork, resource_type: ResourceType, xid: str) -> None:
     resource = work.tx.entity(xid)
     if resource is None:
         return
     drafts = {entity.id: VersionDraft.of(entity) for entity in work.tx.entities(f"{xid}/versions")}
-    checks = VersionChecks(work, kind, xid, drafts, is_last=True)
+    checks = VersionChecks(work, resource_type, xid, drafts, is_last=True)
     checks.check_formats()
     checks.check_compatibility(resource.attributes, resource.attributes)
     for draft in drafts.values():

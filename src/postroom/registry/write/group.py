@@ -68,32 +68,32 @@ def write_group_collections(work: UnitOfWork, collections: dict[str, Any], patch
     }
 
 
-def write_groups(work: UnitOfWork, kind: GroupType, members: Any, patch: bool) -> list[str]:
+def write_groups(work: UnitOfWork, group_type: GroupType, members: Any, patch: bool) -> list[str]:
     """Write the Groups of a map; their ids."""
-    for group_id, body in as_nested(members, "/", kind.plural).items():
-        write_group(work, kind, group_id, body, patch)
+    for group_id, body in as_nested(members, "/", group_type.plural).items():
+        write_group(work, group_type, group_id, body, patch)
     return list(members)
 
 
-def write_group(work: UnitOfWork, kind: GroupType, group_id: str, written: Any, patch: bool) -> bool:
+def write_group(work: UnitOfWork, group_type: GroupType, group_id: str, written: Any, patch: bool) -> bool:
     """Create or update a Group and everything nested in it; whether it is new."""
-    xid = f"/{kind.plural}/{group_id}"
+    xid = f"/{group_type.plural}/{group_id}"
     check_id(group_id, xid)
-    body = as_nested(written, xid, kind.plural)
-    check_identity(body, kind.singular + "id", group_id, xid, kind.singular)
+    body = as_nested(written, xid, group_type.plural)
+    check_identity(body, group_type.singular + "id", group_id, xid, group_type.singular)
     existing = work.tx.entity(xid)
     if existing is None:
-        _refuse_other_case(work, f"/{kind.plural}", group_id, xid)
+        _refuse_other_case(work, f"/{group_type.plural}", group_id, xid)
     check_epoch(work, body, existing, xid)
-    collections = take_collections(body, kind.resources)
-    rules = work.rules.of(kind)
-    body, violations = rules.read(kind, body)
+    collections = take_collections(body, group_type.resources)
+    rules = work.rules.of(group_type)
+    body, violations = rules.read(group_type, body)
     raise_violations(violations, xid)
     created, modified = stamps(work, body, existing, xid)
     before = existing.attributes if existing and patch else None
-    attributes = compose(work, kind.attributes, body, before, xid, (kind.singular + "id",))
-    constraints.check_own_constraints(kind, attributes, xid)
-    raise_violations(list(rules.check(kind, attributes)), xid)
+    attributes = compose(work, group_type.attributes, body, before, xid, (group_type.singular + "id",))
+    constraints.check_own_constraints(group_type, attributes, xid)
+    raise_violations(list(rules.check(group_type, attributes)), xid)
     if existing is None:
         work.touch("/")
     work.save(
@@ -109,23 +109,23 @@ def write_group(work: UnitOfWork, kind: GroupType, group_id: str, written: Any, 
         constraints.watch_group(work, xid)
     for plural, members in collections.items():
         if members is not None:
-            write_resources(work, kind, group_id, plural, members, patch)
+            write_resources(work, group_type, group_id, plural, members, patch)
     return existing is None
 
 
 def write_resources(
-    work: UnitOfWork, kind: GroupType, group_id: str, plural: str, members: Any, patch: bool
+    work: UnitOfWork, group_type: GroupType, group_id: str, plural: str, members: Any, patch: bool
 ) -> list[str]:
     """Write the Resources of a map; their ids."""
-    group = f"/{kind.plural}/{group_id}"
+    group = f"/{group_type.plural}/{group_id}"
     collection = f"{group}/{plural}"
     for resource_id, body in as_nested(members, group, plural).items():
         check_id(resource_id, f"{collection}/{resource_id}")
         path = EntityPath(
             kind="resource",
             xid=f"{collection}/{resource_id}",
-            group_type=kind,
-            resource_type=kind.resources[plural],
+            group_type=group_type,
+            resource_type=group_type.resources[plural],
         )
         write_resource(work, path, body, patch)
     return list(members)

@@ -33,7 +33,7 @@ class MetaDraft:
 
 
 def apply_meta(
-    work: UnitOfWork, kind: ResourceType, xid: str, existing: Entity | None, body: Body | None, patch: bool
+    work: UnitOfWork, resource_type: ResourceType, xid: str, existing: Entity | None, body: Body | None, patch: bool
 ) -> MetaDraft:
     """The meta after a write; without a body it stays as it is."""
     before = existing.attributes if existing else {}
@@ -41,7 +41,7 @@ def apply_meta(
         createdat=existing.createdat if existing else work.now,
         modifiedat=work.now,
         attributes={name: value for name, value in before.items() if name != "xref"},
-        sticky=before.get("defaultversionsticky", sticky_default(kind)),
+        sticky=before.get("defaultversionsticky", sticky_default(resource_type)),
         previous=before.get("defaultversionid"),
     )
     draft.attributes.setdefault("readonly", False)
@@ -57,35 +57,35 @@ def apply_meta(
     rule = body.get("compatibility")
     if isinstance(rule, str):  # META-007: case does not matter; C-51: `none` is an older word for no rule
         body = {**body, "compatibility": None if rule.lower() == "none" else rule.lower()}
-    managed = (kind.singular + "id", *META_MANAGED)
-    draft.attributes = compose(work, kind.metaattributes, body, base if patch else {}, subject, managed)
+    managed = (resource_type.singular + "id", *META_MANAGED)
+    draft.attributes = compose(work, resource_type.metaattributes, body, base if patch else {}, subject, managed)
     draft.attributes["readonly"] = before.get("readonly", False)
     draft.touched = True
-    _read_default(draft, kind, body, patch, subject)
+    _read_default(draft, resource_type, body, patch, subject)
     return draft
 
 
-def refit_meta(work: UnitOfWork, kind: ResourceType, xid: str, existing: Entity | None) -> MetaDraft:
+def refit_meta(work: UnitOfWork, resource_type: ResourceType, xid: str, existing: Entity | None) -> MetaDraft:
     """The stored meta under a new model: defaults filled in, or a problem when it cannot fit."""
-    draft = apply_meta(work, kind, xid, existing, None, patch=True)
-    managed = (kind.singular + "id", *META_MANAGED)
+    draft = apply_meta(work, resource_type, xid, existing, None, patch=True)
+    managed = (resource_type.singular + "id", *META_MANAGED)
     before = {name: value for name, value in draft.attributes.items() if name not in META_MANAGED}
-    fitted = compose(work, kind.metaattributes, before, None, f"{xid}/meta", managed)
+    fitted = compose(work, resource_type.metaattributes, before, None, f"{xid}/meta", managed)
     fitted["readonly"] = before.get("readonly", False)
     if fitted != before:
         draft.attributes, draft.touched = fitted, True
     return draft
 
 
-def always_sticky(kind: ResourceType) -> bool:
+def always_sticky(resource_type: ResourceType) -> bool:
     """Whether the model of a type leaves no choice but a sticky default (META-017)."""
-    allowed = kind.metaattributes["defaultversionsticky"].enum
+    allowed = resource_type.metaattributes["defaultversionsticky"].enum
     return bool(allowed) and False not in allowed
 
 
-def sticky_default(kind: ResourceType) -> bool:
+def sticky_default(resource_type: ResourceType) -> bool:
     """Whether defaults are sticky when nobody says so; a model may fix it (META-017)."""
-    return bool(kind.metaattributes["defaultversionsticky"].default)
+    return bool(resource_type.metaattributes["defaultversionsticky"].default)
 
 
 def _epoch_after_reference(work: UnitOfWork, xref: str, existing: Entity | None) -> int:
@@ -96,15 +96,15 @@ def _epoch_after_reference(work: UnitOfWork, xref: str, existing: Entity | None)
     return max(entity.epoch for entity in seen if entity is not None) + 1
 
 
-def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool, subject: str) -> None:
+def _read_default(draft: MetaDraft, resource_type: ResourceType, body: Body, patch: bool, subject: str) -> None:
     given, sticky = body.get("defaultversionid"), body.get("defaultversionsticky")
-    for name, value, kinds in (("defaultversionid", given, str), ("defaultversionsticky", sticky, bool)):
-        if value is not None and not isinstance(value, kinds):
-            detail = "must be true or false" if kinds is bool else "must be the id of a Version"
+    for name, value, json_type in (("defaultversionid", given, str), ("defaultversionsticky", sticky, bool)):
+        if value is not None and not isinstance(value, json_type):
+            detail = "must be true or false" if json_type is bool else "must be the id of a Version"
             raise RegistryProblem("invalid_attribute", subject, name=name, error_detail=detail, pointer=f"/{name}")
     is_reset = sticky is None
     if sticky is None:
-        sticky = sticky_default(kind)
+        sticky = sticky_default(resource_type)
     if not patch:
         draft.sticky, draft.wanted = bool(sticky), given
     elif "defaultversionsticky" in body:
@@ -112,11 +112,11 @@ def _read_default(draft: MetaDraft, kind: ResourceType, body: Body, patch: bool,
         # META-011: what becomes sticky without a name is what is the default at present.
         draft.wanted = given if given is not None else draft.previous if draft.sticky and not is_reset else None
     elif "defaultversionid" in body:
-        draft.sticky, draft.wanted = given is not None or always_sticky(kind), given  # META-011
+        draft.sticky, draft.wanted = given is not None or always_sticky(resource_type), given  # META-011
 
 
 def choose_default(
-    draft: MetaDraft, kind: ResourceType, drafts: Drafts, flag: str | None, added: list[str], xid: str
+    draft: MetaDraft, resource_type: ResourceType, drafts: Drafts, flag: str | None, added: list[str], xid: str
 ) -> None:
     """Settle the default Version; `flag` is setdefaultversionid: empty when absent, None for `null`."""
     if flag is None:
@@ -125,15 +125,15 @@ def choose_default(
         draft.sticky, draft.wanted, draft.touched = True, _flagged(flag, added, xid), True
     if draft.sticky and draft.wanted is not None and draft.wanted not in drafts:
         raise RegistryProblem("unknown_id", xid, singular="version", id=draft.wanted)
-    allowed = kind.metaattributes["defaultversionsticky"].enum
+    allowed = resource_type.metaattributes["defaultversionsticky"].enum
     if allowed and draft.sticky not in allowed:
         detail = f"must be {str(not draft.sticky).lower()}"
         name = "defaultversionsticky"
         raise RegistryProblem("invalid_attribute", f"{xid}/meta", name=name, error_detail=detail, pointer=f"/{name}")
-    if draft.sticky and kind.maxversions == 1:
+    if draft.sticky and resource_type.maxversions == 1:
         raise RegistryProblem("setdefaultversionsticky_false", xid)
     kept = draft.wanted if draft.sticky else None
-    chosen = newest(drafts.values(), kind.versionmode).id if kept is None else kept
+    chosen = newest(drafts.values(), resource_type.versionmode).id if kept is None else kept
     if chosen != draft.previous:
         draft.touched = True
     draft.attributes["defaultversionid"] = chosen
@@ -176,16 +176,22 @@ def check_target(model: Model, xid: str, reference: str) -> ResourceType:
 
 
 def check_plain_reference(
-    model: Model, kind: ResourceType, xid: str, reference: str, own: Body | None, versions: Body | None, meta: Body
+    model: Model,
+    resource_type: ResourceType,
+    xid: str,
+    reference: str,
+    own: Body | None,
+    versions: Body | None,
+    meta: Body,
 ) -> None:
     """Refuse a reference to another type (RES-060), or one that comes with more than ids (RES-053)."""
-    if check_target(model, xid, reference).origin != kind.origin:
+    if check_target(model, xid, reference).origin != resource_type.origin:
         raise RegistryProblem("malformed_xref", xid, xref=reference, error_detail="it must be of the same type")
-    allowed = {kind.singular + "id", "self", "shortself", "xid", "metaurl", "versionsurl", "versionscount"}
-    in_meta = {"xref", "epoch", kind.singular + "id", "self", "shortself", "xid"}
+    allowed = {resource_type.singular + "id", "self", "shortself", "xid", "metaurl", "versionsurl", "versionscount"}
+    in_meta = {"xref", "epoch", resource_type.singular + "id", "self", "shortself", "xid"}
     extra = [name for name, value in (own or {}).items() if name not in allowed and value is not None]
     extra += [name for name, value in meta.items() if name not in in_meta and value is not None]
     if versions is not None:
         extra.append("versions")
     if extra:
-        raise RegistryProblem("extra_xref_attribute", xid, name=extra[0], singular=kind.singular)
+        raise RegistryProblem("extra_xref_attribute", xid, name=extra[0], singular=resource_type.singular)

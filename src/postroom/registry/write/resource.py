@@ -42,8 +42,8 @@ class ResourceWrite:
 
     def __init__(self, work: UnitOfWork, path: EntityPath, patch: bool) -> None:
         self.work = work
-        self.kind = path.resource
-        self.group_kind = path.group
+        self.resource_type = path.resource
+        self.group_type = path.group
         self.group_xid = path.group_xid
         self.xid = path.resource_xid
         self.patch = patch
@@ -75,11 +75,11 @@ class ResourceWrite:
             self.drafting.counter = self.existing.counter  # what takes the place of a reference is not counted
         if not self.drafts:
             raise RegistryProblem("missing_versions", self.xid)
-        link_ancestors(self.drafts, self.kind.versionmode, self.work.now, self.xid)
-        draft = apply_meta(self.work, self.kind, self.xid, self.existing, meta, self.patch)
+        link_ancestors(self.drafts, self.resource_type.versionmode, self.work.now, self.xid)
+        draft = apply_meta(self.work, self.resource_type, self.xid, self.existing, meta, self.patch)
         # The rule for `request` asks for a Version that is created, the text of its error for one that is processed.
         candidates = self.drafting.added() or (list(versions or ()) if own is None else [])
-        choose_default(draft, self.kind, self.drafts, default, candidates, self.xid)
+        choose_default(draft, self.resource_type, self.drafts, default, candidates, self.xid)
         return self.finish(draft)
 
     def finish(self, meta: MetaDraft) -> WriteResult:
@@ -98,7 +98,9 @@ class ResourceWrite:
             version_id = check_id(given, self.xid) if given is not None else self.drafting.next_id()
         written = self.apply(versions={version_id: body}, default=default)
         if version_id not in self.drafts:
-            detail = f"older than the {self.kind.maxversions} versions that are kept, it would be dropped at once"
+            detail = (
+                f"older than the {self.resource_type.maxversions} versions that are kept, it would be dropped at once"
+            )
             raise RegistryProblem("bad_request", f"{self.xid}/versions/{version_id}", error_detail=detail)
         return written
 
@@ -115,9 +117,9 @@ class ResourceWrite:
             check_target(self.work.model, self.xid, reference_of(self.existing, None, True, self.xid))
             return
         self.drafting.refit()
-        link_ancestors(self.drafts, self.kind.versionmode, self.work.now, self.xid)
-        meta = refit_meta(self.work, self.kind, self.xid, self.existing)
-        choose_default(meta, self.kind, self.drafts, "", [], self.xid)
+        link_ancestors(self.drafts, self.resource_type.versionmode, self.work.now, self.xid)
+        meta = refit_meta(self.work, self.resource_type, self.xid, self.existing)
+        choose_default(meta, self.resource_type, self.drafts, "", [], self.xid)
         self.finish(meta)
 
     def refuse_reference(self) -> None:
@@ -134,7 +136,7 @@ class ResourceWrite:
         check_id(self.id, self.xid)
         for body in (own, meta):
             if body is not None:
-                self._check_own_id(given_id(body, self.kind.singular + "id", self.xid))
+                self._check_own_id(given_id(body, self.resource_type.singular + "id", self.xid))
         if self.existing is None:
             taken = self.work.tx.sibling(self.xid.rpartition("/")[0], self.id)
             if taken is not None:
@@ -143,7 +145,7 @@ class ResourceWrite:
     def _check_own_id(self, given: str | None) -> None:
         # Other servers compare the id of a Resource before they look whether it is a legal one.
         if given is not None and given != self.id:
-            singular = self.kind.singular
+            singular = self.resource_type.singular
             raise RegistryProblem("mismatched_id", self.xid, singular=singular, invalid_id=given, expected_id=self.id)
 
     def _refer(
@@ -151,9 +153,9 @@ class ResourceWrite:
     ) -> WriteResult:
         flagged = {"defaultversionid": default or "null"} if default != "" else {}
         check_plain_reference(
-            self.work.model, self.kind, self.xid, reference, own, versions, {**(meta or {}), **flagged}
+            self.work.model, self.resource_type, self.xid, reference, own, versions, {**(meta or {}), **flagged}
         )
-        draft = apply_meta(self.work, self.kind, self.xid, self.existing, meta, self.patch)
+        draft = apply_meta(self.work, self.resource_type, self.xid, self.existing, meta, self.patch)
         draft.attributes = {"xref": reference}
         draft.touched = True
         draft.createdat = self.existing.createdat if self.existing else self.work.now
@@ -186,25 +188,25 @@ class ResourceWrite:
         """RES-042: formats, what all Versions share, what the Group demands, compatibility."""
         group = self.drafting.group()
         rules = self.work.rules
-        checks = VersionChecks(self.work, self.kind, self.xid, self.drafts)
+        checks = VersionChecks(self.work, self.resource_type, self.xid, self.drafts)
         checks.check_formats()
-        constraints.match_versions(self.kind, [draft.attributes for draft in self.drafts.values()], self.xid)
-        wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
+        constraints.match_versions(self.resource_type, [draft.attributes for draft in self.drafts.values()], self.xid)
+        wanted = constraints.effective_constraints(self.group_type, self.resource_type.plural, group)
         for draft in self.drafts.values():
-            constraints.enforce(rules, wanted, self.group_kind, group, draft.attributes, self.xid)
+            constraints.enforce(rules, wanted, self.group_type, group, draft.attributes, self.xid)
         checks.check_compatibility(meta.attributes, self.existing.attributes if self.existing else None)
 
     def _check_roots(self) -> None:
         roots = [draft for draft in self.drafts.values() if draft.ancestor == draft.id]
-        if self.kind.singleversionroot and len(roots) > 1:
-            raise RegistryProblem("multiple_roots", self.xid, plural=self.kind.plural)
+        if self.resource_type.singleversionroot and len(roots) > 1:
+            raise RegistryProblem("multiple_roots", self.xid, plural=self.resource_type.plural)
 
     def _prune(self, meta: MetaDraft) -> None:
-        limit = self.kind.maxversions
+        limit = self.resource_type.maxversions
         while limit and len(self.drafts) > limit:
             candidates = [d for d in self.drafts.values() if d.id != meta.attributes["defaultversionid"]]
-            drop(self.drafts, oldest(candidates, self.kind.versionmode).id)
-            link_ancestors(self.drafts, self.kind.versionmode, self.work.now, self.xid)
+            drop(self.drafts, oldest(candidates, self.resource_type.versionmode).id)
+            link_ancestors(self.drafts, self.resource_type.versionmode, self.work.now, self.xid)
 
     def _save(self, meta: MetaDraft) -> WriteResult:
         added, removed = self.drafting.added(), self.drafting.removed()

@@ -34,8 +34,8 @@ class Drafting:
 
     def __init__(self, work: UnitOfWork, path: EntityPath, existing: Entity | None, patch: bool) -> None:
         self.work = work
-        self.kind = path.resource
-        self.group_kind = path.group
+        self.resource_type = path.resource
+        self.group_type = path.group
         self.group_xid = path.group_xid
         self.xid = path.resource_xid
         self.patch = patch
@@ -65,11 +65,11 @@ class Drafting:
         """Create or update one Version."""
         xid = f"{self.xid}/versions/{version_id}"
         self._check_version_id(version_id, xid)
-        if "*" in self.kind.attributes:
+        if "*" in self.resource_type.attributes:
             _refuse_resource_level(written, xid)
-        body, violations = self.work.rules.read_version(self.kind, dict(written))
+        body, violations = self.work.rules.read_version(self.resource_type, dict(written))
         raise_violations(violations, xid)
-        singular = self.kind.singular
+        singular = self.resource_type.singular
         check_identity(body, singular + "id", self.xid.rpartition("/")[2], xid, singular)
         check_identity(body, "versionid", version_id, xid, "version")
         draft = self.drafts.get(version_id) or VersionDraft(id=version_id, original=None)
@@ -77,7 +77,7 @@ class Drafting:
         body.pop("epoch", None)
         ancestor = self._ancestor(body, draft, xid)
         stored_type = draft.attributes.get("contenttype")
-        draft.document = pop_document(self.kind, body, draft.document, stored_type, self.patch, xid)
+        draft.document = pop_document(self.resource_type, body, draft.document, stored_type, self.patch, xid)
         draft.createdat, draft.modifiedat = stamps(self.work, body, draft.original, xid)
         before = {n: v for n, v in draft.attributes.items() if n != "ancestorid"} if self.patch else {}
         self._fill(before, body)
@@ -96,8 +96,8 @@ class Drafting:
             body = {**before, **self._released_document(draft, xid)}
             self._fill({}, body)
             known = {n: a for n, a in self._attributes().items() if n not in SERVER_NAMES and not a.readonly}
-            kept = {n: v for n, v in body.items() if n not in self.kind.attributes or n in known}
-            for name in (self.kind.singular + "id", *VERSION_MANAGED):
+            kept = {n: v for n, v in body.items() if n not in self.resource_type.attributes or n in known}
+            for name in (self.resource_type.singular + "id", *VERSION_MANAGED):
                 known.pop(name, None)
             normal, violations = conform(self.work.model, known, kept)
             raise_violations(violations, xid)
@@ -108,17 +108,17 @@ class Drafting:
     def _released_document(self, draft: VersionDraft, xid: str) -> Body:
         """What a document leaves behind when its type has none any more: a URL becomes a plain attribute."""
         document = draft.document
-        if self.kind.hasdocument or document is None:
+        if self.resource_type.hasdocument or document is None:
             return {}
         if document.content:
-            raise RegistryProblem("hasdocument_violation", xid, plural=self.kind.plural)
+            raise RegistryProblem("hasdocument_violation", xid, plural=self.resource_type.plural)
         draft.document, draft.touched = None, True
-        return {self.kind.singular + "url": document.url} if document.url else {}
+        return {self.resource_type.singular + "url": document.url} if document.url else {}
 
     def _attributes(self) -> Attributes:
         """What a Version may have beside its document, which is kept apart."""
-        apart = document_names(self.kind.singular) if self.kind.hasdocument else ()
-        return {name: attribute for name, attribute in self.kind.attributes.items() if name not in apart}
+        apart = document_names(self.resource_type.singular) if self.resource_type.hasdocument else ()
+        return {name: attribute for name, attribute in self.resource_type.attributes.items() if name not in apart}
 
     def _check_version_id(self, version_id: str, xid: str) -> None:
         check_id(version_id, xid)
@@ -126,8 +126,8 @@ class Drafting:
             return
         if version_id in RESERVED_VERSION_IDS:
             raise RegistryProblem("malformed_id", xid, id=version_id, error_detail="this word is reserved")
-        if not self.kind.setversionid and version_id != str(self.counter):
-            raise RegistryProblem("versionid_not_allowed", self.xid, plural=self.kind.plural)
+        if not self.resource_type.setversionid and version_id != str(self.counter):
+            raise RegistryProblem("versionid_not_allowed", self.xid, plural=self.resource_type.plural)
         taken = next((one for one in self.drafts if one.casefold() == version_id.casefold()), None)
         if taken is not None:
             raise RegistryProblem("bad_request", xid, error_detail=f"{taken} exists already in another case")
@@ -147,7 +147,7 @@ class Drafting:
 
     def _fill(self, before: Body, body: Body) -> None:
         group = self.group()
-        wanted = constraints.effective_constraints(self.group_kind, self.kind.plural, group)
+        wanted = constraints.effective_constraints(self.group_type, self.resource_type.plural, group)
         # A `null` takes away what was there, so that the default is in force again.
         merged = {name: value for name, value in {**before, **body}.items() if value is not None}
         present = set(merged)
@@ -155,8 +155,8 @@ class Drafting:
         body |= {name: value for name, value in merged.items() if name not in present}
 
     def _inherited(self) -> set[str]:
-        prefix = self.kind.plural + "."
-        inherited = self.work.rules.of(self.group_kind).inherited
+        prefix = self.resource_type.plural + "."
+        inherited = self.work.rules.of(self.group_type).inherited
         return {path.removeprefix(prefix) for path in inherited if path.startswith(prefix)}
 
     def group(self) -> Body:
