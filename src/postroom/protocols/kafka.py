@@ -8,8 +8,9 @@ KAFKA = Wire(
     options=(
         Option("topic", "uritemplate", channel=True),
         Option("partition", "integer"),
-        Option("key", "uritemplate"),
-        Option("key_base64", "binary"),
+        # A key is bytes; records have it as text where it is UTF-8.
+        Option("key", "uritemplate", text_of="key_base64"),
+        Option("key_base64", "binary", base64_of="key"),
         Option("headers", shape="named"),
     ),
     headers="headers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -33,6 +34,7 @@ class Option(msgspec.Struct, frozen=True):
 
     `shape` is value (one value), named (repeatable name and value pairs) or section (an object of further members).
     An option that does not decide is never compared: brokers rewrite it. A channel option says where a message goes.
+    `base64_of` and `text_of` name the option that says the same in the other form.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Option(msgspec.Struct, frozen=True):
     channel: bool = False
     members: dict[str, str] = {}
     aliases: tuple[str, ...] = ()
+    base64_of: str = ""
+    text_of: str = ""
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,7 +164,18 @@ def _member(metadata: dict[str, Any], option: Option) -> Any:
     for alias in option.aliases:
         if alias in metadata:
             return metadata[alias]
-    return None
+    if option.base64_of:
+        text = metadata.get(option.base64_of)
+        return base64.b64encode(text.encode()).decode() if isinstance(text, str) else None
+    return _text_in(metadata.get(option.text_of)) if option.text_of else None
+
+
+def _text_in(encoded: Any) -> str | None:
+    """The text whose base64 this is; None where it is none."""
+    try:
+        return base64.b64decode(encoded, validate=True).decode() if isinstance(encoded, str) else None
+    except ValueError:  # no base64, or no UTF-8
+        return None
 
 
 def attribute_name(header: str, prefixes: tuple[str, ...]) -> str:

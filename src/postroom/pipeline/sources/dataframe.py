@@ -151,7 +151,7 @@ def _record_line(row: dict[str, Any]) -> bytes:
         # JSON text goes in as it is; what is no JSON makes a line that is no record, which is the truth.
         record["metadata"] = msgspec.Raw(metadata.encode())
     elif metadata is not None:
-        record["metadata"] = _present(metadata)
+        record["metadata"] = _present(_with_text_key(metadata))
     if row.get("payload") is not None:
         record |= _text_or_base64("payload", row["payload"])
     if row.get("payload_base64") is not None:
@@ -159,6 +159,14 @@ def _record_line(row: dict[str, Any]) -> bytes:
     if not record.keys() - {"payload"} and "payload" in record:
         return _bytes(row["payload"])
     return _encode(record)
+
+
+def _with_text_key(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata with a key of bytes as text, or in base64 where it is none (C-12)."""
+    key = metadata.get("key")
+    if not isinstance(key, bytes):
+        return metadata
+    return {name: value for name, value in metadata.items() if name != "key"} | _text_or_base64("key", key)
 
 
 def _present(value: Any) -> Any:
