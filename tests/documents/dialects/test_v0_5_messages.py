@@ -365,6 +365,18 @@ def test_kafka_has_a_binary_key_a_map_of_headers_and_a_timestamp(protocol: str) 
     assert again(plain) == plain
 
 
+@pytest.mark.audit("messages-D18")
+def test_a_timestamp_of_kafka_is_kept_and_lint_says_that_it_is_not_looked_at(tmp_path: Path) -> None:
+    written = bound("Kafka/0.11", topic={"value": "ovens"}, timestamp={"value": 1700000000000})
+    assert ("option_not_read", "/messagegroups/ovens/messages/hot/message/timestamp") in codes(tmp_path, written)
+    inherited = document({"binding": "Kafka"}, hot={"message": {"timestamp": {"value": 0}}})
+    assert ("option_not_read", "/messagegroups/ovens/messages/hot/message/timestamp") in codes(tmp_path, inherited)
+    for other in (bound("Kafka", topic={"value": "ovens"}), bound("Pigeon/1.0", timestamp={"value": 1})):
+        assert "option_not_read" not in {code for code, _ in codes(tmp_path, other)}
+    event = document(hot={**EVENT, "metadata": {"timestamp": {"type": "integer"}}})
+    assert "option_not_read" not in {code for code, _ in codes(tmp_path, event)}
+
+
 @pytest.mark.feature("D5M-013")
 def test_a_message_borrowed_from_elsewhere_becomes_the_base() -> None:
     written = document(

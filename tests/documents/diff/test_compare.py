@@ -215,6 +215,17 @@ def test_a_reference_that_has_to_be_absolute_now_breaks_producers(tmp_path: Path
     assert [one.breaks for one in differences(new, old)] == [True]
 
 
+@pytest.mark.audit("messages-D19")
+def test_naming_the_envelope_that_attributes_imply_is_no_change() -> None:
+    def catalog(**selector: str) -> Tree:
+        message = {**selector, "envelopemetadata": {"type": {"value": "oven.hot"}}}
+        return {"messagegroups": {"ovens": {"messages": {"hot": message}}}}
+
+    assert differences(catalog(), catalog(envelope="CloudEvents/1.0")) == []
+    (change,) = differences(catalog(), catalog(envelope="Bakery/2.0"))
+    assert (change.place, change.kind) == (f"{HOT}/envelope", "breaking for both")
+
+
 def test_the_same_catalog_has_no_changes() -> None:
     tree = read_source(str(DEMO_CATALOG), Settings())
     assert differences(tree, copy.deepcopy(tree)) == []

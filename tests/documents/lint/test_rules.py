@@ -93,6 +93,7 @@ FOUND: list[tuple[str, Tree, str]] = [
     ),
     ("metadata_missing", with_message({"envelopemetadata": None}), f"{MOVED}/envelope"),
     ("metadata_missing", with_message({"protocoloptions": None}), f"{MOVED}/protocol"),
+    ("envelope_missing", with_second({"envelopemetadata": {"type": {"value": "t"}}}), f"{STOPPED}/envelopemetadata"),
     (
         "attributes_in_options",
         with_second({"envelope": "CloudEvents/1.0", "envelopeoptions": {"type": {"value": "vehicle.stopped"}}}),
@@ -499,6 +500,19 @@ def test_it_is_left_alone(code: str, tree: Tree) -> None:
     assert code not in {found for found, _ in codes(tree)}
 
 
+@pytest.mark.audit("messages-D19")
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "t"}}},
+        {"basemessage": MOVED, "envelopemetadata": {"subject": {}}},
+        {"envelopemetadata": {}},
+    ],
+)
+def test_attributes_of_an_envelope_that_is_named_somewhere_are_left_alone(message: Tree) -> None:
+    assert "envelope_missing" not in {code for code, _ in codes(with_second(message))}
+
+
 @pytest.mark.audit("messages-D20")
 def test_an_ancestor_is_read_and_names_of_older_texts_are_called_so() -> None:
     older = with_message({"ancestor": "1", "dataschemauri": None, "dataschemaurl": SCHEMA})
@@ -520,7 +534,8 @@ def test_names_in_amqp_are_symbols(name: str, is_symbol: bool) -> None:
 def test_what_lint_says_is_not_looked_at_asks_nothing_of_a_message() -> None:
     tree = with_options("AMQP/1.0", {"properties": {"to": {"value": "ovens"}, "message_id": {"required": True}}})
     assert ("option_unknown", f"{OPTIONS}/properties/message_id") in codes(tree)
-    tree["messagegroups"]["fleet"]["messages"]["vehicle.moved"]["envelope"] = None
+    moved = tree["messagegroups"]["fleet"]["messages"]["vehicle.moved"]
+    moved["envelope"] = moved["envelopemetadata"] = None
     record = {"protocol": "AMQP/1.0", "metadata": {"properties": {"to": "ovens"}}, "payload": '{"lat": 1}'}
     assert Catalog(tree).match(record).outcome == "landed"
 

@@ -55,6 +55,19 @@ def test_attributes_are_found_where_authors_put_them(place: dict[str, Any]) -> N
     assert outcome(made, {**EVENT, "zone": "b"}) == "invalid"
 
 
+@pytest.mark.audit("messages-D19")
+@pytest.mark.parametrize(
+    "message",
+    [{"envelopemetadata": TYPE}, {"envelopemetadata": TYPE, "basemessage": XID + "gone"}, {"envelopeoptions": TYPE}],
+)
+def test_attributes_without_an_envelope_are_those_of_cloudevents(message: dict[str, Any]) -> None:
+    made = catalog(message)
+    assert outcome(made, EVENT) == "landed"
+    assert outcome(made, {**EVENT, "type": "u"}) == "unmatched"
+    assert outcome(made, record("KAFKA", {"topic": "any", "headers": {"a": "b"}})) == "unmatched"
+    assert made.message("m").make()["type"] == "t"
+
+
 @pytest.mark.parametrize("query", [{"q": "1"}, {"q": {"value": "1"}}, [{"name": "q", "value": "1"}]])
 @pytest.mark.parametrize("sent", [{"q": "1"}, [{"name": "q", "value": "1"}]])
 def test_queries_are_maps_or_lists(query: Any, sent: Any) -> None:  # C-04

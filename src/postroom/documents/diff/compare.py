@@ -24,7 +24,7 @@ from postroom.documents.diff.constraints import constraint_changes, option_chang
 from postroom.errors import PostroomError
 from postroom.formats.format_table import format_named, readable_documents
 from postroom.messages.definitions.catalog_tree import Tree, default_version
-from postroom.messages.definitions.inheritance import BASE_NAMES
+from postroom.messages.definitions.inheritance import BASE_NAMES, envelope_of
 from postroom.model.json_pointers import pointer
 from postroom.protocols.protocol_table import canonical_protocol
 
@@ -109,6 +109,7 @@ class _Comparison:
                 f"it derives from {now_beyond or 'nothing'} and not from {beyond or 'nothing'}, which is elsewhere."
             )
             yield CatalogChange(f"{place}/basemessage", "changed", BOTH, reason)
+        old, new = _with_envelope(old), _with_envelope(new)
         yield from _attribute_changes(
             place, old, new, _NOT_OF_MESSAGES | {*BASE_NAMES, "messageid", "dataschemaformat"}
         )
@@ -171,6 +172,12 @@ def _listed(ids: list[object]) -> str:
 def _pairs(old: Tree, new: Tree) -> Iterator[tuple[str, Tree | None, Tree | None]]:
     for name in {**old, **new}:
         yield name, old.get(name), new.get(name)
+
+
+def _with_envelope(message: Tree) -> Tree:
+    """A message with the envelope that its attributes imply where it names none."""
+    envelope = envelope_of(message)
+    return {**message, "envelope": envelope} if envelope else message
 
 
 def _versions(schema: Tree) -> Tree:

@@ -70,6 +70,7 @@ RULES: tuple[LintRule, ...] = (
     _rule("protocol_version_missing", "warning", "MSG-006", "message", messages.protocol_version_missing),
     _rule("group_mismatch", "error", "MSG-008 MSG-009 EP-008 EP-011", "message", messages.group_mismatch),
     _rule("metadata_missing", "error", "MSG-022 MSG-025", "message", messages.metadata_missing),
+    _rule("envelope_missing", "warning", "MSG-022", "message", messages.envelope_missing),
     _rule("attributes_in_options", "warning", "MSG-023 MSG-024", "message", messages.attributes_in_options),
     _rule("attributes_nested", "info", "MSG-023", "message", messages.attributes_nested),
     _rule("xref_dangling", "warning", "MSG-015", "document", messages.reference_dangling),
@@ -115,6 +116,7 @@ RULES: tuple[LintRule, ...] = (
         protocol_options.option_of_mqtt5,
     ),
     _rule("option_variant", "info", "MSG-108 MSG-125", "message", protocol_options.option_variant),
+    _rule("option_not_read", "warning", "D5M-012", "written", v0_5.timestamp_not_read),
     _rule("option_twice", "error", "MSG-125", "message", protocol_options.option_twice),
     _rule("options_exclusive", "error", "MSG-082 MSG-122", "message", protocol_options.options_exclusive),
     _rule(

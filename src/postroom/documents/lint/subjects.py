@@ -10,7 +10,7 @@ from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, default_version, members
 from postroom.messages.definitions.compile import compile_definition
 from postroom.messages.definitions.definition import Definition, SchemaSource
-from postroom.messages.definitions.inheritance import resolve
+from postroom.messages.definitions.inheritance import envelope_of, resolve
 from postroom.messages.definitions.schema_sources import schema_source
 from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.model.json_pointers import pointer
@@ -95,12 +95,12 @@ class LintedMessage(LintedResource):
     @cached_property
     def is_event(self) -> bool:
         """Whether its envelope is CloudEvents."""
-        return text(self.effective, "envelope").lower() == ENVELOPE.lower()
+        return envelope_of(self.effective).lower() == ENVELOPE.lower()
 
     @cached_property
     def envelope_properties(self) -> list[Property]:
         """The attributes of the envelope that the message itself states."""
-        return list(envelope_properties(self)) if text(self.effective, "envelope") else []
+        return list(envelope_properties(self)) if envelope_of(self.effective) else []
 
     @cached_property
     def option_properties(self) -> list[Property]:

@@ -19,7 +19,7 @@ from postroom.messages.definitions.implied_attributes import (
     same_references,
     stated_type,
 )
-from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, merged
+from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, envelope_of, merged
 from postroom.messages.definitions.property_types import EVENT_RULES
 from postroom.messages.definitions.schema_documents import with_fetched
 from postroom.messages.definitions.schema_sources import schema_source, stored_schemas
@@ -61,7 +61,7 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
     """Compile one definition."""
     chain = chain_of(tree, entry, fetch)
     message, bases = merged(chain), tuple(xid for xid, _ in chain[1:])
-    envelope = _string(message, "envelope")
+    envelope = envelope_of(message)
     is_event = envelope.lower() == ENVELOPE.lower()
     schema = schema_source(tree, message, fetch)
     mode = _string(message.get("envelopeoptions") or {}, "mode").lower()

@@ -10,6 +10,7 @@ import msgspec
 from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, find_base, local_path
 from postroom.model.json_pointers import leads, steps_of
+from postroom.protocols.cloudevents import ENVELOPE
 from postroom.protocols.protocol_table import canonical_protocol
 
 # Fetches the document at a URL; None when that fails.
@@ -125,6 +126,15 @@ def normalise(entry: CatalogMessage) -> Tree:
     if options:
         message["envelopeoptions"] = options
     return message
+
+
+def envelope_of(message: Tree) -> str:
+    """The envelope of an effective message. Attributes of one that is not named are those of CloudEvents, the only
+    envelope that the texts define: without it the definition would take every message."""
+    stated = message.get("envelope")
+    if isinstance(stated, str) and stated:
+        return stated
+    return ENVELOPE if message.get("envelopemetadata") else ""
 
 
 def unwrapped(attributes: Tree) -> Tree:

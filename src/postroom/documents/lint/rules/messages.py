@@ -114,6 +114,14 @@ def metadata_missing(message: LintedMessage) -> Iterator[Diagnostic]:
             yield Diagnostic(message.at(selector), f"{selector} is {named}, and {member} is missing.", remedy)
 
 
+def envelope_missing(message: LintedMessage) -> Iterator[Diagnostic]:
+    """Attributes belong to an envelope, be it the group's or a base's; without one they are read as CloudEvents'."""
+    stated = canonical_protocol(text(message.effective, "envelope"))
+    if section(message.own, "envelopemetadata") and message.effective and not stated:
+        sentence = f"there are envelopemetadata and no envelope; they are read as those of {ENVELOPE}."
+        yield Diagnostic(message.at("envelopemetadata"), sentence, f"Add envelope: {ENVELOPE}.")
+
+
 def attributes_in_options(message: LintedMessage) -> Iterator[Diagnostic]:
     """The attributes of an envelope stand in envelopemetadata."""
     options = section(message.own, "envelopeoptions")

@@ -12,6 +12,7 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.messages.definitions.catalog_tree import Tree, members
 from postroom.model.json_pointers import pointer
+from postroom.protocols.kafka import KAFKA
 from postroom.protocols.protocol_table import canonical_protocol
 
 _EVERY = (
@@ -92,6 +93,26 @@ def metadata_missing(document: Tree) -> Iterator[Diagnostic]:
         if kind == "messages" and not any(name in entity for name in ("metadata", "definition", "uri")):
             place = pointer((*steps, "format") if "format" in entity else steps)
             yield Diagnostic(place, "the definition has no metadata, which 0.5 requires.", "Add metadata.")
+
+
+def timestamp_not_read(document: Tree) -> Iterator[Diagnostic]:
+    """The time of a Kafka record, which 1.0 has no option for: it is kept for documents of 0.5, and never compared."""
+    for kind in (*_GROUPS, "endpoints"):
+        for name, group in members(document, kind).items():
+            for inner in _MESSAGES:
+                for one, message in members(group, inner).items():
+                    for area in _kafka_areas(group, message):
+                        if "timestamp" in section(message, area):
+                            sentence = "the timestamp of Kafka records is not looked at, and not made."
+                            place = pointer((kind, name, inner, one, area, "timestamp"))
+                            yield Diagnostic(place, sentence, "Leave it out: producers set it.")
+
+
+def _kafka_areas(group: Tree, message: Tree) -> Iterator[str]:
+    """The members of a message that have options of Kafka."""
+    for selector, area in (("binding", "message"), ("format", "metadata")):
+        if canonical_protocol(text(message, selector) or text(group, selector)) == KAFKA.name:
+            yield area
 
 
 def type_datetime(document: Tree) -> Iterator[Diagnostic]:
