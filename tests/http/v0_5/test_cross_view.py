@@ -241,7 +241,7 @@ def test_a_model_without_room_for_extras_says_so(v0_5: V05Client) -> None:
     v0_5.native("/modelsource", "PUT", model)
     group = {"id": "ovens", "format": "Kafka/0.11", "type": "definitionGroup"}
     assert v0_5.problem("POST", "/definitionGroups", {**group, "createdBy": "me"}) == (400, "unknown_attribute")
-    assert v0_5.post("/definitionGroups", group).json["format"] == "Kafka"
+    assert v0_5.post("/definitionGroups", group).json["format"] == "Kafka/0.11"
     assert v0_5.put("/definitionGroups/ovens", group).status == 200
     assert v0_5.delete("/definitionGroups/ovens").status == 200
 
@@ -274,3 +274,27 @@ def test_the_whole_registry_inlined_is_a_file_that_can_be_loaded(ovens: V05Clien
     assert {name: version["schemabase64"] for name, version in found.items()} == {"1": "/v8A", "2": "/v8B"}
     message = tree["messagegroups"]["ovens"]["messages"]["oven.hot"]
     assert message["envelopemetadata"]["type"]["value"] == "oven.hot"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shown"),
+    [
+        ("HTTP", "HTTP/1.1"),
+        ("HTTP/2", "HTTP/2"),
+        ("AMQP", "AMQP/1.0"),
+        ("MQTT", "MQTT/5.0"),
+        ("MQTT/3.1.1", "MQTT/3.1.1"),
+        ("KAFKA", "Kafka/0.11"),
+        ("NATS", "NATS/1.0.0"),
+        ("BunnyMQ", "BunnyMQ"),
+    ],
+)
+def test_a_protocol_is_shown_as_a_format_with_a_version(v0_5: V05Client, protocol: str, shown: str) -> None:
+    v0_5.native("/messagegroups/ovens", "PUT", {"protocol": protocol, "messages": {"hot": {"protocol": protocol}}})
+    for path in ("/definitionGroups/ovens", "/definitionGroups/ovens/definitions/hot?meta"):
+        found = v0_5.get(path)
+        assert found["format"] == shown
+        if "/" in shown:
+            assert v0_5.put(path, found).status == 200
+    assert v0_5.native("/messagegroups/ovens")["protocol"] == protocol
+    assert v0_5.native("/messagegroups/ovens/messages/hot")["protocol"] == protocol

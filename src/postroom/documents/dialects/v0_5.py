@@ -86,7 +86,7 @@ class V05Writer:
         written = entity
         envelope, protocol = written.pop("envelope", None), written.pop("protocol", None)
         if envelope or protocol:
-            written["format"] = envelope or _protocol_spelling(protocol)
+            written["format"] = envelope or _format_name(protocol)
         return written
 
     def _messages(self, messages: Tree, group: Tree) -> Tree:
@@ -138,7 +138,7 @@ class V05Writer:
             written.setdefault(name, None)
         if written["format"] is None:
             inherited = group.get("envelope") or group.get("protocol")
-            written["format"] = _protocol_spelling(inherited) if isinstance(inherited, str) else None
+            written["format"] = _format_name(inherited) if isinstance(inherited, str) else None
         return _present(written)
 
     def _resource(self, resource: Tree, collection: str) -> Tree:
@@ -192,8 +192,22 @@ def _shared(versions: Tree, schema: Tree) -> Tree:
 _MESSAGE_SELECTORS = {"envelope": "format", "protocol": "binding"}
 
 
+_FORMAT_NAMES = {
+    "HTTP": "HTTP/1.1",
+    "AMQP": "AMQP/1.0",
+    "MQTT": "MQTT/5.0",
+    "KAFKA": "Kafka/0.11",
+    "NATS": "NATS/1.0.0",
+}
+
+
 def _protocol_spelling(value: Any) -> Any:
     return "Kafka" if family_of(value) == "KAFKA" else value
+
+
+def _format_name(protocol: Any) -> Any:
+    """A protocol as the 0.5 service names formats, always with a version."""
+    return _FORMAT_NAMES.get(protocol.upper(), protocol) if isinstance(protocol, str) else protocol
 
 
 def _present(entity: Tree) -> Tree:
