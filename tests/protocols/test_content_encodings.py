@@ -32,6 +32,12 @@ def test_encodings_of_other_senders_are_read() -> None:
     assert unpack(bare.compress(b"ab") + bare.flush(), "deflate") == b"ab"
 
 
+@pytest.mark.parametrize("stated", ["utf-8", "UTF-8", "us-ascii", "identity", ""])
+def test_the_name_of_a_character_set_packs_nothing(stated: str) -> None:
+    assert pack(b"{}", stated) == unpack(b"{}", stated) == b"{}"
+    assert unpack(pack(b"{}", "gzip"), f"{stated}, gzip") == b"{}"
+
+
 @pytest.mark.parametrize("coding", CODINGS)
 def test_a_payload_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(coding: str) -> None:
     bomb = pack(bytes(30_000_000), coding)

@@ -14,6 +14,8 @@ from postroom.protocols.protocol import Wire
 LIMIT = 64_000_000
 """The most bytes that a payload may have when it is unpacked, where nobody says another limit."""
 _MOST_CODINGS = 4
+# Many clients write the character set there, and so does the AMQP example of message definitions 0.5.
+_NO_CODINGS = frozenset(("", "identity", "utf-8", "us-ascii"))
 
 Unpack = Callable[[bytes, int], bytes]
 
@@ -29,9 +31,9 @@ class EncodingFault(ValueError):
 
 
 def codings(stated: str) -> list[str]:
-    """The encodings that were applied, in their order; `identity` is none."""
+    """The encodings that were applied, in their order; `identity` is none, nor is the name of a character set."""
     names = (name.strip().lower().removeprefix("x-") for name in stated.split(","))
-    return [name for name in names if name not in ("", "identity")]
+    return [name for name in names if name not in _NO_CODINGS]
 
 
 def unpack(payload: bytes, stated: str, limit: int = LIMIT) -> bytes:
