@@ -22,6 +22,13 @@ from postroom.model.json_pointers import pointer
 from postroom.settings import Settings
 from postroom.urls import scheme_of
 
+# What later texts demand and the text of a dialect does not.
+_NOT_DEMANDED = {
+    "0.5-message": frozenset({"consumergroup_missing"}),
+    "0.5-service": frozenset({"consumergroup_missing"}),
+    "catalog": frozenset({"dataschemaformat_missing"}),
+}
+
 
 def lint_source(source: str, settings: Settings) -> list[Finding]:
     """What is wrong with the catalog of a source; an unreadable one raises an error."""
@@ -74,10 +81,14 @@ class _SourceCatalog:
         is_older = dialect_of(document) in FOREIGN
         return str(origin.file), source_pointer(document, tree_pointer) if is_older else tree_pointer
 
+    def dialect_in(self, file: str) -> str:
+        """The older dialect that a file is in; nothing for one of 1.0."""
+        document = self.older_documents.get(Path(file))
+        return dialect_of(document) if document else ""
+
     def with_names_of(self, file: str, sentence: str) -> str:
         """A sentence with the names that the dialect of a file has for members."""
-        document = self.older_documents.get(Path(file))
-        dialect = dialect_of(document) if document else ""
+        dialect = self.dialect_in(file)
         is_v0_5 = dialect.startswith("0.5")
         return with_v0_5_names(sentence, service=dialect == "0.5-service") if is_v0_5 else sentence
 
@@ -114,6 +125,8 @@ def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
 def _rule_findings(catalog: _SourceCatalog, settings: Settings) -> Iterator[Finding]:
     for rule, diagnostic in diagnose(LintedDocument(catalog.tree), settings):
         file, place = catalog.locate(diagnostic.pointer)
+        if rule.code in _NOT_DEMANDED.get(catalog.dialect_in(file), ()):
+            continue
         sentences = (catalog.with_names_of(file, text) for text in (diagnostic.sentence, diagnostic.remedy))
         yield _finding(rule.code, file, Diagnostic(place, *sentences))
 

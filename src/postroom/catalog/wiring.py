@@ -13,13 +13,7 @@ from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import FAMILIES, check_schema, readable
 from postroom.formats.schema import LibraryDocument
 from postroom.formats.schema_library import CatalogLibrary
-from postroom.messages.definitions.registry_rules import (
-    check_endpoint,
-    check_message,
-    check_messagegroup,
-    read_endpoint,
-    read_message,
-)
+from postroom.messages.definitions.registry_rules import check_endpoint, read_endpoint, read_message
 from postroom.registry.rules import GroupRules, Judgement, Rules, Surroundings
 from postroom.settings import Settings
 
@@ -113,10 +107,8 @@ def _refuse_errors(tx: Any, before: Mapping[str, Any]) -> None:
 RULES = Rules(
     groups={
         ("schemagroups", "schemagroup"): GroupRules(inherited=frozenset({"schemas.format"})),
-        ("messagegroups", "messagegroup"): GroupRules(
-            check=check_messagegroup, inherited=frozenset({"messages.envelope", "messages.protocol"})
-        ),
-        ("endpoints", "endpoint"): GroupRules(read=read_endpoint, check=check_endpoint, check_version=check_message),
+        ("messagegroups", "messagegroup"): GroupRules(inherited=frozenset({"messages.envelope", "messages.protocol"})),
+        ("endpoints", "endpoint"): GroupRules(read=read_endpoint, check=check_endpoint),
     },
     read_version=read_message,
     documents=PayloadFormats(),

@@ -96,8 +96,6 @@ class GroupRules(msgspec.Struct, frozen=True, kw_only=True):
     """A Group as it is written, with the words of older texts replaced."""
     check: Callable[[GroupType, Body], Iterable[AttributeViolation]] = allow_everything
     """Looks at a Group as it will be."""
-    check_version: Callable[[Body, Body], Iterable[AttributeViolation]] | None = None
-    """Looks at a Version beside its Group; what it finds is a `constraint_failure`."""
     inherited: frozenset[str] = frozenset()
     """Dotted paths (`messages.protocol`) that a Version without a value takes from its Group."""
 

@@ -319,6 +319,17 @@ FOUND: list[tuple[str, Tree, str]] = [
     ),
     # Endpoints
     ("usage_missing", with_endpoint({"usage": None}), ENDPOINT),
+    ("usage_missing", with_endpoint({"usage": []}), ENDPOINT),
+    (
+        "consumergroup_missing",
+        with_endpoint({"usage": ["consumer"], "protocol": "KAFKA", "protocoloptions": {"topic": "fleet"}}),
+        f"{ENDPOINT}/protocoloptions",
+    ),
+    (
+        "endpoint_credential",
+        with_endpoint({"protocoloptions": {"endpoints": [{"uri": "mqtt://fleet:secret@broker.example"}]}}),
+        f"{ENDPOINT}/protocoloptions/endpoints/0/uri",
+    ),
     ("usage_as_word", with_endpoint({"usage": "producer"}), f"{ENDPOINT}/usage"),
     ("endpoint_rule", with_endpoint({"usage": ["producer", "consumer"]}), f"{ENDPOINT}/usage"),
     (

@@ -115,3 +115,25 @@ def test_other_formats_in_a_group_missing_metadata_and_other_formats_of_versions
     schema = {"id": "data", "format": "Protobuf/3", "versions": {"1": version}}
     findings = found(tmp_path, {"schemaGroups": {"s": {"id": "s", "schemas": {"data": schema}}}})
     assert "that of the schema is Protobuf/3" in findings["schema_formats_differ"][1]
+
+
+@pytest.mark.audit("services-A20")
+def test_a_schema_document_is_not_a_reference_into_the_same_file(tmp_path: Path) -> None:
+    versions = {"1": {"id": "1", "schemaurl": "#/schemaGroups/s/schemas/other"}}
+    schemas = {"data": {"id": "data", "format": "Protobuf/3", "versions": versions}}
+    place, sentence = found(tmp_path, {"schemaGroups": {"s": {"id": "s", "schemas": schemas}}})[
+        "schema_document_within"
+    ]
+    assert place == "/schemaGroups/s/schemas/data/versions/1/schemaurl"
+    assert "external to the registry" in sentence
+    versions["1"]["schemaurl"] = "https://example.com/schemas/data.proto"
+    assert "schema_document_within" not in found(tmp_path, {"schemaGroups": {"s": {"id": "s", "schemas": schemas}}})
+
+
+@pytest.mark.audit("services-A7")
+def test_a_consumer_of_kafka_need_not_name_a_group(tmp_path: Path) -> None:
+    config = {"protocol": "KAFKA", "options": {"topic": "ovens"}}
+    endpoint = {"id": "e", "usage": "consumer", "config": config}
+    assert "consumergroup_missing" not in found(tmp_path, {"endpoints": {"e": endpoint}})
+    config["options"]["consumer-group"] = ""
+    assert "consumer-group" in found(tmp_path, {"endpoints": {"e": endpoint}})["endpoint_rule"][1]

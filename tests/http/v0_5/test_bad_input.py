@@ -265,7 +265,7 @@ def sturdy(tmp_path_factory: pytest.TempPathFactory) -> V05Client:
 REFUSED: list[tuple[str, Any, str, str]] = [
     (
         "/endpoints",
-        {"config": {"protocol": "HTTP", "endpoints": ["tcp://x"]}},
+        {"config": {"protocol": "HTTP", "endpoints": ["https://baker:secret@x"]}},
         "config.endpoints[0]",
         "/config/endpoints/0",
     ),

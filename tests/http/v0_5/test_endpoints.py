@@ -312,6 +312,13 @@ def test_an_address_with_a_space_is_no_uri(v0_5: V05Client) -> None:
     assert v0_5.problem("POST", "/endpoints", given) == (400, "invalid_attribute")
 
 
+@pytest.mark.audit("services-A7")
+def test_a_consumer_of_kafka_need_not_name_a_group(v0_5: V05Client) -> None:
+    """ "All of these are OPTIONAL"."""
+    made = v0_5.post("/endpoints", {"id": "e", "usage": "consumer", "config": {"protocol": "KAFKA"}})
+    assert (made.status, made.json["config"]) == (201, {"protocol": "KAFKA"})
+
+
 @pytest.mark.audit("services-A15")
 def test_an_update_without_usage_would_delete_what_is_required(v0_5: V05Client) -> None:
     v0_5.post("/endpoints", {"id": "123", "name": "A cool endpoint", "usage": "consumer"})

@@ -173,6 +173,7 @@ RULES: tuple[LintRule, ...] = (
     _rule("schema_group_format", "error", "SCH-003", "document", schemas.group_format_differs),
     _rule("schema_document_missing", "warning", "SCH-001", "schema", schemas.document_missing),
     _rule("schema_document_elsewhere", "info", "SCH-001", "schema", schemas.document_elsewhere),
+    _rule("schema_document_within", "error", "D5R-037", "written", v0_5.schema_within),
     _rule("schema_refused", "error", "SCH-024", "documents", schema_documents.document_refused),
     _rule("schema_reference_missing", "error", "", "documents", schema_documents.document_reference_missing),
     _rule("schema_incompatible", "error", "SCH-009 SCH-025 SCH-028", "documents", schema_documents.incompatible),
@@ -190,12 +191,14 @@ RULES: tuple[LintRule, ...] = (
     _rule("usage_as_word", "info", "EP-002", "endpoint", endpoints.usage_as_word),
     _rule(
         "endpoint_rule",
-        "error",
-        "EP-002 EP-003 EP-004 EP-005 EP-007 EP-008 EP-009 EP-016 EP-017 EP-019 EP-020 EP-023 EP-024 EP-029 EP-030 "
-        "EP-032 EP-033 EP-045 EP-046 EP-053 EP-056 EP-058 EP-066 EP-067 EP-068 EP-069",
+        "warning",
+        "EP-003 EP-004 EP-005 EP-007 EP-008 EP-009 EP-016 EP-019 EP-020 EP-023 EP-024 EP-029 EP-030 EP-033 "
+        "EP-045 EP-046 EP-053 EP-056 EP-058 EP-066 EP-067 EP-068 EP-069",
         "endpoint",
         endpoints.rule_broken,
     ),
+    _rule("consumergroup_missing", "warning", "EP-066", "endpoint", endpoints.consumergroup_missing),
+    _rule("endpoint_credential", "error", "EP-017 EP-032", "endpoint", endpoints.credential_stored),
     _rule("endpoint_option_unknown", "warning", "EP-010", "endpoint", endpoints.option_unknown),
     _rule("endpoint_option_variant", "warning", "EP-010", "endpoint", endpoints.option_variant),
     _rule("endpoint_options_nested", "info", "EP-016", "endpoint", endpoints.options_nested),

@@ -1,8 +1,9 @@
 """Rules on the protocol options of endpoints that a model cannot express: one table, a row per rule.
 
-The specification leaves it to a server whether it checks them (endpoint, Protocol Options), but every client has to
-refuse an endpoint that breaks one, so its author hears of it here. Where a value holds a placeholder, only the client
-that fills it in can check. What the text calls role applicability is advice, and not checked.
+"A Registry server is not obligated to check these rules" (endpoint, Protocol Options), and a client has to treat a
+violation as an error: lint tells the author, no write is refused for one. Only credentials are kept out. Where a value
+holds a placeholder, only the client that fills it in can check. What the text calls role applicability is advice, and
+not checked.
 """
 
 from __future__ import annotations
@@ -57,13 +58,22 @@ class OptionRule:
 
 
 def option_violations(attributes: dict[str, Any]) -> Iterator[AttributeViolation]:
-    """The rules that an endpoint breaks; one without options is abstract and breaks none."""
+    """The rules on options that an endpoint breaks; one without options is abstract and breaks none."""
+    return _violations(attributes, RULES)
+
+
+def credentials(attributes: dict[str, Any]) -> Iterator[AttributeViolation]:
+    """Options of an endpoint that hold a credential, which "MUST NOT be stored in endpoint metadata"."""
+    return _violations(attributes, NO_CREDENTIALS)
+
+
+def _violations(attributes: dict[str, Any], rules: tuple[OptionRule, ...]) -> Iterator[AttributeViolation]:
     options, protocol, usage = (attributes.get(name) for name in ("protocoloptions", "protocol", "usage"))
     if not isinstance(options, dict):
         return
     name = canonical_protocol(protocol) if isinstance(protocol, str) else ""
     roles = tuple(role for role in usage if isinstance(role, str)) if isinstance(usage, list) else ()
-    for rule in RULES:
+    for rule in rules:
         if rule.protocols and name not in rule.protocols:
             continue
         for path, value, siblings in _values_at(options, rule.path, ("protocoloptions",)):
@@ -196,23 +206,25 @@ _ADDRESS = ("endpoints", ANY_ITEM, "uri")
 _GRANT = ("authorization", ANY_ITEM)
 _KEPT_OUT = "must not hold a credential; clients get it elsewhere"
 
+NO_CREDENTIALS: tuple[OptionRule, ...] = (
+    OptionRule((), _ADDRESS, _uri_part(_no_secret), _KEPT_OUT),
+    OptionRule((), (*_GRANT, ANY_ITEM), _no_credential_member, _KEPT_OUT),
+    OptionRule(("HTTP",), ("headers", ANY_ITEM, "value"), _no_credential_header, _KEPT_OUT),
+    OptionRule(("HTTP",), ("query", ANY_ITEM), _no_credential_parameter, _KEPT_OUT),
+)
 RULES: tuple[OptionRule, ...] = (
     # protocoloptions.endpoints, protocoloptions.authorization
     OptionRule(BY_URI, _ADDRESS, _present, "must be there"),
     OptionRule(("KAFKA",), ("endpoints", ANY_ITEM, "bootstrap.servers"), _broker_address, "must not be empty"),
-    OptionRule((), _ADDRESS, _uri_part(_no_secret), _KEPT_OUT),
     OptionRule((), (*_GRANT, "type"), _not_empty, "must not be empty"),
     OptionRule((), (*_GRANT, "mechanism"), _not_empty, "must not be empty"),
     OptionRule((), (*_GRANT, "mechanism"), _mechanism_of_sasl, "is for the type SASL only"),
     OptionRule((), (*_GRANT, "resourceuri"), _not_empty, "must not be empty"),
     OptionRule((), (*_GRANT, "authorityuri"), _not_empty, "must not be empty"),
-    OptionRule((), (*_GRANT, ANY_ITEM), _no_credential_member, _KEPT_OUT),
     # HTTP options
     OptionRule(("HTTP",), _ADDRESS, _scheme("http", "https"), "must begin with http:// or https://"),
     OptionRule(("HTTP",), ("apikeyin",), _one_of("header", "query"), "must be one of: header, query"),
     OptionRule(("HTTP",), ("plainscheme",), _one_of("basic", "form", "query"), "must be one of: basic, form, query"),
-    OptionRule(("HTTP",), ("headers", ANY_ITEM, "value"), _no_credential_header, _KEPT_OUT),
-    OptionRule(("HTTP",), ("query", ANY_ITEM), _no_credential_parameter, _KEPT_OUT),
     # AMQP options
     OptionRule(("AMQP/1.0",), _ADDRESS, _scheme("amqp", "amqps"), "must begin with amqp:// or amqps://"),
     # MQTT options
@@ -233,7 +245,7 @@ RULES: tuple[OptionRule, ...] = (
     OptionRule(MQTT, ("sharedsubscriptiongroup",), _without("/"), "must be the bare name of the group, without /"),
     # KAFKA options
     OptionRule(("KAFKA",), ("acks",), _within(-1, 1), "must be -1, 0 or 1"),
-    OptionRule(("KAFKA",), ("consumergroup",), _for("consumer", _present), "must be there for a consumer"),
+    OptionRule(("KAFKA",), ("consumergroup",), _for("consumer", _not_empty), "must not be empty for a consumer"),
     OptionRule(("KAFKA",), ("consumergroup",), _not_for("subscriber"), "must not be there for a subscriber"),
     OptionRule(("KAFKA",), ("autooffsetreset",), _not_for("producer", "subscriber"), "is for consumers only"),
     OptionRule(("KAFKA",), ("enableautocommit",), _not_for("producer", "subscriber"), "is for consumers only"),

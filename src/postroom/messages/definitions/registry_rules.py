@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from postroom.messages.definitions.endpoint_option_rules import option_violations
+from postroom.messages.definitions.endpoint_option_rules import credentials, option_violations
 from postroom.messages.definitions.inheritance import unwrapped
 from postroom.model.conform import AttributeViolation
 from postroom.model.types import GroupType, ResourceType
@@ -44,19 +44,27 @@ def read_message(entity_type: ResourceType, body: Body) -> tuple[Body, list[Attr
     return body, violations
 
 
-def check_messagegroup(entity_type: GroupType, group: Body) -> Iterator[AttributeViolation]:
-    """The rules that a group of messages breaks."""
+def check_endpoint(entity_type: GroupType, endpoint: Body) -> Iterator[AttributeViolation]:
+    """What makes the registry refuse an endpoint: a `usage` that says nothing, and credentials."""
+    usage = endpoint.get("usage")
+    if isinstance(usage, list) and (not usage or any(word not in USAGES for word in usage)):
+        yield AttributeViolation("invalid", ("usage",), f"must hold some of: {', '.join(USAGES)}")
+    yield from credentials(endpoint)
+
+
+def messagegroup_advice(group: Body) -> Iterator[AttributeViolation]:
+    """What the text asks of a group of messages and no model can say."""
     for name in NOT_EMPTY:
-        if group.get(name) == "" and name in entity_type.attributes:
+        if group.get(name) == "":
             yield AttributeViolation("invalid", (name,), "must not be empty")
 
 
-def check_endpoint(entity_type: GroupType, endpoint: Body) -> Iterator[AttributeViolation]:
-    """The rules that an endpoint breaks."""
-    yield from check_messagegroup(entity_type, endpoint)
-    yield from _check_usage(endpoint)
+def endpoint_advice(endpoint: Body) -> Iterator[AttributeViolation]:
+    """What the text asks of an endpoint and no model can say: "a Registry server is not obligated to check"."""
+    yield from messagegroup_advice(endpoint)
+    yield from _usage_combined(endpoint)
     envelope = endpoint.get("envelope")
-    if isinstance(envelope, str) and not all(envelope.split("/", 1)):
+    if isinstance(envelope, str) and envelope and not all(envelope.split("/", 1)):
         yield AttributeViolation("invalid", ("envelope",), "must be NAME or NAME/VERSION")
     options = endpoint.get("envelopeoptions")
     mode = str(options.get("mode")).casefold() if isinstance(options, dict) else ""
@@ -84,14 +92,12 @@ def _is_same_protocol(given: str, wanted: str) -> bool:
     return canonical_protocol(given) in ("", canonical_protocol(wanted)) or not canonical_protocol(wanted)
 
 
-def _check_usage(endpoint: Body) -> Iterator[AttributeViolation]:
+def _usage_combined(endpoint: Body) -> Iterator[AttributeViolation]:
+    """endpoint, `usage`: one word, or these two where one connection subscribes and receives."""
     usage = endpoint.get("usage")
-    if not isinstance(usage, list):
-        return
-    if not usage or any(word not in USAGES for word in usage):
-        yield AttributeViolation("invalid", ("usage",), f"must hold some of: {', '.join(USAGES)}")
-    # endpoint, `usage`: one word, or these two where one connection subscribes and receives.
-    elif len(usage) > 1 and (sorted(usage) != PAIR or str(endpoint.get("protocol", "")).casefold() not in PAIRED):
+    words = [word for word in usage if isinstance(word, str)] if isinstance(usage, list) else []
+    is_paired = sorted(words) == PAIR and str(endpoint.get("protocol", "")).casefold() in PAIRED
+    if len(words) > 1 and not is_paired:
         detail = "must be one word; subscriber with consumer only for MQTT, AMQP and NATS"
         yield AttributeViolation("invalid", ("usage",), detail)
 

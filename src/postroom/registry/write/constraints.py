@@ -11,7 +11,6 @@ from postroom.model.scalar_types import is_among, same_value
 from postroom.model.types import Attributes as Definitions
 from postroom.model.types import GroupConstraint, GroupType, ResourceType
 from postroom.registry.problems import RegistryProblem
-from postroom.registry.rules import Rules
 from postroom.registry.write.unit_of_work import UnitOfWork
 
 Attributes = dict[str, Any]
@@ -56,8 +55,7 @@ def _check_group(work: UnitOfWork, xid: str) -> None:
     group = work.tx.entity(xid)
     group_type = work.model.groups[xid.split("/")[1]]
     for plural in group_type.resources if group else ():
-        ruled = work.rules.of(group_type).check_version is not None
-        if ruled or effective_constraints(group_type, plural, group.attributes if group else {}):
+        if effective_constraints(group_type, plural, group.attributes if group else {}):
             for resource in work.tx.entities(f"{xid}/{plural}"):
                 _check_shown(work, resource.xid)
 
@@ -79,9 +77,8 @@ def _check_shown(work: UnitOfWork, xid: str) -> None:
     group_type = work.model.groups[group_plural]
     wanted = effective_constraints(group_type, plural, group.attributes)
     source = resource.attributes.get("xref", xid)
-    ruled = work.rules.of(group_type).check_version is not None
-    for version in work.tx.entities(f"{source}/versions") if wanted or ruled else ():
-        enforce(work.rules, wanted, group_type, group.attributes, version.attributes, xid)
+    for version in work.tx.entities(f"{source}/versions") if wanted else ():
+        enforce(wanted, group.attributes, version.attributes, xid)
 
 
 def fill(
@@ -98,14 +95,7 @@ def fill(
             _write(version, path, value)
 
 
-def enforce(
-    rules: Rules,
-    constraints: dict[str, GroupConstraint],
-    group_type: GroupType,
-    group: Attributes,
-    version: Attributes,
-    subject: str,
-) -> None:
+def enforce(constraints: dict[str, GroupConstraint], group: Attributes, version: Attributes, subject: str) -> None:
     """Refuse a Version that its Group does not allow."""
     for path, constraint in constraints.items():
         value = read(version, path)
@@ -114,11 +104,6 @@ def enforce(
         expected = read(group, constraint.equals) if constraint.equals else None
         if expected is not None and not same_value(value, expected):
             raise RegistryProblem("constraint_failure", subject, path=path, kind="equals")
-    check = rules.of(group_type).check_version
-    for found in check(group, version) if check else ():
-        raise RegistryProblem(
-            "constraint_failure", subject, detail=found.detail, pointer=found.pointer, path=found.dotted, kind="equals"
-        )
 
 
 def match_versions(resource_type: ResourceType, versions: list[Attributes], subject: str) -> None:

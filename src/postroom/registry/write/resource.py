@@ -187,13 +187,12 @@ class ResourceWrite:
     def _check_versions(self, meta: MetaDraft) -> None:
         """RES-042: formats, what all Versions share, what the Group demands, compatibility."""
         group = self.drafting.group()
-        rules = self.work.rules
         checks = VersionChecks(self.work, self.resource_type, self.xid, self.drafts)
         checks.check_formats()
         constraints.match_versions(self.resource_type, [draft.attributes for draft in self.drafts.values()], self.xid)
         wanted = constraints.effective_constraints(self.group_type, self.resource_type.plural, group)
         for draft in self.drafts.values():
-            constraints.enforce(rules, wanted, self.group_type, group, draft.attributes, self.xid)
+            constraints.enforce(wanted, group, draft.attributes, self.xid)
         checks.check_compatibility(meta.attributes, self.existing.attributes if self.existing else None)
 
     def _check_roots(self) -> None:

@@ -11,8 +11,8 @@ from postroom.documents.lint.members import section, text
 from postroom.documents.lint.rules.protocol_options import meant_option
 from postroom.documents.lint.subjects import LintedDocument, LintedEndpoint
 from postroom.messages.definitions.catalog_tree import Tree, find_message, local_path, member, members
-from postroom.messages.definitions.registry_rules import check_endpoint, check_message, read_endpoint
-from postroom.model.conform import AttributeViolation
+from postroom.messages.definitions.endpoint_option_rules import credentials
+from postroom.messages.definitions.registry_rules import check_message, endpoint_advice, read_endpoint
 from postroom.model.messaging_options import ENDPOINT_OPTIONS
 from postroom.model.shipped_models import load_model
 from postroom.model.types import GroupType
@@ -27,27 +27,44 @@ def _kind() -> GroupType:
     return load_model("messaging").groups["endpoints"]
 
 
-def _violations(endpoint: LintedEndpoint) -> list[AttributeViolation]:
+def _as_read(endpoint: LintedEndpoint) -> Tree:
     options = read_old_spellings(endpoint.raw.get("protocol"), section(endpoint.raw, "protocoloptions"))
     written = {**endpoint.raw, "protocoloptions": options} if options else endpoint.raw
-    read, violations = read_endpoint(_kind(), written)
-    return [*violations, *check_endpoint(_kind(), read)]
+    return read_endpoint(_kind(), written)[0]
 
 
 def usage_missing(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
     """An endpoint says what clients do there."""
-    if endpoint.raw.get("usage") is None:
+    if endpoint.raw.get("usage") in (None, []):
         remedy = "Add usage with producer, consumer or subscriber."
         yield Diagnostic(endpoint.at(), "the endpoint has no usage.", remedy)
 
 
 def rule_broken(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
-    """The rules that every client of an endpoint holds it to."""
-    for violation in _violations(endpoint):
+    """The rules that every client of an endpoint holds it to, and no registry has to."""
+    for violation in endpoint_advice(_as_read(endpoint)):
         name = str(violation.path[-1])
         # What is missing has no place of its own.
         path = violation.path[:-1] if violation.type == "missing" else violation.path
         yield Diagnostic(endpoint.at(*path), f"{name} {violation.detail}.", "Correct the endpoint.")
+
+
+def consumergroup_missing(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
+    """A consumer of Kafka states its group; 0.5 had left it open."""
+    read = _as_read(endpoint)
+    options = read.get("protocoloptions")
+    is_kafka = canonical_protocol(text(read, "protocol")) == "KAFKA"
+    is_consumer = isinstance(read.get("usage"), list) and "consumer" in read["usage"]
+    if is_kafka and is_consumer and isinstance(options, dict) and options.get("consumergroup") is None:
+        sentence = "consumergroup must be there for a consumer."
+        yield Diagnostic(endpoint.at("protocoloptions"), sentence, "Add the consumer group.")
+
+
+def credential_stored(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:
+    """Credentials are not for a catalog."""
+    for violation in credentials(_as_read(endpoint)):
+        sentence = f"{violation.path[-1]} {violation.detail}."
+        yield Diagnostic(endpoint.at(*violation.path), sentence, "Leave it out, or write a {placeholder}.")
 
 
 def option_unknown(endpoint: LintedEndpoint) -> Iterator[Diagnostic]:

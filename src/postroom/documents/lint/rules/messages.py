@@ -5,17 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.formats.format_table import FAMILIES, format_named
 from postroom.messages.definitions.catalog_tree import find_message, local_path, members
-from postroom.messages.definitions.registry_rules import check_message, check_messagegroup
+from postroom.messages.definitions.registry_rules import check_message, messagegroup_advice
 from postroom.model.json_pointers import leads, pointer
-from postroom.model.shipped_models import load_model
-from postroom.model.types import GroupType
 from postroom.protocols.cloudevents import ENVELOPE, media_type
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
 
@@ -63,14 +60,9 @@ def _near(place: str, given: str, known: Sequence[str]) -> Iterator[Diagnostic]:
 def group_selector(document: LintedDocument) -> Iterator[Diagnostic]:
     """A selector of a group that is there says something."""
     for name, group in members(document.tree, "messagegroups").items():
-        for violation in check_messagegroup(_messagegroup(), group):
+        for violation in messagegroup_advice(group):
             place = pointer(("messagegroups", name, *violation.path))
             yield Diagnostic(place, f"{violation.path[-1]} {violation.detail}.", "Name it, or leave it out.")
-
-
-@cache
-def _messagegroup() -> GroupType:
-    return load_model("messaging").groups["messagegroups"]
 
 
 def protocol_none(message: LintedMessage) -> Iterator[Diagnostic]:

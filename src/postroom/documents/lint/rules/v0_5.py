@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from postroom.documents.dialects.detect import dialect_of
+from postroom.documents.dialects.references import is_local
 from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.messages.definitions.catalog_tree import Tree, members
@@ -113,6 +114,19 @@ def _kafka_areas(group: Tree, message: Tree) -> Iterator[str]:
     for selector, area in (("binding", "message"), ("format", "metadata")):
         if canonical_protocol(text(message, selector) or text(group, selector)) == KAFKA.name:
             yield area
+
+
+def schema_within(document: Tree) -> Iterator[Diagnostic]:
+    """A schema document that is not embedded is external; one schema does not stand for another."""
+    if dialect_of(document) != "0.5-service":
+        return
+    for kind, steps, entity in _entities(document):
+        versions = {("versions", name): one for name, one in members(entity, "versions").items()}
+        for inner, one in {(): entity, **versions}.items() if kind == "schemas" else ():
+            if is_local(one.get("schemaurl")):
+                sentence = "schemaurl leads into this registry, and the document has to be external to the registry."
+                place = pointer((*steps, *inner, "schemaurl"))
+                yield Diagnostic(place, sentence, "Embed the schema, or write its URL.")
 
 
 def type_datetime(document: Tree) -> Iterator[Diagnostic]:
