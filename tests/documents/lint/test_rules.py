@@ -568,7 +568,8 @@ def test_codes_are_unique_and_every_finding_is_a_sentence() -> None:
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.features], ids=lambda rule: rule.code)
 def test_features_are_written_as_ids(rule: Any) -> None:
     assert all(
-        feature.startswith(("MSG-", "EP-", "SCH-", "D5M-")) and feature[-3:].isdigit() for feature in rule.features
+        feature.startswith(("MSG-", "EP-", "SCH-", "D5M-", "D5R-")) and feature[-3:].isdigit()
+        for feature in rule.features
     )
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from postroom.catalog.open_store import open_store
+from postroom.catalog.wiring import rules_of
+from postroom.http.server.app import create_app
+from postroom.settings import Settings
+from tests.http.requests import AsgiClient
 from tests.http.v0_5.requests import EVENT, V05Client
 
 DEFINITIONS = "/definitionGroups/ovens/definitions"
@@ -260,3 +266,40 @@ def test_a_schema_of_this_registry_has_its_format_there(ovens: V05Client) -> Non
     ovens.native("/messagegroups/ovens/messages/oven.far", "PUT", far)
     path = "/definitionGroups/ovens/definitions/oven.far"
     assert ovens.put(path, {**ovens.get(path), "name": "What 1.0 wrote may stay"}).status == 200
+
+
+def event(**attributes: Any) -> dict[str, Any]:
+    return {"attributes": {"type": {"value": "oven.hot"}, **attributes}}
+
+
+# What the text forbids in metadata and no model can say: the code of lint, the format, the metadata.
+FORBIDDEN: list[tuple[str, str, dict[str, Any]]] = [
+    ("value_invalid", "CloudEvents/1.0", event(degrees={"type": "integer", "value": "warm"})),
+    ("type_unknown", "CloudEvents/1.0", event(degrees={"type": "foo"})),
+    ("specversion_other", "CloudEvents/1.0", event(specversion={"value": "1.1"})),
+    ("required_attribute_optional", "CloudEvents/1.0", event(id={"required": False})),
+    ("attribute_name", "CloudEvents/1.0", event(my_ext={"value": "x"})),
+    ("description_empty", "CloudEvents/1.0", event(subject={"description": ""})),
+    ("options_exclusive", "HTTP/1.1", {"method": "POST", "status": "200"}),
+    ("option_out_of_range", "HTTP/1.1", {"method": "P OST"}),
+    ("option_out_of_range", "HTTP/1.1", {"status": "99"}),
+    ("header_name", "HTTP/1.1", {"headers": [{"name": "A B", "value": "x"}]}),
+    ("header_name", "AMQP/1.0", {"application-properties": {"größe": {"value": "x"}}}),
+]
+
+
+@pytest.mark.audit("services-A13")
+@pytest.mark.parametrize(("code", "form", "metadata"), FORBIDDEN)
+def test_values_of_definitions_are_told_by_lint_and_refused_when_writes_are_strict(
+    v0_5: V05Client, tmp_path: Path, code: str, form: str, metadata: dict[str, Any]
+) -> None:
+    definition = {"id": "oven.hot", "format": form, "metadata": metadata}
+    assert group(v0_5, form).post(DEFINITIONS, definition).status == 201
+    told = v0_5.native("/-/lint?xid=/messagegroups/ovens/messages/oven.hot")["findings"]
+    assert (code, "error") in {(one["code"], one["severity"]) for one in told}
+    settings = Settings(write_rules="strict")
+    with open_store(f"sqlite:///{tmp_path}/strict.db", rules=rules_of(settings)) as store:
+        strict = group(V05Client(AsgiClient(create_app(store, settings))), form)
+        refused = strict.post(DEFINITIONS, definition)
+        assert refused.status == 400
+        assert f"{code} of lint" in refused.json["detail"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import pytest
@@ -25,14 +24,36 @@ def test_resources_are_a_map_of_metadata(ovens: V05Client) -> None:
     assert not {"metadata", "definition"} & definition.keys()
 
 
+XSD = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="note" type="xs:string"/></xs:schema>'
+INLINED: list[tuple[str, bytes, dict[str, Any]]] = [
+    ("application/json", b'{"type": "object"}', {"schema": {"type": "object"}}),
+    ("application/schema+json", b"true", {"schema": True}),
+    ("application/json", b'"int"', {"schema": '"int"'}),
+    ("application/json", b"{broken", {"schema": "{broken"}),
+    ("text/plain", b'syntax = "proto3";', {"schema": 'syntax = "proto3";'}),
+    ("text/plain", b'{"type": "object"}', {"schema": '{"type": "object"}'}),
+    ("application/xml", XSD.encode(), {"schema": XSD}),
+    ("text/plain; charset=utf-8", "größe".encode(), {"schema": "größe"}),
+    ("image/png", b"\x89PNG", {"schemaBase64": "iVBORw=="}),
+    ("text/plain", b"a\x00b", {"schemaBase64": "YQBi"}),
+]
+
+
+@pytest.mark.audit("services-A6")
 @pytest.mark.feature("D5R-020")
-def test_inline_shows_json_as_json_and_anything_else_as_base64(notes: V05Client) -> None:
-    picture = {"Registry-id": "picture", "Registry-format": "Picture/1", "Content-Type": "image/png"}
-    assert notes.ask("POST", SCHEMAS, b"\x89PNG", picture).status == 201
-    found = notes.get(f"{SCHEMAS}?inline")
-    assert found["note"]["schema"] == TEXT_SCHEMA
-    assert base64.b64decode(found["picture"]["schemaBase64"]) == b"\x89PNG"
-    assert "schema" not in found["picture"]
+@pytest.mark.parametrize(("contenttype", "content", "shown"), INLINED)
+def test_inline_shows_json_as_json_text_as_a_string_and_anything_else_as_base64(
+    v0_5: V05Client, contenttype: str, content: bytes, shown: dict[str, Any]
+) -> None:
+    v0_5.post("/schemaGroups", {"id": "payloads"})
+    headers = {"Registry-id": "note", "Registry-format": "Note/1", "Content-Type": contenttype}
+    assert v0_5.ask("POST", SCHEMAS, content, headers).status == 201
+    found = v0_5.get("/schemaGroups?inline")["payloads"]["schemas"]["note"]
+    assert {name: one for name, one in found.items() if name.startswith("schema")} == shown
+    copied = {"id": "copies", "schemas": {"note": {"id": "note", "format": "Note/1", "versions": {"1": shown}}}}
+    assert v0_5.post("/schemaGroups", copied).status == 201
+    again = v0_5.ask("GET", "/schemaGroups/copies/schemas/note")
+    assert again.body == content if "schema" not in shown or isinstance(shown["schema"], str) else again.json
 
 
 @pytest.mark.feature("D5R-020", "D5R-022", "D5R-030")

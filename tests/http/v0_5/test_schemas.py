@@ -142,6 +142,18 @@ def test_a_document_elsewhere_is_outside_of_the_registry(notes: V05Client, uri: 
     assert notes.put(f"{NOTE}?meta", {"schemaurl": uri}).problem == "invalid_attribute"
 
 
+@pytest.mark.audit("services-A20")
+@pytest.mark.feature("D5R-037")
+@pytest.mark.parametrize("uri", ["#/schemaGroups/payloads/schemas/note", f"{BASE}{NOTE}", "note.json"])
+@pytest.mark.parametrize("name", ["schemaurl", "schemaURI"])
+def test_nor_does_an_embedded_schema_lead_into_the_same_registry(v0_5: V05Client, name: str, uri: str) -> None:
+    for schema in ({name: uri}, {"versions": {"1": {"id": "1", name: uri}}}):
+        group = {"id": "payloads", "schemas": {"far": {"id": "far", "format": "Free/1", **schema}}}
+        refused = v0_5.post("/schemaGroups", group)
+        assert (refused.problem, refused.json["args"]["name"]) == ("invalid_attribute", name)
+        assert v0_5.ask("GET", "/schemaGroups/payloads").status == 404
+
+
 @pytest.mark.feature("D5R-037")
 def test_both_names_of_the_address(notes: V05Client) -> None:
     uri = "https://x.example/s"

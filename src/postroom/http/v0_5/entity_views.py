@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +13,7 @@ from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.name_tables import OLD_MESSAGE_ATTRIBUTES
 from postroom.documents.dialects.preserved_members import EXTRAS
 from postroom.documents.dialects.references import as_pointer, as_xid
-from postroom.http.v0_5.names import plural, uri_name, v0_5_path
+from postroom.http.v0_5.names import plural, singular, uri_name, v0_5_path
 from postroom.http.v0_5.translate import (
     HIDDEN,
     EntityTranslation,
@@ -26,7 +27,7 @@ from postroom.model.types import GroupType, ResourceType
 from postroom.registry.entities import Document, Entity
 from postroom.registry.paths import EntityPath
 from postroom.registry.query.inline import NOTHING, Inline
-from postroom.registry.read.document_content import inline_document
+from postroom.registry.read.document_content import inline_form
 from postroom.registry.read.tree import ResourceTree, VersionTree, read_collection, read_entity, require_entity
 from postroom.registry.transaction_interface import Transaction
 
@@ -40,6 +41,7 @@ _CONTENT = frozenset((*OLD_MESSAGE_ATTRIBUTES.values(), "metadata", "uri", "defi
 _NOT_IN_CONTENT = ("version", "epoch", "self", "createdOn", "modifiedOn")
 _LONGEST_CHAIN = 100
 _DOTTED = re.compile(r"(\d{1,18})((?:\.\d+)*)\Z", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _WITH_VERSIONS = Inline(names={"versions": NOTHING})
 
 
@@ -96,14 +98,38 @@ class VersionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def inlined(self) -> Tree:
-        """The members that carry the content inside of JSON: `RESOURCE`, or `RESOURCEBase64`."""
+        """The member that carries the content inside of JSON: `RESOURCE`, or `RESOURCEBase64`.
+
+        "Embedded schema string or object": a string is the text of a document, so JSON that is a string is text, too.
+        """
         if self.uri:
             return {}
         if not self.kind.hasdocument:
             return {plural(self.kind).removesuffix("s"): self.content}
-        contenttype = self.tree.entity.attributes.get("contenttype")
-        members = inline_document(self.kind, self.tree.entity.document or Document(), contenttype)
-        return {name.replace("base64", "Base64"): value for name, value in members.items()}
+        entity, one = self.tree.entity, singular(self.kind)
+        content = (entity.document or Document()).content
+        form = inline_form(self.kind, entity.attributes.get("contenttype"))
+        value = _json_value(content) if form == "json" else None
+        text = _text(content) if value is None or isinstance(value, str) else None
+        shown = value if text is None else text
+        return {one + "Base64": base64.b64encode(content).decode()} if shown is None else {one: shown}
+
+
+def _json_value(content: bytes) -> Any:
+    """What JSON says; None for null, and for what is no JSON."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _text(content: bytes) -> str | None:
+    """A text; None where there is none, or where the bytes are something else."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text and not _CONTROL.search(text) else None
 
 
 def _plain(attributes: Tree) -> Tree:

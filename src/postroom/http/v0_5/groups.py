@@ -10,16 +10,18 @@ from postroom.documents.dialects.document_reader import flat_definition
 from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras
 from postroom.documents.dialects.v0_5 import SERVICE
+from postroom.documents.dialects.walk_tree import objects
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
 from postroom.http.v0_5.merge import attribute_patch, merge_entity, storable_extras
-from postroom.http.v0_5.names import plural, singular, v0_5_path
+from postroom.http.v0_5.names import plural, root_of, singular, v0_5_path
 from postroom.http.v0_5.preconditions import check_epoch, take_conditions
 from postroom.http.v0_5.read import ReadHandler, parse_parameters
 from postroom.http.v0_5.translate import extras_beside, extras_in, group_translation, is_below, other_extras
 from postroom.http.v0_5.validation import (
     check_definition,
+    check_external,
     check_group,
     refuse_own_attribute,
     with_common_format,
@@ -121,6 +123,15 @@ class GroupWriter:
                 raise RegistryProblem("bad_request", self.request.path, error_detail=detail)
             if not isinstance(members, dict) or not all(isinstance(one, dict) for one in members.values()):
                 raise RegistryProblem("bad_request", self.request.path, error_detail=f"{name} must be a map of objects")
+            for member in members.values() if name == "schemas" else ():
+                self._check_addresses(member)
+
+    def _check_addresses(self, schema: Tree) -> None:
+        """A schema and its versions are here, or outside of this registry."""
+        for one in (schema, *objects(schema, "versions").values()):
+            for name in ("schemaurl", "schemaURI"):
+                if one.get(name) is not None:
+                    check_external(one[name], name, root_of(self.request.base), self.request.path)
 
     def _embed(self, path: EntityPath, definitions: Tree) -> None:
         group = self.reading.states.group(path.group, require_entity(self.tx, path.xid)).document

@@ -121,8 +121,8 @@ def schema_within(document: Tree) -> Iterator[Diagnostic]:
     if dialect_of(document) != "0.5-service":
         return
     for kind, steps, entity in _entities(document):
-        versions = {("versions", name): one for name, one in members(entity, "versions").items()}
-        for inner, one in {(): entity, **versions}.items() if kind == "schemas" else ():
+        versions = [(("versions", name), one) for name, one in members(entity, "versions").items()]
+        for inner, one in [((), entity), *versions] if kind == "schemas" else ():
             if is_local(one.get("schemaurl")):
                 sentence = "schemaurl leads into this registry, and the document has to be external to the registry."
                 place = pointer((*steps, *inner, "schemaurl"))
