@@ -13,7 +13,8 @@ from postroom.catalog.catalog import Catalog
 from postroom.messages.matching.outcome import OUTCOMES
 
 EVENT: dict[str, Any] = {
-    "specversion": "1.0", "id": "1", "source": "/ovens/7", "type": "heat", "subject": "7", "data": {"celsius": 5},
+    "specversion": "1.0", "id": "1", "source": "/ovens/7", "type": "heat", "subject": "7", "zone": "nord",
+    "data": {"celsius": 5},
 }  # fmt: skip
 MESSAGES = {
     "heat": {
@@ -22,7 +23,7 @@ MESSAGES = {
             "type": {"value": "heat"},
             "source": {"type": "uritemplate", "value": "/ovens/{oven}"},
             "subject": {"value": "{oven}"},
-            "zone": {"value": "nord", "required": False},
+            "zone": {"value": "nord"},
         },
         "dataschemaformat": "JsonSchema/draft-07",
         "dataschema": {"type": "object", "properties": {"celsius": {"type": "integer"}}},

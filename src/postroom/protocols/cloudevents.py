@@ -270,6 +270,11 @@ def is_json_event(content_type: str) -> bool:
     return is_json(content_type) or media_type(content_type) in (*_EVENT, *_BATCH)
 
 
+def is_json_format(event_format: str) -> bool:
+    """Whether a format of events is JSON, which is the only one that is read and written; some write just its name."""
+    return event_format.lower() == "json" or is_json_event(event_format)
+
+
 def is_json(content_type: str) -> bool:
     """Whether a content type means JSON: application/json, text/json, anything+json. None means JSON as well."""
     media = media_type(content_type)

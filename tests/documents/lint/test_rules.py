@@ -131,6 +131,11 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("value_invalid", with_options("KAFKA", {"partition": "one"}), f"{OPTIONS}/partition"),
     ("value_invalid", with_options("KAFKA", {"key_base64": "%"}), f"{OPTIONS}/key_base64"),
     ("value_invalid", with_options("AMQP/1.0", {"header": {"ttl": {"value": "x"}}}), f"{OPTIONS}/header/ttl/value"),
+    (
+        "required_of_value",
+        with_attribute("subject", {"type": "string", "value": "x", "required": False}),
+        f"{ATTRIBUTES}/subject/required",
+    ),
     ("value_none", with_attribute("color", {"value": "None"}), f"{ATTRIBUTES}/color/value"),
     ("template_invalid", with_attribute("source", {"value": "/v/{+vin}"}), f"{ATTRIBUTES}/source/value"),
     ("template_invalid", with_message({"protocoloptions": {"topic_name": "v/{vin"}}), f"{OPTIONS}/topic_name"),
@@ -148,6 +153,11 @@ FOUND: list[tuple[str, Tree, str]] = [
     ("id_fixed", with_attribute("id", {"value": "1"}), f"{ATTRIBUTES}/id/value"),
     ("time_fixed", with_attribute("time", {"value": "2024-04-30T00:00:00Z"}), f"{ATTRIBUTES}/time/value"),
     ("dataschema_differs", with_attribute("dataschema", {"value": "/other"}), f"{ATTRIBUTES}/dataschema/value"),
+    (
+        "event_format_unknown",
+        with_message({"envelopeoptions": {"mode": "structured", "format": "application/cloudevents+avro"}}),
+        f"{MOVED}/envelopeoptions/format",
+    ),
     ("type_open", with_second({"envelope": "CloudEvents/1.0", "envelopemetadata": {"subject": {}}}), STOPPED),
     ("type_id_mismatch", with_attribute("type", {"value": "car.moved"}), f"{ATTRIBUTES}/type/value"),
     # Protocol options

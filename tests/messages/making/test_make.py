@@ -51,6 +51,50 @@ def test_text_around_placeholders_is_encoded_in_uris_and_nowhere_else() -> None:
     assert [reason.code for reason in catalog.match(record).reasons] == ["event_rule"]  # no URI-reference
 
 
+@pytest.mark.audit("messages-D22")
+@pytest.mark.parametrize("mode", ["binary", "structured"])
+def test_what_need_not_be_there_is_made_where_its_placeholders_have_values(mode: str) -> None:
+    optional = {"type": "uritemplate", "value": "{zz}/{x}", "required": False}
+    message = {
+        "envelope": "CloudEvents/1.0",
+        "envelopemetadata": {"type": {"value": "t"}, "source": {"value": "/{x}"}, "subject": optional},
+        "protocol": "KAFKA",
+        "protocoloptions": {"topic": "t", "key": {"value": "{zz}-{yy}", "required": False}},
+    }
+    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+    made = catalog.message("m")
+    for _ in range(2):  # the second one is made by the compiled template
+        variables = [
+            catalog.match(made.make(given, mode=mode)).variables
+            for given in ({"x": "1"}, {"x": "1", "zz": "2", "yy": "3"}, {"x": "1"})
+        ]
+        assert variables == [{"x": "1"}, {"x": "1", "zz": "2", "yy": "3"}, {"x": "1"}]
+    assert "key" not in made.make(x="1")["metadata"]
+    with pytest.raises(MakeRefused, match="values are missing for yy"):
+        made.make(x="1", zz="2")
+    with pytest.raises(MakeRefused, match="values are missing for x"):
+        made.make()
+
+
+@pytest.mark.audit("messages-D22")
+def test_events_are_made_in_the_format_of_the_definition_or_not_at_all() -> None:
+    def made(event_format: str, mode: str = "") -> Any:
+        options = {"mode": "structured", "format": event_format}
+        message = {
+            "envelope": "CloudEvents/1.0",
+            "envelopemetadata": {"type": {"value": "t"}},
+            "envelopeoptions": options,
+        }
+        catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
+        return catalog.message("m").make(protocol="KAFKA", mode=mode)
+
+    assert made("application/cloudevents+json")["metadata"]["headers"]["content-type"] == "application/cloudevents+json"
+    assert made("JSON")["payload"].startswith("{")
+    with pytest.raises(MakeRefused, match=r"wants them in application/cloudevents\+avro"):
+        made("application/cloudevents+avro")
+    assert "ce_type" in made("application/cloudevents+avro", "binary")["metadata"]["headers"]
+
+
 def test_placeholders_whose_names_are_taken_are_given_in_a_mapping() -> None:
     message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"source": {"value": "/{data}/{mode}"}}}
     catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})

@@ -54,8 +54,8 @@ MESSAGES = {
     "derived": {"basemessage": "/messagegroups/g/messages/base", **message("derived")},
     "twice.1": message("twice"),
     "twice.2": message("twice", metadata={"subject": {"value": "x"}}),
-    "optional": message("optional", metadata={"subject": {"value": "fixed", "required": False}}),
-    "numbered": message("numbered", metadata={"level": {"value": "1", "required": False}}),
+    "optional": message("optional", metadata={"subject": {"value": "s-{s}", "required": False}}),
+    "numbered": message("numbered", metadata={"level": {"value": "1"}}),
     "free": {"envelope": EVENT, "envelopemetadata": {"type": {"value": "free"}}},
     "packed": message("packed", dataschemaformat="Avro/1.11", dataschema=PACKED, datacontenttype="application/avro"),
 }

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from postroom.catalog.catalog import Catalog
+from postroom.documents.diff.compare import differences
 from postroom.messages.making.make import AUTO
 from tests.documents.lint.catalogs import lint
 from tests.messages.payloads import GROUPS, SCHEMAS, declared
@@ -53,6 +54,63 @@ def test_attributes_are_found_where_authors_put_them(place: dict[str, Any]) -> N
     made = catalog({"envelope": "CloudEvents/1.0", **place})
     assert outcome(made, {**EVENT, "zone": "a"}) == "landed"
     assert outcome(made, {**EVENT, "zone": "b"}) == "invalid"
+
+
+FIXED = {"value": "c"}
+TIME = {"type": "timestamp", "value": "2020-01-01T00:00:00Z"}
+NOW = {"type": "timestamp", "value": "0000-01-01T00:00:00Z"}
+TEMPLATE = {"type": "uritemplate", "value": "{x}"}
+
+
+@pytest.mark.audit("messages-D12")
+@pytest.mark.feature("MSG-037", "MSG-045")
+@pytest.mark.parametrize(
+    ("declared", "absent"),
+    [
+        (FIXED, "invalid"),
+        ({**FIXED, "required": False}, "invalid"),
+        ({**FIXED, "required": True}, "invalid"),
+        ({"type": "integer", "value": 7, "required": False}, "invalid"),
+        (TIME, "invalid"),
+        ({**TIME, "required": False}, "invalid"),
+        (NOW, "landed"),
+        ({**NOW, "required": False}, "landed"),
+        ({**NOW, "required": True}, "invalid"),
+        ({}, "landed"),
+        ({"required": False}, "landed"),
+        (TEMPLATE, "invalid"),
+        ({**TEMPLATE, "required": False}, "landed"),
+    ],
+)
+def test_a_fixed_value_is_there_whatever_required_says(declared: dict[str, Any], absent: str) -> None:
+    """It "MUST be literally present"; `required` is false by default, so that to write false says nothing."""
+    assert outcome(catalog(event(x=declared)), EVENT) == absent
+    options = {"topic": "t", "headers": {"x": declared}}
+    assert (
+        outcome(catalog({"protocol": "KAFKA", "protocoloptions": options}), record("KAFKA", {"topic": "t"})) == absent
+    )
+
+
+@pytest.mark.audit("messages-D12")
+@pytest.mark.parametrize("declared", [FIXED, TIME])
+def test_to_write_that_a_fixed_value_is_not_required_is_no_change_and_no_use(declared: dict[str, Any]) -> None:
+    trees = [
+        {"messagegroups": {"g": {"messages": {"m": event(x=x)}}}} for x in (declared, {**declared, "required": False})
+    ]
+    (change,) = differences(*trees)
+    assert (change.kind, change.reason) == ("compatible", "it says the same in other words.")
+    told = [[finding.pointer for finding in lint(tree) if finding.code == "required_of_value"] for tree in trees]
+    assert told == [[], [f"{XID}m/envelopemetadata/x/required"]]
+    assert [Catalog(tree).message("m").make()["x"] for tree in trees] == [declared["value"]] * 2
+
+
+@pytest.mark.audit("messages-D12")
+def test_a_template_that_may_be_absent_promises_less() -> None:
+    trees = [
+        {"messagegroups": {"g": {"messages": {"m": event(x=x)}}}} for x in (TEMPLATE, {**TEMPLATE, "required": False})
+    ]
+    assert [change.kind for change in differences(*trees)] == ["breaking for consumers"]
+    assert [change.kind for change in differences(*reversed(trees))] == ["breaking for producers"]
 
 
 @pytest.mark.audit("messages-D19")

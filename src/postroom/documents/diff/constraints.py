@@ -8,6 +8,8 @@ from typing import Any
 from postroom.documents.diff.change import BOTH, CONSUMERS, NOTHING, PRODUCERS, CatalogChange, Impact, action
 from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import Tree
+from postroom.messages.definitions.constraints import is_required
+from postroom.messages.definitions.property_types import is_now
 from postroom.messages.definitions.templates import Template
 from postroom.model.json_pointers import pointer
 from postroom.protocols.protocol_table import wire_named
@@ -58,7 +60,7 @@ def _is_section(value: Any) -> bool:
 def _property(value: Any) -> Tree | None:
     if value is NOTHING:
         return None
-    return value if isinstance(value, dict) else {"value": value, "required": True}
+    return value if isinstance(value, dict) else {"value": value}
 
 
 def _impact(old: Tree | None, new: Tree | None) -> tuple[Impact, str]:
@@ -141,8 +143,13 @@ def _narrower(one: Any, other: Any) -> bool:
     )
 
 
+def _is_required(found: Tree) -> bool:
+    value = found.get("value")
+    return is_required(value, str(found.get("type") or ("timestamp" if is_now(value) else "")), found.get("required"))
+
+
 def _required(was: Tree, now: Tree) -> _Effect:
-    before, after = bool(was.get("required")), bool(now.get("required"))
+    before, after = (_is_required(one) for one in (was, now))
     if after > before:
         return True, False, "it is required now"
     return False, before > after, "it is not required any more"

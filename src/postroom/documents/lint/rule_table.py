@@ -89,6 +89,7 @@ RULES: tuple[LintRule, ...] = (
         "message",
         properties.value_invalid,
     ),
+    _rule("required_of_value", "warning", "MSG-037 MSG-045", "message", properties.required_of_value),
     _rule("value_none", "warning", "MSG-044", "message", properties.value_none),
     _rule("template_invalid", "error", "MSG-046 MSG-080 MSG-110 MSG-115", "message", properties.template_broken),
     _rule("braces_literal", "info", "MSG-046", "message", properties.braces_literal),
@@ -104,6 +105,7 @@ RULES: tuple[LintRule, ...] = (
     _rule("id_fixed", "warning", "MSG-059", "message", cloudevents.id_fixed),
     _rule("time_fixed", "warning", "MSG-060", "message", cloudevents.time_fixed),
     _rule("dataschema_differs", "error", "MSG-062", "message", cloudevents.dataschema_differs),
+    _rule("event_format_unknown", "warning", "MSG-024", "message", cloudevents.event_format_unknown),
     _rule("type_open", "warning", "MSG-010", "document", cloudevents.type_open),
     _rule("type_id_mismatch", "info", "MSG-010", "message", cloudevents.type_other_than_id),
     # Protocol options

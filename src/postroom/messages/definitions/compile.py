@@ -9,7 +9,7 @@ import msgspec
 
 from postroom.errors import DefinitionRefused
 from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, xref_target
-from postroom.messages.definitions.constraints import Check
+from postroom.messages.definitions.constraints import Check, is_required
 from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition, SchemaSource
 from postroom.messages.definitions.implied_attributes import (
     NOT_IMPLIED,
@@ -31,10 +31,10 @@ from postroom.protocols.protocol_table import canonical_protocol, wire_named
 
 # The type each CloudEvents attribute has unless the definition narrows it (MSG-065 to MSG-073).
 _ATTRIBUTE_TYPES = {"source": "uritemplate", "time": "timestamp", "dataschema": "uritemplate"}
-_ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
+ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
 _OPTIONAL = ("time", "subject", "dataschema")
 # DESIGN "Matching rules": absent, these two are taken from the definition, where it says or implies a value.
-_TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
+TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
 
 
 def compile_catalog(tree: Tree, fetch: Fetch | None = None) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
@@ -64,7 +64,8 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
     envelope = envelope_of(message)
     is_event = envelope.lower() == ENVELOPE.lower()
     schema = schema_source(tree, message, fetch)
-    mode = _string(message.get("envelopeoptions") or {}, "mode").lower()
+    options = message.get("envelopeoptions") or {}
+    mode = _string(options, "mode").lower()
     stated = stated_type(message)
     is_of_message = bool(stated) and (not is_event or is_event_type(stated, mode))
     implied = _implied(message, "" if is_of_message else stated, schema) if is_event else {}
@@ -82,6 +83,7 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
         contenttype=_content_type(message, "" if is_of_message and is_event else stated, schema),
         message_type=next(iter(_declared(_message_type(stated) if is_of_message else (), chain)), None),
         mode=mode,
+        format=_string(options, "format"),
         schema=schema,
         bases=bases,
     )
@@ -107,7 +109,7 @@ def _envelope(message: Tree, is_event: bool, implied: Mapping[str, Implied]) -> 
     # "Requirements for absent definitions are implied by the CloudEvents specification" (MSG-056).
     ruled = EVENT_RULES.keys() - (("dataschema",) if "dataschema" in declared else ()) if is_event else frozenset()
     if is_event:
-        for name in _ALWAYS_REQUIRED:
+        for name in ALWAYS_REQUIRED:
             declared[name] = {**declared.get(name, {}), "required": True}
         declared["specversion"].setdefault("value", "1.0")
         for name in (*_OPTIONAL, *implied):
@@ -116,13 +118,13 @@ def _envelope(message: Tree, is_event: bool, implied: Mapping[str, Implied]) -> 
         type_name = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
         taken = implied.get(name, NOT_IMPLIED) if _value(value) is None else NOT_IMPLIED
         found = taken.value or _value(value)
-        is_taken = name in _TAKEN_FROM_DEFINITION and found is not None
+        is_taken = name in TAKEN_FROM_DEFINITION and found is not None
         yield Constraint(
             at=pointer(("envelopemetadata", name)),
             path=(name,),
             type=type_name,
             value=found,
-            required=_required(value, type_name) and not is_taken,
+            required=is_required(_value(value), type_name, value.get("required")) and not is_taken,
             description=_string(value, "description"),
             event_rule=name if name in ruled else "",
             implied=taken.by,
@@ -184,7 +186,7 @@ def _constraint(option: Option, path: tuple[str, ...], at: str, value: Tree) -> 
         path=path,
         type=type_name,
         value=_value(value),
-        required=_required(value, type_name),
+        required=is_required(_value(value), type_name, value.get("required")),
         decides=option.decides,
         description=_string(value, "description"),
     )
@@ -198,13 +200,6 @@ def _property(value: Any) -> Tree:
 def _value(value: Tree) -> Any:
     found = value.get("value")
     return None if isinstance(found, dict | list) else found
-
-
-def _required(value: Tree, type_name: str) -> bool:
-    # MSG-045: a value that is fixed must be there, unless the author says otherwise. A timestamp's value only
-    # says how to make one.
-    stated = value.get("required")
-    return stated if isinstance(stated, bool) else _value(value) is not None and type_name != "timestamp"
 
 
 def _type(value: Tree, default: str) -> str:

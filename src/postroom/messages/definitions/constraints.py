@@ -108,6 +108,19 @@ class Check:
         return Reason(self.message, self.constraint.at, code, expected, shorten(found))
 
 
+def is_required(value: Any, type_name: str, stated: Any) -> bool:
+    """Whether a property with this value (None for none), type and `required` must be there.
+
+    `required` is false by default (MSG-037), and a fixed value "MUST be literally present" all the same (MSG-045). That
+    has exceptions: a timestamp may only say how one is made, and a template whose author says so may be absent.
+    """
+    if value is None or stated is True:
+        return stated is True
+    if not has_placeholder(value):
+        return not (type_name == "timestamp" and is_now(value))
+    return type_name != "timestamp" and stated is not False
+
+
 def _is_uri(constraint: Constraint) -> bool:
     # Topics, subjects and keys are plain strings to brokers, also with placeholders in them: only HTTP sends a URI.
     is_path = constraint.at == "/protocoloptions/path"

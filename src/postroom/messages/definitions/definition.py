@@ -65,7 +65,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """One message definition with its base messages merged in and the implied rules added.
 
     `contenttype` is that of the data; `message_type` the constraint on the content type of whole messages, where they
-    have no envelope or the definition says which one they have around the data.
+    have no envelope or the definition says which one they have around the data; `format` that of events in structured
+    mode, where it is stated.
     """
 
     xid: str
@@ -81,6 +82,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     contenttype: str = ""
     message_type: Constraint | None = None
     mode: str = ""
+    format: str = ""
     schema: SchemaSource | None = None
     bases: tuple[str, ...] = ()
 

@@ -135,6 +135,10 @@ class Template:
         bound = self.extract(value)  # type: ignore[arg-type]  # all are strings
         return ("",) * len(self.names) if bound is None else tuple(bound[name] for name in self.names)
 
+    def is_filled_by(self, values: Mapping[str, str]) -> bool:
+        """Whether there is a value for each placeholder."""
+        return all(name in values for name in self.names)
+
     def expand(self, values: Mapping[str, str]) -> str:
         """Fill in the placeholders; a placeholder alone is inserted as it is, others percent-encoded."""
         if self.alone:

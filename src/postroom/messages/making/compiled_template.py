@@ -171,7 +171,8 @@ class TemplateCompiler:
     def _attributes(
         self, attributes: dict[str, Any], inputs: TemplateInputs, function: _FillFunction
     ) -> dict[str, Any]:
-        marked = attributes | {name: function.marker(template) for name, template in self._templates.items()}
+        filled = (name for name in self._templates if name in attributes)
+        marked = attributes | {name: function.marker(self._templates[name]) for name in filled}
         for name, sample in self._samplers.items():
             if name not in inputs.attributes:
                 marked[name] = function.marker(sample, "rng")
@@ -182,6 +183,8 @@ class TemplateCompiler:
         for placement in self._placements:
             value, name = placement.constant, placement.name
             if value is None and placement.template is not None:
+                if not placement.template.is_filled_by(inputs.values):
+                    continue
                 value = function.marker(placement.template, is_attribute=False)
             elif value is None and name in inputs.options:
                 value = function.marker(_written(placement, wire, _option_input(name)), is_attribute=False)

@@ -20,7 +20,7 @@ from postroom.messages.making.uuids import UnseededRandom
 from postroom.messages.matching.definition_matcher import DefinitionMatcher
 from postroom.messages.matching.explain import explain_reason
 from postroom.messages.matching.outcome import Reason
-from postroom.protocols.cloudevents import ENVELOPE, Message, unwrap
+from postroom.protocols.cloudevents import ENVELOPE, Message, is_json_format, unwrap
 from postroom.protocols.content_encodings import EncodingFault, pack
 from postroom.protocols.protocol import Wire
 from postroom.protocols.protocol_table import canonical_protocol, wire_named
@@ -115,6 +115,10 @@ class Maker:
         wire = self._wire(protocol)
         if mode not in MODES:
             raise self._refused(f"there is no mode {mode!r}.", "Say binary or structured.")
+        form = mode or self.definition.mode or "binary"
+        if self.is_event and form == "structured" and not is_json_format(self.definition.format):
+            sentence = f"events are written in JSON, and the definition wants them in {self.definition.format}."
+            raise self._refused(sentence, "Make them in binary mode, or define them in JSON.")
         attributes = self._attributes(inputs, rng) if self.is_event else None
         metadata: dict[str, Any] = {}
         for placement in self.placements:
@@ -129,7 +133,6 @@ class Maker:
         if attributes is None and not name:
             raise self._refused("it has neither envelope nor protocol.", "Say the protocol, like HTTP or KAFKA.")
         self._check_encoding(wire.content_encoding(metadata))
-        form = mode or self.definition.mode or "binary"
         return MessageDraft(name, metadata, attributes, payload, form, self._message_type)
 
     def _check_encoding(self, stated: str) -> None:
@@ -151,7 +154,10 @@ class Maker:
     def _attributes(self, inputs: TemplateInputs, rng: random.Random) -> dict[str, Any]:
         made = self._constants.copy()
         for name, template in self._templates.items():
-            made[name] = template.expand(inputs.values)
+            if template.is_filled_by(inputs.values):
+                made[name] = template.expand(inputs.values)
+            else:  # it need not be there
+                del made[name]
         for name, sample in self._samplers.items():
             if name not in inputs.attributes:
                 made[name] = sample(rng)

@@ -45,7 +45,7 @@ class Placement:
         if self.constant is not None:
             return self.constant
         if self.template is not None:
-            return self.template.expand(values)
+            return self.template.expand(values) if self.template.is_filled_by(values) else None
         if self.name in options:
             return options[self.name]
         return None if self.sample is None else self.sample(rng)

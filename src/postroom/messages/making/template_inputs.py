@@ -25,7 +25,8 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 class TemplateInputs(msgspec.Struct, frozen=True, gc=False):
     """Values of placeholders, of attributes and of protocol options.
 
-    `names` are those of the last two; `plain` says that placeholders have only plain characters (`is_plain`).
+    `names` are those of the last two, and of placeholders that need no value; `plain` says that placeholders have only
+    plain characters (`is_plain`).
     """
 
     values: Mapping[str, str]
@@ -41,10 +42,12 @@ class TemplateParameters:
     def __init__(self, xid: str, envelope: list[Check] | None, placements: list[Placement]) -> None:
         self._xid = xid
         checks = [*(envelope or ()), *(placement.check for placement in placements)]
-        names = (name for check in checks if check.template is not None for name in check.template.names)
-        self.variables = tuple(dict.fromkeys(names))
+        self.variables = _placeholders(check for check in checks if check.constraint.required)
         """The placeholders that need a value, in the order they appear."""
-        self._is_variable = frozenset(self.variables)
+        self._is_variable = frozenset(_placeholders(checks))
+        self._optional = [
+            check.template.names for check in checks if check.template is not None and not check.constraint.required
+        ]
         # It returns a tuple for two names or more.
         twice = self.variables * 2 if len(self.variables) == 1 else self.variables
         self._values = itemgetter(*twice) if twice else lambda _given: ()
@@ -84,13 +87,20 @@ class TemplateParameters:
                 attributes[name] = value if target is None else _checked(target, value, problems)
             else:
                 problems.append(self._unknown(name))
-        if problems or not all(map(values.get, self.variables)):
-            raise self._refused(problems, values)
-        names = (*attributes, "", *options) if attributes or options else ()
+        missing = self._missing(values)
+        if problems or missing:
+            raise self._refused(problems, missing)
+        optional = [name for name in values if name not in self.variables]
+        names = (*attributes, "", *options, "", *optional) if attributes or options or optional else ()
         return TemplateInputs(values, attributes, options, names, is_plain("".join(values.values())))
 
-    def _refused(self, problems: list[str], values: dict[str, str]) -> MakeRefused:
-        missing = [name for name in self.variables if not values.get(name)]
+    def _missing(self, values: Mapping[str, str]) -> list[str]:
+        """The placeholders without a value that need one; also where others of something optional have one."""
+        begun = (names for names in self._optional if any(n in values and n not in self.variables for n in names))
+        needed = dict.fromkeys((*self.variables, *(name for names in begun for name in names)))
+        return [name for name in needed if not values.get(name)]
+
+    def _refused(self, problems: list[str], missing: list[str]) -> MakeRefused:
         if missing:
             problems = [*problems, f"values are missing for {', '.join(missing)}"]
         remedy = f"Give each one, like {missing[0]}=VALUE." if missing else ""
@@ -100,8 +110,13 @@ class TemplateParameters:
         fixed = self._fixed.get(name)
         if fixed is not None:
             return f"{name} is fixed: it is {shorten(fixed)!r}"
-        known = sorted({*self.variables, *(name for name in self._open if not name.startswith("protocoloptions."))})
+        known = sorted({*self._is_variable, *(name for name in self._open if not name.startswith("protocoloptions."))})
         return f"the definition has no variable {name!r}; it has: {', '.join(known) or 'none'}"
+
+
+def _placeholders(checks: Iterable[Check]) -> tuple[str, ...]:
+    names = (name for check in checks if check.template is not None for name in check.template.names)
+    return tuple(dict.fromkeys(names))
 
 
 def is_open(check: Check) -> bool:

@@ -36,7 +36,7 @@ def envelope_from(checks: Iterable[Check], variables: dict[str, str], message: M
 def _value(check: Check, variables: dict[str, str]) -> Any:
     if check.constant is not None:
         return check.constant if check.has_own_value else None
-    if check.template is not None and all(name in variables for name in check.template.names):
+    if check.template is not None and check.template.is_filled_by(variables):
         try:
             return check.template.expand(variables)
         except MakeRefused:  # a text that would not say which value is which

@@ -10,11 +10,12 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import section, text
 from postroom.documents.lint.subjects import LintedDocument, LintedMessage
 from postroom.documents.lint.written_properties import EVENT_TYPES, Property
+from postroom.messages.definitions.compile import ALWAYS_REQUIRED
 from postroom.messages.definitions.property_types import NOW, is_now
 from postroom.messages.definitions.schema_references import is_same_schema
 from postroom.messages.definitions.templates import has_placeholder
+from postroom.protocols.cloudevents import is_json_format
 
-ALWAYS_REQUIRED = ("specversion", "type", "id", "source")
 SPECVERSION = "1.0"
 # Short names are too near to good names of extensions.
 CORE_ATTRIBUTES = ("specversion", "subject", "dataschema", "datacontenttype")
@@ -95,6 +96,14 @@ def dataschema_differs(message: LintedMessage) -> Iterator[Diagnostic]:
     if not is_same_schema(one.value, uri):
         sentence = f"the attribute dataschema is {one.value!r}, and dataschemauri is {uri!r}."
         yield Diagnostic(one.value_pointer, sentence, "Make them the same, or leave the attribute out.")
+
+
+def event_format_unknown(message: LintedMessage) -> Iterator[Diagnostic]:
+    """Events in structured mode are read and made in JSON only."""
+    stated = text(section(message.own, "envelopeoptions"), "format")
+    if message.is_event and not is_json_format(stated):
+        sentence = f"events in {stated} are neither read nor made."
+        yield Diagnostic(message.at("envelopeoptions", "format"), sentence, "Use application/cloudevents+json.")
 
 
 def type_open(document: LintedDocument) -> Iterator[Diagnostic]:

@@ -11,6 +11,8 @@ from postroom.documents.lint.findings import Diagnostic
 from postroom.documents.lint.members import text
 from postroom.documents.lint.subjects import LintedMessage
 from postroom.documents.lint.written_properties import TYPE_VARIANTS, Property
+from postroom.messages.definitions.compile import ALWAYS_REQUIRED, TAKEN_FROM_DEFINITION
+from postroom.messages.definitions.constraints import is_required
 from postroom.messages.definitions.property_types import NOW, checker, is_now
 from postroom.messages.definitions.templates import has_placeholder
 from postroom.model.json_pointers import pointer
@@ -109,6 +111,22 @@ def value_invalid(message: LintedMessage) -> Iterator[Diagnostic]:
         if not fits:
             sentence = f"{_shown(value)} is not a value of type {one.type}."
             yield Diagnostic(one.value_pointer, sentence, "Correct the value, or the type.")
+
+
+def required_of_value(message: LintedMessage) -> Iterator[Diagnostic]:
+    """A fixed value is in every message, so that to write `required: false` beside it says nothing."""
+    taken = ALWAYS_REQUIRED + TAKEN_FROM_DEFINITION if message.is_event else ()
+    for one in message.properties:
+        is_compared = one.option is None or one.option.decides
+        is_own = one.area == "envelopemetadata" and one.name in taken
+        if (
+            one.written.get("required") is False
+            and is_compared
+            and not is_own
+            and is_required(one.value, one.type, False)
+        ):
+            sentence = "`required` is false, and the fixed value is in every message all the same."
+            yield Diagnostic(f"{one.pointer}/required", sentence, "Leave out `required`, or the value.")
 
 
 def template_broken(message: LintedMessage) -> Iterator[Diagnostic]:
