@@ -78,7 +78,7 @@ def refused(reply: Reply) -> bool:
 @pytest.mark.parametrize("mode", ["pull", "push", "follow"])
 @pytest.mark.parametrize("text", [*BROKEN, *EMPTY, *ODD])
 def test_links(asgi: AsgiClient, text: str, mode: str) -> None:
-    reply = asgi.ask("PUT", "/replication/links/l", {"mode": mode, "remote": text}, JSON)
+    reply = asgi.ask("PUT", "/-/replication/links/l", {"mode": mode, "remote": text}, JSON)
     assert refused(reply), reply.body
     assert b"secret" not in reply.body
 
@@ -175,7 +175,7 @@ def test_references_in_definitions_and_the_message_catalog(asgi: AsgiClient, tex
         f"/messagedefinition?uri={quote(text, safe='')}",
         "/messagecatalog/uris/messagedefinitions/n",
         "/v0.5/",
-        "/replication/overview",
+        "/-/replication/overview",
         "/export",
     ):
         assert asgi.ask("GET", path).status in (200, 400, 404), path

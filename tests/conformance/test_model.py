@@ -173,9 +173,6 @@ REFUSED = [
     ),
     pytest.param(model(files={"typemap": {"a/b": "xml"}}), id="an unknown form", marks=pytest.mark.feature("MOD-085")),
     pytest.param(
-        model(files={"typemap": {"a/b": 5}}), id="a form that is a number", marks=pytest.mark.feature("MOD-085")
-    ),
-    pytest.param(
         {"groups": {"dirs": {"singular": "dir", "ximportresources": ["/dirs/pages"]}}},
         id="imports from itself",
         marks=pytest.mark.feature("MOD-091"),
@@ -195,9 +192,20 @@ REFUSED = [
         id="imports in a circle",
         marks=pytest.mark.feature("MOD-092"),
     ),
-    pytest.param(model(labels={"a": 5}), id="labels of numbers", marks=pytest.mark.feature("MOD-016")),
-    pytest.param(model(description=5), id="a description that is a number", marks=pytest.mark.feature("MOD-016")),
 ]
+
+
+@pytest.mark.audit("registry-21")
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(model(labels={"a": 5}), id="labels", marks=pytest.mark.feature("MOD-016")),
+        pytest.param(model(description=5), id="description", marks=pytest.mark.feature("MOD-016")),
+        pytest.param(model(files={"typemap": {"a/b": 5}}), id="form", marks=pytest.mark.feature("MOD-085")),
+    ],
+)
+def test_a_member_of_a_model_that_is_a_number_cannot_be_parsed(wire: Wire, source: Any) -> None:
+    assert wire.refusal("PUT", "/modelsource", source) == "parsing_data"
 
 
 @pytest.mark.parametrize("source", REFUSED)

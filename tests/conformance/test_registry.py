@@ -260,9 +260,9 @@ def test_urls_and_counts_in_requests_mean_nothing(dirs: Wire) -> None:
 @pytest.mark.feature("REG-081")
 @pytest.mark.parametrize("value", [None, 5, "x", [], True])
 def test_members_that_are_no_entities(dirs: Wire, value: Any) -> None:
-    assert dirs.refusal("PUT", "/", {"dirs": {"d1": value}}) == "bad_request"
-    assert dirs.refusal("POST", "/dirs", {"d1": {"pages": {"p1": value}}}) == "bad_request"
-    assert dirs.refusal("PUT", PAGE, {"versions": {"v1": value}}) == "bad_request"
+    assert dirs.refusal("PUT", "/", {"dirs": {"d1": value}}) == "invalid_attribute"
+    assert dirs.refusal("POST", "/dirs", {"d1": {"pages": {"p1": value}}}) == "invalid_attribute"
+    assert dirs.refusal("PUT", PAGE, {"versions": {"v1": value}}) == "invalid_attribute"
     assert dirs.refusal("POST", f"{PAGE}/versions", {"v1": value}) == "bad_request"
 
 

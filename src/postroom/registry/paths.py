@@ -101,6 +101,8 @@ def _entity_path(model: Model, parts: list[str], path: str) -> EntityPath:
     group = model.groups.get(parts[0])
     if group is None:
         raise RegistryProblem("not_found", path, detail=f"There is no group type {parts[0]!r} in the model.")
+    for entity_id in parts[1::2]:
+        check_id(entity_id, path)
     resource = group.resources.get(parts[2]) if len(parts) > 2 else None
     if len(parts) > 2 and resource is None:
         raise RegistryProblem("not_found", path, detail=f"Group type {parts[0]!r} has no {parts[2]!r}.")
@@ -108,8 +110,6 @@ def _entity_path(model: Model, parts: list[str], path: str) -> EntityPath:
         raise RegistryProblem("not_found", path)
     if len(parts) > 6:
         raise RegistryProblem("not_found", path)
-    for entity_id in parts[1::2]:
-        check_id(entity_id, path)
     kind: Kind = "meta" if parts[4:] == ["meta"] else KINDS[len(parts)]
     return EntityPath(kind=kind, xid=xid, group_type=group, resource_type=resource)
 

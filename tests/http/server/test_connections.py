@@ -110,7 +110,7 @@ REQUESTS: list[tuple[str, bytes, int, str]] = [
     ("absolute target", get(b"http://other.localhost/messagegroups"), 200, ""),
     ("absolute target without a path", get(b"http://other.localhost"), 200, ""),
     ("absolute target with a user", get(b"http://u:p@other.localhost/"), 400, "bad_request"),
-    ("absolute target of another kind", get(b"ftp://other.localhost/x"), 404, "api_not_found"),
+    ("absolute target of another kind", get(b"ftp://other.localhost/x"), 404, "not_found"),
     ("star", get(b"*"), 404, "not_found"),
     ("options of a star", b"OPTIONS * HTTP/1.1\r\n" + CLOSE + b"\r\n", 404, "not_found"),
     ("long header", get(b"/", CLOSE + b"X: " + b"x" * 1_000_000 + b"\r\n"), 431, "bad_request"),

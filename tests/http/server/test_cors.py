@@ -72,7 +72,7 @@ def test_through_the_whole_stack(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/export", "/subscriptions", "/replication/links", "/changes?values", "/healthz"]
+    "path", ["/", "/export", "/subscriptions", "/-/replication/links", "/changes?values", "/healthz"]
 )
 def test_no_page_of_another_origin_sees_anything_unless_a_setting_says_so(asgi: AsgiClient, path: str) -> None:
     preflight = {"Origin": PAGE, "Access-Control-Request-Method": "GET"}

@@ -30,7 +30,7 @@ DEEP = b'{"format": "CloudEvents/1.0", "x": ' + b"[" * 500 + b"]" * 500 + b"}"
         ("GET", f"{HOT}/meta", 404),
         ("GET", f"{HOT}$details", 404),
         ("GET", f"{HOT}/versions/1/more", 404),
-        ("GET", "/definitionGroups//definitions", 404),
+        ("GET", "/definitionGroups//definitions", 400),
         ("GET", "/definitionGroups/%FF", 404),
         ("GET", "/definitionGroups/..", 404),
         ("GET", f"/definitionGroups/{'x' * 129}", 400),

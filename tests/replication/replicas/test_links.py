@@ -123,7 +123,7 @@ def desk_url(tmp_path_factory: pytest.TempPathFactory) -> object:
         ("POST", "/-/replication/units", 400),
         ("POST", "/-/replication/batches", 400),
         ("GET", "/-/replication", 200),
-        ("GET", "/replication/overview", 200),
+        ("GET", "/replication/overview", 404),
     ],
 )
 def test_other_requests_get_a_clear_answer(desk_url: str, method: str, path: str, status: int) -> None:

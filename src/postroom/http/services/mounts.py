@@ -32,6 +32,8 @@ MOUNTS: dict[str, Mount] = {
     "v0.5": answer_v0_5,
 }
 
+ONLY_ESCAPED = frozenset({"replication"})
+"""What lives under `/-/` and nowhere else."""
 OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}
 """The same registry as other texts have it."""
 
@@ -49,7 +51,7 @@ def mounted(request: Request, store: Store) -> tuple[Mount, Request] | None:
     parts = request.path.removeprefix("/").split("/")
     is_escaped = parts[0] == "-"
     name = "/".join(parts[1:2]) if is_escaped else parts[0]
-    if name not in MOUNTS or not (is_escaped or is_free(name, store)):
+    if name not in MOUNTS or not (is_escaped or (name not in ONLY_ESCAPED and is_free(name, store))):
         return None
     prefix = f"/-/{name}" if is_escaped else f"/{name}"
     inner = msgspec.structs.replace(request, path=request.path.removeprefix(prefix) or "/", base=request.base + prefix)

@@ -50,6 +50,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "readyz": ("GET", "HEAD"),
 }
 OURS = frozenset({"healthz", "lint", "make", "match", "readyz"})
+ONLY_ESCAPED = frozenset({"lint"})
+"""What lives under `/-/` and nowhere else."""
 SERVICES = OURS.union(NAMES)
 """What says nothing about the registry's own data, and reads it as it needs."""
 

@@ -190,7 +190,7 @@ def _fixed_name(path: str, store: Store) -> str | None:
         return parts[1]
     if parts[:1] == ["-"]:
         raise RegistryProblem("api_not_found", path)
-    if parts[0] not in configuration.METHODS:
+    if parts[0] not in configuration.METHODS or parts[0] in configuration.ONLY_ESCAPED:
         return None
     if len(parts) > 1 and parts[0] not in configuration.OURS:
         raise RegistryProblem("api_not_found", path)
