@@ -95,6 +95,7 @@ def dump(sites: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
     return str(file)
 
 
+@pytest.mark.audit("clients-1")
 @pytest.mark.parametrize("site", SITES)
 def test_dump_has_all_that_a_service_has_which_does_not_inline(
     sites: dict[str, str], dump: str, site: str, tmp_path: Path
@@ -108,6 +109,98 @@ def test_a_service_of_another_dialect_is_dumped_too(sites: dict[str, str], tmp_p
     assert len(json.loads((tmp_path / "dump.json").read_text())["messagegroups"]) == 5
 
 
+OLDER = {
+    "specversion": "1.0-rc2",
+    "messagegroups": {
+        "ovens": {
+            "messagegroupid": "ovens",
+            "envelope": "CloudEvents/1.0",
+            "messages": {
+                "oven": {"messageid": "oven", "envelopemetadata": {"type": {"value": "oven.hot"}}},
+                "hot": {
+                    "messageid": "hot",
+                    "basemessageurl": "#/messagegroups/ovens/messages/oven",
+                    "dataschemaformat": "JsonSchema/draft-07",
+                    "dataschemauri": "#/schemagroups/ovens/schemas/heat",
+                },
+            },
+        }
+    },
+    "schemagroups": {
+        "ovens": {
+            "schemagroupid": "ovens",
+            "schemas": {
+                "heat": {
+                    "schemaid": "heat",
+                    "versionid": "1",
+                    "ancestor": "1",
+                    "format": "JsonSchema/draft-07",
+                    "schemauri": "https://ovens.example/heat.json",
+                }
+            },
+        }
+    },
+}
+"""A catalog in the names of 1.0-rc2."""
+
+
+def with_versions(document: Any) -> Any:
+    """The messages of a document with their Versions, as a service shows them."""
+    shown = json.loads(json.dumps(document))
+    for message in shown["messagegroups"]["ovens"]["messages"].values():
+        message |= {"versionid": "1", "meta": {"defaultversionid": "1"}, "versions": {"1": {**message}}}
+    return shown
+
+
+@pytest.mark.audit("clients-5")
+@pytest.mark.parametrize("way", ["service", "document", "file"])
+def test_a_catalog_of_an_older_release_is_written_in_the_names_of_this_one(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ovens.json").write_text(json.dumps(OLDER))
+    with service({"/": with_versions(OLDER), "/ovens.json": OLDER}) as url:
+        source = {"service": url, "document": f"{url}/ovens.json", "file": str(tmp_path / "ovens.json")}[way]
+        for command in (["dump", "--from", source], ["convert", source, "--dialect", "1.0-rc4", "--plain"]):
+            found = json.loads(said(capsys, *command))
+            hot = found["messagegroups"]["ovens"]["messages"]["hot"]
+            heat = found["schemagroups"]["ovens"]["schemas"]["heat"]
+            assert found["specversion"] == "1.0-rc4"
+            assert (hot["basemessage"], hot["dataschemauri"]) == (
+                "/messagegroups/ovens/messages/oven",
+                "/schemagroups/ovens/schemas/heat",
+            )
+            heat = heat.get("versions", {"1": heat})["1"]
+            assert (heat["ancestorid"], heat["schemaurl"]) == ("1", "https://ovens.example/heat.json")
+            assert not {"basemessageurl", "ancestor", "schemauri"} & {*hot, *heat}
+        report = json.loads(said(capsys, "convert", source, "--dialect", "0.5-service", "--json"))
+        assert report["from"] == "1.0-rc2"
+
+
+@pytest.mark.audit("clients-5", "clients-9")
+@pytest.mark.parametrize("way", ["service", "document", "file"])
+def test_references_of_a_loaded_catalog_lead_to_what_is_loaded(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ovens.json").write_text(json.dumps(OLDER))
+    target = f"sqlite:///{tmp_path}/registry.db"
+    with service({"/": with_versions(OLDER), "/ovens.json": OLDER}) as url:
+        source = {"service": url, "document": f"{url}/ovens.json", "file": str(tmp_path / "ovens.json")}[way]
+        said(capsys, "load", source, "--to", target)
+    tree = read_source(target, SETTINGS)
+    hot = tree["messagegroups"]["ovens"]["messages"]["hot"]
+    assert (hot["basemessage"], hot["dataschemauri"]) == (
+        "/messagegroups/ovens/messages/oven",
+        "/schemagroups/ovens/schemas/heat",
+    )
+    assert tree["schemagroups"]["ovens"]["schemas"]["heat"]["schemaurl"] == "https://ovens.example/heat.json"
+
+
+def test_lint_reads_an_older_release_as_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    with service({"/": OLDER}) as url:
+        found = json.loads(said(capsys, "lint", url, "--json"))
+    assert "/messagegroups/ovens/messages/hot/basemessageurl" in {one["pointer"] for one in found}
+
+
 def test_a_service_that_does_not_give_its_model_is_dumped_without(caplog: pytest.LogCaptureFixture) -> None:
     root = {"specversion": "1.0-rc4", "messagegroupscount": 1, "messagegroupsurl": "m", "messagegroups": {"ovens": {}}}
     with service({"/": root}) as url:
@@ -117,9 +210,9 @@ def test_a_service_that_does_not_give_its_model_is_dumped_without(caplog: pytest
 
 @pytest.mark.parametrize("site", SITES)
 def test_convert_has_all_of_it_in_other_words(
-    sites: dict[str, str], dump: str, site: str, capsys: pytest.CaptureFixture[str]
+    sites: dict[str, str], site: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    expected = said(capsys, "convert", dump, "--dialect", "0.5-service")
+    expected = said(capsys, "convert", sites["inlining"], "--dialect", "0.5-service")
     found = said(capsys, "convert", sites[site], "--dialect", "0.5-service")
     assert json.loads(found) == json.loads(expected)
 
@@ -286,6 +379,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.audit("clients-1")
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("broken", ["fewer groups than it says", "no messages"])
 def test_no_command_takes_nothing_for_an_answer(
@@ -334,6 +428,7 @@ def test_a_document_whose_parts_are_elsewhere_is_not_taken_for_the_whole(part: A
         read(f"{url}/catalog.json")
 
 
+@pytest.mark.audit("clients-12")
 def test_an_export_is_read_by_its_own_address(sites: dict[str, str], dump: str, tmp_path: Path) -> None:
     for site in ("files", "no flags"):
         assert execute(["dump", "--from", f"{sites[site]}/export", "-o", str(tmp_path / "dump.json")]) == 0

@@ -9,7 +9,9 @@ import httpx
 import pytest
 import yaml
 
+from postroom.catalog.sources import read_source
 from postroom.cli.main import execute
+from postroom.settings import Settings
 from tests.http.running_service import serving
 
 KITCHENS = {
@@ -69,13 +71,73 @@ def test_what_authors_wrote_survives_and_what_a_server_counts_does_not(services:
     schemas = first["schemagroups"]["dump-ovens"]["schemas"]
     assert set(schemas["oven"]["versions"]) == {"v1", "v2", "v3"}
     assert schemas["oven"]["meta"]["defaultversionid"] == "v2"
-    assert schemas["bytes"]["schemabase64"] == "/wA="
+    assert schemas["bytes"]["versions"]["1"]["schemabase64"] == "/wA="
     assert schemas["again"]["meta"]["xref"] == f"{group}/schemas/oven"
     assert not {"epoch", "self", "schemasurl", "schemascount"} & first["schemagroups"]["dump-ovens"].keys()
     assert execute(["load", str(tmp_path / "dump.json"), "--to", target]) == 0
     second = dumped(target, tmp_path)
     assert second["schemagroups"]["dump-ovens"] == first["schemagroups"]["dump-ovens"]
     assert (second["name"], second["labels"]) == ("Ovens", {"site": "north"})
+
+
+BELLS = {
+    "schemagroups": {
+        "bells": {
+            "schemas": {
+                "ring": {
+                    "schemaid": "ring",
+                    "format": "JsonSchema/draft-07",
+                    "name": "Ring",
+                    "schema": {"type": "string"},
+                },
+                "far": {"format": "JsonSchema/draft-07", "schemaurl": "https://bells.example/far.json"},
+                "chime": {
+                    "versions": {
+                        "1": {"format": "Text/1", "schema": "ding", "ancestorid": "1"},
+                        "2": {"format": "Text/1", "schema": "dong", "ancestorid": "1"},
+                    }
+                },
+            }
+        }
+    }
+}
+
+
+@pytest.mark.audit("clients-3")
+@pytest.mark.parametrize("dialect", ["1.0-rc4", "1.0-rc3", "1.0-rc2"])
+@pytest.mark.parametrize("way", ["file", "store", "service"])
+def test_every_schema_is_dumped_with_versions_that_have_its_document(
+    way: str, dialect: str, services: list[str], tmp_path: Path
+) -> None:
+    """The published JSON Schema of documents, and code generators with it: versions, each with one document."""
+    (tmp_path / "bells.json").write_text(json.dumps(BELLS))
+    source = {"file": str(tmp_path / "bells.json"), "store": f"sqlite:///{tmp_path}/b.db", "service": services[0]}[way]
+    if way != "file":
+        assert execute(["load", str(tmp_path / "bells.json"), "--to", source]) == 0
+    assert execute(["dump", "--from", source, "--dialect", dialect, "-o", str(tmp_path / "dump.json")]) == 0
+    schemas = json.loads((tmp_path / "dump.json").read_text())["schemagroups"]["bells"]["schemas"]
+    documents = ("schema", "schemabase64", "schemaurl")
+    for schema in schemas.values():
+        assert not {*documents, "versionsurl", "versionscount"} & schema.keys()
+        for version in schema["versions"].values():
+            assert len([name for name in documents if name in version]) == 1
+            assert version["format"]
+    assert schemas["ring"]["versions"]["1"]["schema"] == {"type": "string"}
+    assert schemas["ring"]["versions"]["1"]["name"] == "Ring"
+    assert schemas["chime"]["versions"].keys() == {"1", "2"}
+
+
+def test_the_dump_of_a_file_is_loaded_as_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / "bells.json").write_text(json.dumps(BELLS))
+    assert execute(["dump", "--from", str(tmp_path / "bells.json"), "-o", str(tmp_path / "dump.json")]) == 0
+    shown = []
+    for name in ("bells", "dump"):
+        assert execute(["load", str(tmp_path / f"{name}.json"), "--to", f"sqlite:///{tmp_path}/{name}.db"]) == 0
+        schemas = read_source(f"sqlite:///{tmp_path}/{name}.db", Settings())["schemagroups"]["bells"]["schemas"]
+        shown.append(
+            {one: (schema["versionid"], schema.get("schema"), schema["format"]) for one, schema in schemas.items()}
+        )
+    assert shown[0] == shown[1]
 
 
 def test_a_model_of_ones_own_travels_along(tmp_path: Path) -> None:

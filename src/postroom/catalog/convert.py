@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from postroom.catalog.export import export_source
-from postroom.documents.catalog_files import read_catalog
-from postroom.documents.dialects.convert import ParsedCatalog, write_tree
+from postroom.catalog.export import read_portable
+from postroom.documents.dialects.convert import FOREIGN, write_tree
 from postroom.documents.dialects.dialect import Loss, ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES
 from postroom.documents.dialects.preserved_members import EXTRAS
-from postroom.documents.dialects.walk_tree import group_types
+from postroom.documents.dialects.walk_tree import group_types, map_objects, objects
 from postroom.messages.gc_pause import no_garbage_collection
+from postroom.registry.read.document_content import document_names
 from postroom.settings import Settings
-from postroom.urls import scheme_of
+
+_DOCUMENTS = frozenset(document_names("schema"))
+_NOT_IN_VERSIONS = frozenset(("meta", "versions", "defaultversionid", EXTRAS))
 
 Merge = Callable[[str, Any, Any], Any]
 
@@ -38,7 +39,7 @@ def convert(sources: Sequence[str], dialect: str, settings: Settings, *, extras:
 
 
 def _convert(sources: Sequence[str], dialect: str, settings: Settings, extras: bool) -> Conversion:
-    parsed_sources = [_read(source, settings) for source in sources]
+    parsed_sources = [read_portable(source, settings) for source in sources]
     tree = parsed_sources[0].tree if len(parsed_sources) == 1 else overlay(parsed.tree for parsed in parsed_sources)
     written = write_tree(tree, dialect, extras=extras)
     read_as = ", ".join(dict.fromkeys(parsed.dialect for parsed in parsed_sources))
@@ -46,10 +47,38 @@ def _convert(sources: Sequence[str], dialect: str, settings: Settings, extras: b
     return Conversion(written.document, read_as, notes, written.losses)
 
 
-def _read(source: str, settings: Settings) -> ParsedCatalog:
-    if scheme_of(source):
-        return ParsedCatalog(export_source(source, settings), "1.0-rc4")
-    return read_catalog(Path(source), settings)
+def dump(source: str, dialect: str, settings: Settings) -> Conversion:
+    """The catalog of a source as one document; in the dialects of 1.0 the documents of schemas stand in Versions."""
+    made = convert([source], dialect, settings)
+    if dialect in FOREIGN:
+        return made
+    return msgspec.structs.replace(made, document=with_schema_versions(made.document))
+
+
+def with_schema_versions(document: Tree) -> Tree:
+    """A document of 1.0 in which every schema has `versions`, as the published JSON Schema of documents demands."""
+    groups = objects(document, "schemagroups")
+    changed = {
+        name: {**group, "schemas": map_objects(group["schemas"], "", lambda schema, _: _with_versions(schema))}
+        for name, group in groups.items()
+        if objects(group, "schemas")
+    }
+    return {**document, "schemagroups": {**document["schemagroups"], **changed}} if changed else document
+
+
+def _with_versions(schema: Tree) -> Tree:
+    """A schema with its Versions, which alone have documents: the default one's is not there twice."""
+    found = schema.get("meta")
+    meta = found if isinstance(found, dict) else {}
+    if "xref" in meta:
+        return schema
+    plain = {name: value for name, value in schema.items() if name not in _DOCUMENTS}
+    if objects(schema, "versions"):
+        return plain
+    chosen = str(meta.get("defaultversionid") or schema.get("versionid") or "1")
+    version = {name: value for name, value in schema.items() if name not in _NOT_IN_VERSIONS}
+    xid = {"xid": f"{schema['xid']}/versions/{chosen}"} if "xid" in schema else {}
+    return {**plain, "versions": {chosen: {**version, **xid}}}
 
 
 def overlay(trees: Iterable[Tree]) -> Tree:

@@ -7,10 +7,16 @@ and their times are kept. A document loaded into an empty registry and dumped ag
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from postroom.catalog.service import read_service
 from postroom.catalog.sources import read_source
+from postroom.documents.catalog_files import read_catalog
+from postroom.documents.dialects.convert import ParsedCatalog
+from postroom.documents.dialects.release_candidates import RC4
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
 
@@ -23,12 +29,20 @@ REGISTRY_ATTRIBUTES = ("registryid", "createdat", "modifiedat", "xid", "capabili
 
 def export_source(source: str, settings: Settings) -> Tree:
     """The document of a source: of files as it was written, of stores and services without server attributes."""
+    return read_portable(source, settings).tree
+
+
+def read_portable(source: str, settings: Settings) -> ParsedCatalog:
+    """The document of a source, the dialect that it was in, and notes of the reader."""
     scheme = scheme_of(source)
     if scheme in ("http", "https"):
-        return _portable_registry(read_service(source, settings, with_model=True))
+        parsed = read_service(source, settings, with_model=True)
+        return msgspec.structs.replace(parsed, tree=_portable_registry(parsed.tree))
     if scheme in STORE_SCHEMES:
-        return _portable_registry(_read_store(source))
-    return read_source(source, settings)
+        return ParsedCatalog(_portable_registry(_read_store(source)), RC4.name)
+    if scheme:
+        return ParsedCatalog(read_source(source, settings), RC4.name)
+    return read_catalog(Path(source), settings)
 
 
 def _read_store(url: str) -> Tree:

@@ -96,7 +96,7 @@ class _SourceCatalog:
 def _read(source: str, settings: Settings) -> _SourceCatalog:
     """The catalog of a source: of all files of a folder together, of a service or of a store."""
     if scheme_of(source):
-        return _SourceCatalog(read_source(source, settings), source)
+        return _SourceCatalog(read_source(source, settings, as_written=True), source)
     catalog = _SourceCatalog({}, source)
     catalog.files = CatalogFiles(Path(source), settings, _parse, catalog.problems.append)
     catalog.files.read()

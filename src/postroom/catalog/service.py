@@ -7,8 +7,9 @@ from typing import Any
 from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.catalog.service_entities import Tree, as_document, find_incomplete_part
 from postroom.catalog.service_reader import ServiceReader
-from postroom.documents.dialects.convert import FOREIGN, read_tree
+from postroom.documents.dialects.convert import ParsedCatalog, read_tree
 from postroom.documents.dialects.detect import dialect_of
+from postroom.documents.dialects.release_candidates import RC4
 from postroom.documents.media_types import form_of_type
 from postroom.documents.read_files import read_yaml
 from postroom.errors import DocumentBroken, DocumentRefused
@@ -17,19 +18,22 @@ from postroom.settings import Settings
 _REGISTRY_MEMBERS = ("specversion", "specVersion", "registryid", "modelsource")
 
 
-def read_service(url: str, settings: Settings, *, with_model: bool = False) -> Tree:
-    """The whole catalog of a service, or of a document on a file server, as one document; its model where wanted."""
+def read_service(url: str, settings: Settings, *, with_model: bool = False) -> ParsedCatalog:
+    """The whole catalog of a service in the names of 1.0-rc4, whatever release it speaks; its model where wanted."""
+    document = read_service_document(url, settings, with_model=with_model)
+    return read_tree(document) or ParsedCatalog(document, RC4.name)
+
+
+def read_service_document(url: str, settings: Settings, *, with_model: bool = False) -> Tree:
+    """The whole catalog of a service, or of a document on a file server, as one document, as it is written there."""
     with open_client(url, settings) as client:
         if client.is_document:
             document = _read_document(client, settings)
         else:
             document = ServiceReader(client).whole(modelsource=with_model)
-        dialect = dialect_of(document)
-        if not dialect and not any(name in document for name in _REGISTRY_MEMBERS):
+        if not dialect_of(document) and not any(name in document for name in _REGISTRY_MEMBERS):
             raise DocumentRefused("what is there is no catalog.", place=client.name)
-    # A file server may have a document of any dialect there.
-    parsed = read_tree(document) if dialect in FOREIGN else None
-    return parsed.tree if parsed is not None else document
+    return document
 
 
 def read_modelsource(url: str, settings: Settings) -> Tree:

@@ -13,7 +13,7 @@ from postroom.formats.compatibility import MODES, compatible
 from postroom.formats.format_table import FAMILIES, check_schema, readable
 from postroom.formats.schema import LibraryDocument
 from postroom.formats.schema_library import CatalogLibrary
-from postroom.messages.definitions.registry_rules import check_endpoint, read_endpoint, read_message
+from postroom.messages.definitions.registry_rules import check_endpoint, read_endpoint, read_version
 from postroom.registry.rules import GroupRules, Judgement, Rules, Surroundings
 from postroom.settings import Settings
 
@@ -110,7 +110,7 @@ RULES = Rules(
         ("messagegroups", "messagegroup"): GroupRules(inherited=frozenset({"messages.envelope", "messages.protocol"})),
         ("endpoints", "endpoint"): GroupRules(read=read_endpoint, check=check_endpoint),
     },
-    read_version=read_message,
+    read_version=read_version,
     documents=PayloadFormats(),
     lint=_lint,
 )

@@ -16,10 +16,10 @@ from postroom.cli.output import progress
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
 def command(source: str, dialect: str, form: str, output: str | None) -> None:
     """Dump a catalog as one document. Loaded into an empty registry it gives the same dump."""
-    from postroom.catalog.convert import convert
+    from postroom.catalog.convert import dump
 
     check_dialect(dialect)
     with progress(f"Reading {source}"):
-        made = convert([source], dialect, settings_from())
+        made = dump(source, dialect, settings_from())
     write_text(document_text(made.document, form), output)
     report_losses(made.losses, dialect)

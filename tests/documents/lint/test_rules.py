@@ -281,6 +281,11 @@ FOUND: list[tuple[str, Tree, str]] = [
         with_schema({"versions": {"1": {"schema": None, "schemaurl": "https://schemas.example/p"}}}),
         f"{SCHEMA}/versions/1",
     ),
+    (
+        "schema_url_variant",
+        with_schema({"versions": {"1": {"schema": None, "schemauri": "https://schemas.example/p"}}}),
+        f"{SCHEMA}/versions/1/schemauri",
+    ),
     ("schema_refused", with_schema({"versions": {"1": {"schema": {"type": 3}}}}), f"{SCHEMA}/versions/1/schema/type"),
     (
         "schema_unused",
@@ -485,6 +490,11 @@ LEFT_ALONE: list[tuple[str, Tree]] = [
         ),
     ),
     ("schema_incompatible", with_versions("none", POSITION, OTHER)),
+    (
+        "schema_refused",
+        with_schema({"versions": {"1": {"schema": None, "schemaurl": "https://schemas.example/p"}}}),
+    ),
+    ("member_misspelt", with_schema({"schemauri": "https://schemas.example/p"})),
     ("alternative_dangling", with_endpoint({"deprecated": {"alternative": "https://a.example"}})),
 ]
 

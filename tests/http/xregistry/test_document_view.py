@@ -49,6 +49,21 @@ def test_a_document_elsewhere_is_a_redirect(client: httpx.Client) -> None:
     assert both.json()["type"].endswith("#extra_xregistry_header")
 
 
+@pytest.mark.audit("clients-6")
+def test_the_address_of_a_schema_may_be_called_schemauri(client: httpx.Client) -> None:
+    url, other = "https://ovens.localhost/oven.json", "https://ovens.localhost/new.json"
+    made = client.put(f"{OVEN}$details", json={"format": "JsonSchema/draft-07", "schemauri": url})
+    assert (made.status_code, made.json()["schemaurl"]) == (201, url)
+    assert client.get(OVEN).headers["location"] == url
+    changed = client.patch(f"{OVEN}$details", json={"schemauri": other})
+    assert (changed.json()["schemaurl"], "schemauri" in changed.json()) == (other, False)
+    posted = client.post(f"{OVEN}/versions", json={"2": {"format": "JsonSchema/draft-07", "schemauri": url}})
+    assert posted.json()["2"]["schemaurl"] == url
+    beside = {"format": "JsonSchema/draft-07", "schema": {}, "schemauri": url}
+    kept = client.put(f"{OVEN}/versions/3$details?inline=schema", json=beside).json()
+    assert (kept["schema"], kept["schemauri"], "schemaurl" in kept) == ({}, url, False)
+
+
 @pytest.mark.feature("RES-034", "RES-036", "RES-037", "MOD-088", "FLAG-004")
 @pytest.mark.parametrize(
     ("body", "served", "shown"),

@@ -16,6 +16,7 @@ from postroom.documents.dialects.protocol_options import family_of, read_options
 from postroom.documents.dialects.references import as_xid, is_local, with_picked_type
 from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
 from postroom.messages.definitions.inheritance import unwrapped
+from postroom.messages.definitions.registry_rules import read_schema_address
 from postroom.model.core_attributes import SPECVERSION
 from postroom.model.json_pointers import pointer
 from postroom.model.names import is_map_key
@@ -118,7 +119,7 @@ class DocumentReader:
 
     def _document(self, entity: Tree, place: str) -> Tree:
         """A schema or one of its Versions, with its document under one of the names that 1.0-rc4 has for it."""
-        read = rename_members(entity, name_tables.SCHEMA_ADDRESS)
+        read = dict(read_schema_address(entity))
         self._trim(read, "schemaurl", place)
         if self.v0_5 and "contenttype" not in read and "schema" in read:
             implied = implied_content_type(read["schema"])
@@ -157,9 +158,16 @@ class DocumentReader:
             return {**identity, "meta": {**_object(read.get("meta")), "xref": as_xid(read["uri"])}}
         if "uri" in read and "basemessage" not in read:
             read["basemessage"] = read.pop("uri")
-        if not self.v0_5:
-            read = rename_members(read, name_tables.MESSAGE_ATTRIBUTES)
-        if any(name in message for name in name_tables.BASE_NAMES) and isinstance(read.get("basemessage"), str):
+        read = self._message_version(read, group, place)
+        # A service shows the Version as well, and that is what is loaded.
+        read["versions"] = map_objects(
+            read.get("versions"), f"{place}/versions", lambda one, at: self._message_version(one, group, at)
+        )
+        return _without_null(read, "versions")
+
+    def _message_version(self, message: Tree, group: Tree, place: str) -> Tree:
+        read = dict(message) if self.v0_5 else rename_members(message, name_tables.MESSAGE_ATTRIBUTES)
+        if isinstance(read.get("basemessage"), str):
             read["basemessage"] = as_xid(read["basemessage"])
         for name in ("dataschemauri", "dataschemaxid"):
             # A pointer into this document leads nowhere once the document is in a registry.

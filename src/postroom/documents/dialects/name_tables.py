@@ -34,6 +34,7 @@ MESSAGE_ATTRIBUTES = {
     "schema": "dataschema",
     "schemaobject": "dataschema",
     "schemaurl": "dataschemauri",
+    "schemauri": "dataschemauri",
     "dataschemaurl": "dataschemauri",
     "ancestor": "ancestorid",
 }
@@ -44,9 +45,8 @@ OLD_MESSAGE_ATTRIBUTES = {
     "basemessage": "basemessageurl",
 }
 
-# The document of a schema as bytes in 0.5; its address in samples and code generators of any age.
+# The document of a schema as bytes in 0.5.
 SCHEMA_ATTRIBUTES = {"schemaBase64": "schemabase64"}
-SCHEMA_ADDRESS = {"schemauri": "schemaurl"}
 # What a schema says of itself and not of its Versions, or of its default Version alone.
 NOT_INHERITED = frozenset(
     ("schemaid", "versionid", "meta", "versions", "versionscount", "versionsurl", "xid", "self", "shortself", "epoch")

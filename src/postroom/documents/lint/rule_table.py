@@ -176,6 +176,7 @@ RULES: tuple[LintRule, ...] = (
     _rule("schema_document_missing", "warning", "SCH-001", "schema", schemas.document_missing),
     _rule("schema_document_elsewhere", "info", "SCH-001", "schema", schemas.document_elsewhere),
     _rule("schema_document_within", "error", "D5R-037", "written", v0_5.schema_within),
+    _rule("schema_url_variant", "info", "SCH-001", "schema", schemas.url_name_variant),
     _rule("schema_refused", "error", "SCH-024", "documents", schema_documents.document_refused),
     _rule("schema_reference_missing", "error", "", "documents", schema_documents.document_reference_missing),
     _rule("schema_incompatible", "error", "SCH-009 SCH-025 SCH-028", "documents", schema_documents.incompatible),

@@ -18,6 +18,7 @@ PAIR = ["consumer", "subscriber"]
 PAIRED = frozenset({"mqtt/3.1.1", "mqtt/5.0", "mqtt", "amqp/1.0", "amqp", "nats"})
 NOT_EMPTY = ("envelope", "protocol", "channel")
 BASE_ALIASES = ("basemessageuri", "basemessageurl")  # C-01
+_DOCUMENTS = ("schema", "schemabase64", "schemaurl", "schemaproxyurl")
 
 
 def read_endpoint(entity_type: GroupType, body: Body) -> tuple[Body, list[AttributeViolation]]:
@@ -26,6 +27,23 @@ def read_endpoint(entity_type: GroupType, body: Body) -> tuple[Body, list[Attrib
     if isinstance(body.get("usage"), str):  # rc2 and older: one word instead of a list
         body = {**body, "usage": [body["usage"]]}
     return body, []
+
+
+def read_version(entity_type: ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:
+    """A Version as written, of a message or of a schema, with what others call differently under today's names."""
+    if entity_type.singular == "schema" and entity_type.hasdocument and "schemauri" not in entity_type.attributes:
+        return read_schema_address(body), []
+    return read_message(entity_type, body)
+
+
+def read_schema_address(body: Body) -> Body:
+    """A schema with the address of its document in `schemaurl`, which samples and code generators call `schemauri`.
+
+    Beside a document it is no address of one, and stays what it is.
+    """
+    if body.get("schemauri") is None or any(body.get(name) is not None for name in _DOCUMENTS):
+        return body
+    return {"schemaurl" if name == "schemauri" else name: value for name, value in body.items() if name != "schemaurl"}
 
 
 def read_message(entity_type: ResourceType, body: Body) -> tuple[Body, list[AttributeViolation]]:

@@ -54,11 +54,15 @@ OTHER_COLLECTIONS = {
     "schemagroup": "schemagroups",
     "endpoint": "endpoints",
 }
-READ_ANYWAY = frozenset({"basemessageuri", "basemessageurl", "ancestor"})
+READ_ANYWAY = frozenset(
+    (kind, name)
+    for kind in SINGULAR
+    for name in ("basemessageuri", "basemessageurl", "ancestor", "defaultversionid", "latestversionid")
+) | {("schemas", "schemauri")}
 # Names of older texts that files are read with, whatever release they are in (C-31).
 OLDER_NAMES = frozenset(
-    ("dataschemaurl", "schemaurl", "schema", "schemaformat", "metadata", "format", "binding", "config", "definitions")
-)
+    ("dataschemaurl", "schemaurl", "schemauri", "schema", "schemaformat", "metadata", "format", "binding", "config")
+) | {"definitions"}
 
 
 @cache
@@ -181,9 +185,7 @@ def _selector(value: Any) -> str:
 @cache
 def _meant(kind: str, name: str) -> str:
     known = _members_of(kind)
-    if name in (*READ_ANYWAY, "defaultversionid", "latestversionid") or (
-        name in known and name not in OTHER_NAMES[kind]
-    ):
+    if (kind, name) in READ_ANYWAY or (name in known and name not in OTHER_NAMES[kind]):
         return ""
     listed = OTHER_NAMES[kind].get(name.lower())
     if listed:

@@ -99,6 +99,8 @@ class SchemaChecks:
 
     def _place(self, schema: LintedSchema, name: str) -> str | None:
         """Where the document of a Version is kept; None where there is none."""
+        if all(schema.versions.get(name, {}).get(member) is None for member in ("schema", "schemabase64")):
+            return None
         version = f"{schema.xid}/versions/{name}"
         place = schema.xid if str(schema.own.get("versionid") or "1") == name else version
         try:

@@ -172,6 +172,15 @@ def document_elsewhere(schema: LintedSchema) -> Iterator[Diagnostic]:
             )
 
 
+def url_name_variant(schema: LintedSchema) -> Iterator[Diagnostic]:
+    """The address of a document is called schemaurl."""
+    for name, version in schema.versions.items():
+        if "schemauri" in version:
+            yield Diagnostic(
+                schema.version_at(name, "schemauri"), "schemauri is another name of schemaurl.", "Write schemaurl."
+            )
+
+
 def _url(version: Tree) -> str:
     return text(version, "schemaurl") or text(version, "schemauri") or text(version, "schemaproxyurl")
 
