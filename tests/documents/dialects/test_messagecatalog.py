@@ -115,3 +115,18 @@ def test_the_header_of_amqp_has_bare_values_in_1_0() -> None:
     assert tree["messagegroups"]["jobs"]["messages"]["job"]["protocoloptions"]["header"] == {"durable": True, "ttl": {}}
     written = write_tree(tree, "catalog", extras=False).document["messagecatalog"]["jobs"]["messagedefinitions"]
     assert written["job"]["versions"]["1"]["header"] == {"durable": True, "ttl": ""}
+
+
+@pytest.mark.audit("services-C6", "services-C7")
+def test_ids_and_templates_that_only_a_catalog_has() -> None:
+    definition = {"id": "myMessage definition", "versions": {"1": {"attributes": {"type": "t", "subject": "a{/b}"}}}}
+    group = {"id": "a+b", "format": "CloudEvents", "messagedefinitions": {"myMessage definition": definition}}
+    tree = tree_of({"messagecatalog": {"a+b": group}})
+    message = tree["messagegroups"]["a:2Bb"]["messages"]["myMessage:20definition"]
+    assert (tree["messagegroups"]["a:2Bb"]["messagegroupid"], message["messageid"]) == (
+        "a:2Bb",
+        "myMessage:20definition",
+    )
+    assert message["envelopemetadata"]["subject"] == {"type": "uritemplate", "value": "a/{b}"}
+    written = write_tree(tree, "catalog").document["messagecatalog"]["a+b"]
+    assert (written["id"], written["messagedefinitions"]["myMessage definition"]["id"]) == ("a+b", definition["id"])

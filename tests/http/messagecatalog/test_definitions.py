@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote, unquote
+
 import pytest
 
 from tests.http.messagecatalog.requests import HEATED, JSON, CatalogClient, varied
@@ -19,6 +21,42 @@ def test_definitions_are_listed_as_an_array_of_ids(catalog: CatalogClient) -> No
         assert catalog.post(path=f"ovens/messagedefinitions/{name}").status == 201
     assert catalog.get("ovens/messagedefinitions").json == ["a.b-c_d~e@f", "Cleaned", "heated"]
     assert catalog.get("mixers/messagedefinitions").problem == "not_found"
+
+
+ODD_IDS = ["a+b", "it's", "a!b", "(x)", ".hidden", "-dash", "myMessage%20definition", "%C3%B6fen", "a%3Ab", "a%2Fb"]
+
+
+@pytest.mark.audit("services-C6")
+@pytest.mark.feature("CAT-001", "CAT-003")
+@pytest.mark.parametrize("segment", ODD_IDS)
+def test_ids_have_all_characters_of_a_path_segment(catalog: CatalogClient, segment: str) -> None:
+    name = unquote(segment)
+    group = catalog.ask("PUT", f"/messagecatalog/{segment}", {"format": "CloudEvents", "id": name})
+    path = f"/messagecatalog/{segment}/messagedefinitions/{segment}"
+    assert (group.status, group.json["id"]) == (201, name)
+    made = catalog.post(path=f"{segment}/messagedefinitions/{segment}")
+    assert made.headers["location"] == f"http://ovens.localhost{path}/versions/1"
+    assert name in catalog.get("").json
+    assert catalog.get(f"{segment}/messagedefinitions").json == [name]
+    assert catalog.get(f"{segment}/messagedefinitions/{segment}").json == HEATED
+    assert catalog.ask("GET", f"/messagedefinition?uri={quote(made.json['uri'])}").json == HEATED
+    (native,) = (one for one in catalog.native("/messagegroups").values() if one["messagegroupid"] != "ovens")
+    assert len(catalog.native(f"/messagegroups/{native['messagegroupid']}/messages")) == 1
+    missing = catalog.get(f"{segment}/messagedefinitions/none")
+    assert missing.json["subject"] == f"/messagecatalog/{name}/messagedefinitions/none"
+    assert catalog.ask("DELETE", path).status == 204
+    assert catalog.ask("DELETE", f"/messagecatalog/{segment}").status == 204
+
+
+@pytest.mark.audit("services-C6")
+def test_a_bare_colon_makes_no_id_but_finds_one_that_the_registry_made(catalog: CatalogClient) -> None:
+    assert catalog.ask("PUT", "/messagecatalog/a:b", {"format": "AMQP"}).problem == "malformed_id"
+    assert catalog.post(path="ovens/messagedefinitions/a:b").problem == "malformed_id"
+    catalog.ask("PUT", "/messagegroups/ovens/messages/com:heated", {"envelope": "CloudEvents/1.0"})
+    assert catalog.get("ovens/messagedefinitions").json == ["com:heated"]
+    for segment in ("com:heated", "com%3Aheated"):
+        assert catalog.get(f"ovens/messagedefinitions/{segment}").status == 200
+        assert catalog.post(path=f"ovens/messagedefinitions/{segment}").status == 201
 
 
 @pytest.mark.feature("CAT-003", "CAT-004", "CAT-021", "CAT-023")

@@ -59,13 +59,13 @@ def test_methods(catalog: CatalogClient, path: str, methods: str) -> None:
         ("/ovens//heated", "api_not_found"),
         ("/ovens/messagedefinitions/%2e%2e/versions", "api_not_found"),
         ("/ovens/messagedefinitions/%ff", "api_not_found"),
-        ("/ovens%2fmessagedefinitions", "malformed_id"),
-        ("/ovens/messagedefinitions/a%20b", "malformed_id"),
+        ("/ovens%2fmessagedefinitions", "not_found"),
+        ("/ovens/messagedefinitions/a%20b", "not_found"),
         ("/ovens/messagedefinitions/a%00b", "malformed_id"),
-        ("/ovens/messagedefinitions/my(oven)", "malformed_id"),
+        ("/ovens/messagedefinitions/my(oven)", "not_found"),
         (f"/{ID}", "malformed_id"),
         (f"/ovens/messagedefinitions/{ID}", "malformed_id"),
-        ("/ovens$details", "bad_details"),
+        ("/ovens$details", "not_found"),
         ("/ovens/messagedefinitions/heated$details", "not_found"),
         ("/mixers", "not_found"),
         ("/mixers/messagedefinitions", "not_found"),
@@ -117,7 +117,7 @@ def test_bad_groups(catalog: CatalogClient, body: Any, status: int, words: str) 
     assert catalog.get("").json == []
 
 
-@pytest.mark.parametrize("group", [ID, "a%2fb", ".hidden", "a b".replace(" ", "%20"), "%00"])
+@pytest.mark.parametrize("group", [ID, "a:b", "%00", "a%0Ab", "%C3%BC" * 22])
 def test_bad_ids_of_groups(catalog: CatalogClient, group: str) -> None:
     assert catalog.ask("PUT", f"{ROOT}/{group}", {"format": "AMQP"}).problem == "malformed_id"
 

@@ -6,10 +6,12 @@ version; the first is written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
+from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, entity_id
 from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
 from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES, CATALOG_COLLECTIONS
 from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
@@ -60,8 +62,21 @@ def _read(document: Tree) -> tuple[Tree, list[ReadNote]]:
     tree: Tree = {name: value for name, value in document.items() if name != "messagecatalog"}
     if "specversion" in tree:
         tree["specversion"] = SPECVERSION
-    tree["messagegroups"] = map_objects(document["messagecatalog"], "", lambda group, _: _read_group(group))
+    groups = map_objects(document["messagecatalog"], "", lambda group, _: _read_group(group))
+    tree["messagegroups"] = _with_ids(groups, "messagegroupid", entity_id)
     return tree, []
+
+
+def _with_ids(collection: Any, name: str, translate: Callable[[str], str]) -> Any:
+    """A collection whose entities have other ids, as keys and in a member."""
+    if not isinstance(collection, dict):
+        return collection
+    return {translate(key): _with_id(one, name, translate) for key, one in collection.items()}
+
+
+def _with_id(entity: Any, name: str, translate: Callable[[str], str]) -> Any:
+    has_id = isinstance(entity, dict) and isinstance(entity.get(name), str)
+    return {**entity, name: translate(entity[name])} if has_id else entity
 
 
 def _read_group(group: Tree) -> Tree:
@@ -70,7 +85,7 @@ def _read_group(group: Tree) -> Tree:
     definitions = read.pop("messagedefinitions", None)
     messages = map_objects(definitions, "", lambda one, _: _read_definition(one, chosen))
     if isinstance(messages, dict):
-        read["messages"] = messages
+        read["messages"] = _with_ids(messages, "messageid", entity_id)
     return {**_group_selector(chosen, objects(read, "messages")), **read}
 
 
@@ -106,7 +121,7 @@ def _write(tree: Tree) -> Tree:
     }
     catalog: Tree = {}
     for name, group in objects(tree, "messagegroups").items():
-        catalog |= _write_group(name, group)
+        catalog |= _with_ids(_write_group(name, group), "id", catalog_id_of)
     return {**written, "messagecatalog": catalog}
 
 
@@ -116,11 +131,12 @@ def _write_group(name: str, group: Tree) -> Tree:
     for message_id, message in objects(group, "messages").items():
         chosen = format_of(message, group)
         if chosen:
-            by_format.setdefault(chosen, {})[message_id] = _write_definition(message, group, chosen)
+            written = _with_ids({message_id: _write_definition(message, group, chosen)}, "id", catalog_id_of)
+            by_format.setdefault(chosen, {}).update(written)
     first = format_of({}, group) or next(iter(by_format), "")
     own = {key: value for key, value in group.items() if key not in ("messages", "envelope", "protocol")}
-    written = rename_members(own, {"messagegroupid": "id", **_TIMES})
-    found = {name: {**written, **({"format": first} if first else {}), "messagedefinitions": by_format.pop(first, {})}}
+    entity = rename_members(own, {"messagegroupid": "id", **_TIMES})
+    found = {name: {**entity, **({"format": first} if first else {}), "messagedefinitions": by_format.pop(first, {})}}
     for chosen, definitions in by_format.items():
         found[f"{name}.{chosen}"] = {"id": f"{name}.{chosen}", "format": chosen, "messagedefinitions": definitions}
     return found

@@ -12,6 +12,7 @@ from postroom.documents.dialects.name_tables import (
     NATS_CATALOG,
 )
 from postroom.documents.dialects.protocol_options import family_of, named_list
+from postroom.documents.dialects.uri_templates import at_level_1
 
 Tree = dict[str, Any]
 
@@ -22,7 +23,7 @@ FORMATS: dict[str, Tree] = {
     "NATS": {"protocol": "NATS"},
 }
 _COMMON = ("version", "format", "id", "description", "createdtimeutc")
-_PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_.%]+\}")
+_PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 # Properties that have other types only, so that a template in them is a value without one.
 _UNTEMPLATED = frozenset(
     ("specversion", "time", "content-encoding", "absolute-expiry-time", "creation-time", "group-sequence")
@@ -84,7 +85,7 @@ def _read_cloudevents(version: Tree) -> Tree:
         return read
     metadata = {name: _property(value, name) for name, value in attributes.items() if value is not None}
     reference = attributes.get("dataschema")
-    if isinstance(reference, str) and reference and not _PLACEHOLDER.search(reference):
+    if isinstance(reference, str) and reference and not _PLACEHOLDER.search(at_level_1(reference)):
         read["dataschemauri"] = reference
         del metadata["dataschema"]
     return {**read, "envelopemetadata": metadata}
@@ -179,13 +180,16 @@ def _property(value: Any, name: str = "") -> Tree:
     """A literal, a template, or (empty) a property of any value."""
     if value == "":
         return {}
-    if isinstance(value, str) and name not in _UNTEMPLATED and _PLACEHOLDER.search(value):
-        return {"type": "uritemplate", "value": value}
-    return {"value": value}
+    written = at_level_1(value) if isinstance(value, str) else value
+    if isinstance(written, str) and name not in _UNTEMPLATED and _PLACEHOLDER.search(written):
+        return {"type": "uritemplate", "value": written}
+    return {"value": written}
 
 
 def _bare(value: Any) -> Any:
-    return {} if value == "" else value
+    if value == "":
+        return {}
+    return at_level_1(value) if isinstance(value, str) else value
 
 
 def _value(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from postroom.documents.dialects import name_tables
 from postroom.documents.dialects.detect import dialect_of
+from postroom.documents.dialects.messagecatalog_ids import catalog_id_of
 from postroom.messages.definitions.catalog_tree import Tree
 from postroom.model.json_pointers import pointer
 
@@ -122,6 +123,8 @@ def _candidates(value: Any, step: str) -> Iterator[tuple[Path, Any]]:
 
 def _paths(step: str) -> Iterator[Path]:
     yield (step,)
+    if ":" in step:
+        yield (catalog_id_of(step),)  # the id that a message catalog has
     if step in _IDS:
         yield ("id",)
     for names in _RENAMED:
@@ -143,5 +146,5 @@ def _item(value: list[Any], step: str) -> Iterator[tuple[Path, Any]]:
                 yield (step, name), inner
         yield (step,), item
     for position, item in enumerate(value):
-        if isinstance(item, dict) and item.get("id") == step:
+        if isinstance(item, dict) and item.get("id") in (step, catalog_id_of(step)):
             yield (str(position),), item

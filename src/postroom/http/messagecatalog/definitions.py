@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from postroom.documents.dialects.messagecatalog_ids import catalog_id_of
 from postroom.http.messagecatalog.attribute_headers import RequestAttributes, attribute_headers, read_attributes
 from postroom.http.messagecatalog.group_formats import canonical_format, group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
 from postroom.http.messagecatalog.original_documents import Original, read_request_document, store_original
-from postroom.http.messagecatalog.paths import is_version_url
+from postroom.http.messagecatalog.paths import is_version_url, refuse_bare_colon
 from postroom.http.messagecatalog.request import CatalogRequest, path_of
 from postroom.http.messagecatalog.translate import MessageContext, Tree, merge_document, write_document
 from postroom.http.messagecatalog.versions import (
@@ -39,7 +40,7 @@ from postroom.registry.write.unit_of_work import UnitOfWork
 def list_definitions(context: CatalogRequest) -> Response:
     """The ids of the definitions of a group."""
     require_entity(context.tx, context.path.group_xid)
-    return Response(json=context.tx.ids(context.path.xid, "", EVERYTHING))
+    return Response(json=list(map(catalog_id_of, context.tx.ids(context.path.xid, "", EVERYTHING))))
 
 
 def get_definition(context: CatalogRequest) -> Response:
@@ -55,6 +56,8 @@ def post_version(context: CatalogRequest) -> Response:
     """Add a version to a definition, which is made when it is not there."""
     around = message_context(context.tx, context.path.xid, context.root)
     states = read_states(context.tx, context.path.xid)
+    if not states:
+        refuse_bare_colon(context)
     tx, group = context.tx, around.group
     form = message_format(tx, _newest(states), group) if states else group_format(tx, group)
     given = read_attributes(context)

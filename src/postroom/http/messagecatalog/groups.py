@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroom.documents.dialects.messagecatalog_ids import catalog_id_of
 from postroom.http.messagecatalog.group_formats import canonical_format, group_format, selectors, store_format
+from postroom.http.messagecatalog.paths import refuse_bare_colon
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
@@ -22,7 +24,7 @@ MEMBERS = ("id", "format", "description", "createdtimeutc", "updatedtimeutc")
 
 def list_groups(context: CatalogRequest) -> Response:
     """The ids of all groups."""
-    return Response(json=context.tx.ids(context.path.xid, "", EVERYTHING))
+    return Response(json=list(map(catalog_id_of, context.tx.ids(context.path.xid, "", EVERYTHING))))
 
 
 def get_group(context: CatalogRequest) -> Response:
@@ -34,6 +36,8 @@ def put_group(context: CatalogRequest) -> Response:
     """Create a group, or update it; the attributes that it has then."""
     body = _body(context)
     existing = context.tx.entity(context.path.xid)
+    if existing is None:
+        refuse_bare_colon(context)
     form = canonical_format(body["format"])
     before = group_format(context.tx, existing) if existing else ""
     if existing and form != before and context.tx.count(f"{existing.xid}/messages"):
@@ -61,7 +65,7 @@ def delete(context: CatalogRequest) -> Response:
 def _shown(context: CatalogRequest, group: Entity) -> dict[str, Any]:
     described = {"description": group.attributes["description"]} if group.attributes.get("description") else {}
     return {
-        "id": group.id,
+        "id": catalog_id_of(group.id),
         "format": group_format(context.tx, group),
         **described,
         "createdtimeutc": group.createdat,
@@ -78,7 +82,7 @@ def _body(context: CatalogRequest) -> dict[str, Any]:
     unknown = next((name for name in body if name not in MEMBERS), None)
     if unknown is not None:
         context.refuse(f"a group has no {unknown}; it has {', '.join(MEMBERS)}", pointer=f"/{unknown}")
-    if body.get("id") not in (None, "", context.path.ids[1]):
+    if body.get("id") not in (None, "", catalog_id_of(context.path.ids[1])):
         context.refuse(f"id is {body['id']!r} and must be the one in the path", pointer="/id")
     form, description = body.get("format"), body.get("description")
     if not isinstance(form, str) or not form.strip():

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from postroom.errors import DefinitionRefused
+from postroom.documents.dialects.uri_templates import has_expression, template_error
 from postroom.http.messagecatalog.metaschemas import COMMON, LOOSE, MQTT_5_ONLY, SECTIONS, FieldRule, SectionRule
-from postroom.messages.definitions.templates import Template
 from postroom.model.conform import AttributeViolation
 from postroom.model.scalar_types import normal_timestamp, scalar_error
 
@@ -19,9 +18,6 @@ Steps = tuple[str, ...]
 
 LONGEST_TEMPLATE = 4096
 NOW = ("0000-01-01", "0001-01-01", "01-01-0000")
-_PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
-# RFC 6570 has more expressions than these; taken literally, they would never match.
-_EXPRESSION = re.compile(r"\{[+#./;?&=,!@|]?[A-Za-z0-9_.%,:*]+\}")
 _OTHER, _ATTRIBUTE = FieldRule(kind="any"), FieldRule(kind="attribute")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+*\-]+(?:\s*;.*)?\Z", re.DOTALL)
 _NAMES: dict[str, tuple[re.Pattern[str], str]] = {
@@ -75,7 +71,7 @@ def _section(section: Any, known: SectionRule, steps: Steps) -> Iterator[Attribu
 def _field(value: Any, field: FieldRule, steps: Steps) -> Iterator[AttributeViolation]:
     if value is None or value == "":  # CAT-011: not listed, or any content
         return
-    if isinstance(value, str) and not field.allowed and _EXPRESSION.search(value):
+    if isinstance(value, str) and not field.allowed and has_expression(value):
         detail = _template_error(value) or ("must be a literal, without placeholders" if field.fixed else "")
     else:
         detail = _CHECKS[field.kind](value) or _bounds_error(value, field)
@@ -86,14 +82,7 @@ def _field(value: Any, field: FieldRule, steps: Steps) -> Iterator[AttributeViol
 def _template_error(text: str) -> str:
     if len(text) > LONGEST_TEMPLATE:
         return f"is longer than {LONGEST_TEMPLATE} characters, and it is a template"
-    beyond = next((one[0] for one in _EXPRESSION.finditer(text) if not _PLACEHOLDER.fullmatch(one[0])), "")
-    if beyond:
-        return f"{beyond} is more than a plain placeholder like {{name}}, which is all that is understood here"
-    try:
-        Template(text)
-    except DefinitionRefused as error:
-        return error.sentence.rstrip(".")
-    return ""
+    return template_error(text)
 
 
 def _bounds_error(value: Any, field: FieldRule) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import NoReturn
-from urllib.parse import quote
 
 import msgspec
 
+from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, catalog_segment
 from postroom.http.server.request import Request
 from postroom.registry.paths import EntityPath
 from postroom.registry.problems import RegistryProblem
@@ -17,7 +17,7 @@ from postroom.settings import Settings
 CATALOG = "/messagecatalog"
 # What the registry calls wrong about a request is, to a client of the catalog, the state of what it meets.
 _CONFLICTS = frozenset({"readonly", "constraint_failure", "compatibility_violation", "mismatched_epoch"})
-_NATIVE_PATH = re.compile(r"/messagegroups(?=/|\Z)(/[^/]+)?(?:/messages(?=/|\Z))?")
+_NATIVE_PATH = re.compile(r"/messagegroups(?=/|\Z)(?:/([^/]+))?(?:(/messages)(?=/|\Z)(?:/([^/]+))?)?")
 
 
 class CatalogRequest(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ def root_of(base: str) -> str:
 
 def path_of(xid: str) -> str:
     """The path of a group or a definition in the catalog, from the xid that it has in the registry."""
-    parts = [quote(part, safe="@:~") for part in xid.split("/")[2::2]]
+    parts = map(catalog_segment, xid.split("/")[2::2])
     return CATALOG + "".join(f"/{word}{part}" for word, part in zip(("", "messagedefinitions/"), parts, strict=False))
 
 
@@ -70,4 +70,6 @@ def translate_problem(problem: RegistryProblem) -> RegistryProblem:
 
 
 def _catalog_path(found: re.Match[str]) -> str:
-    return CATALOG + (found[1] or "") + ("/messagedefinitions" if found[0].endswith("/messages") else "")
+    group, messages, message = found.groups()
+    path = CATALOG + (f"/{catalog_id_of(group)}" if group else "") + ("/messagedefinitions" if messages else "")
+    return path + (f"/{catalog_id_of(message)}" if message else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from postroom.documents.dialects.messagecatalog_ids import catalog_segment
 from postroom.registry.entities import Change
 from postroom.registry.read.resource_history import NumberedState, number_after, read_states
 from postroom.registry.transaction_interface import Transaction
@@ -49,7 +50,8 @@ class _Catalog:
     def place(self, change: Change) -> tuple[str, str] | None:
         if change.action == "deprecation":
             return None
-        match change.xid.split("/")[1:]:
+        collection, *parts = change.xid.split("/")[1:]
+        match [collection, *map(catalog_segment, parts)]:
             case ["messagegroups", group]:
                 return f"/messagecatalog/{group}", self._group_time(change)
             case ["messagegroups", group, "messages", message]:

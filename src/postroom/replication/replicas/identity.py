@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
+from postroom.documents.dialects.messagecatalog_ids import catalog_segment
 from postroom.registry.changes.provenance import is_absolute, provenance_of, version_uri
 from postroom.registry.read.resource_history import read_states
 from postroom.registry.transaction_interface import Transaction
@@ -38,7 +37,7 @@ def _path(tx: Transaction, xid: str, version_id: str, authority: str) -> str:
     number = len(read_states(tx, xid))
     if not authority.startswith("http"):
         return plain_path(xid, str(number))
-    group, definition = (quote(part, safe="@:~") for part in xid.split("/")[2::2])
+    group, definition = map(catalog_segment, xid.split("/")[2::2])
     return f"{_CATALOG}/{group}/messagedefinitions/{definition}/versions/{number}"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from postroom.catalog.service_client import problem_in
 from postroom.documents.dialects.messagecatalog import DIALECT
+from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, catalog_segment, entity_id
 from postroom.documents.dialects.messagecatalog_sections import format_of
 from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
@@ -82,10 +83,11 @@ class MessageCatalogEndpoint(XRegistryTarget):
         return _group_unit(xid, document, self.home) if is_group(xid) else self._definition(xid, document, reply)
 
     def _definition(self, xid: str, document: Tree, reply: OutboundResponse) -> Unit:
-        group, name = xid.split("/")[2::2]
+        group, name = map(catalog_id_of, xid.split("/")[2::2])
         chosen = document.get("format") or reply.headers.get(_HEADER + "format")
         whole = {"id": group, "format": chosen, "messagedefinitions": {name: {"id": name, "versions": {"1": document}}}}
-        message = DIALECT.to_rc4({"messagecatalog": {group: whole}})[0]["messagegroups"][group]["messages"][name]
+        groups = DIALECT.to_rc4({"messagecatalog": {group: whole}})[0]["messagegroups"]
+        message = groups[entity_id(group)]["messages"][entity_id(name)]
         version = {one: value for one, value in message.items() if one not in _IDENTITY}
         body = {"meta": {}, "versions": {VERSION: version}}
         authority = reply.headers.get(_HEADER + "authority") or self.home
@@ -99,7 +101,7 @@ class MessageCatalogEndpoint(XRegistryTarget):
         found = self.client.get(path)
         if not isinstance(found, list):
             raise ServiceRefused(f"{path} does not list ids; this is no message catalog.", place=self.name)
-        return [str(one.get("id") if isinstance(one, dict) else one) for one in found]
+        return [entity_id(str(one.get("id") if isinstance(one, dict) else one)) for one in found]
 
     def _delete(self, xid: str) -> None:
         reply = self.client.ask("DELETE", _path(xid))
@@ -137,13 +139,13 @@ class MessageCatalogEndpoint(XRegistryTarget):
 
 
 def _path(xid: str) -> str:
-    group, *name = (quote(part, safe="@:~") for part in xid.split("/")[2::2])
+    group, *name = map(catalog_segment, xid.split("/")[2::2])
     return f"/{group}/messagedefinitions/{name[0]}" if name else f"/{group}"
 
 
 def _group_unit(xid: str, document: Tree, home: str) -> Unit:
     name = xid.rpartition("/")[2]
-    whole: Any = DIALECT.to_rc4({"messagecatalog": {name: {**document, "messagedefinitions": {}}}})[0]
+    whole: Any = DIALECT.to_rc4({"messagecatalog": {catalog_id_of(name): {**document, "messagedefinitions": {}}}})[0]
     body = {one: value for one, value in whole["messagegroups"][name].items() if one not in _IDENTITY}
     entry = UnitEntry(
         digest=digest_of(body, None), home=home, authority=home, stamp=Stamp(0, document.get("updatedtimeutc", ""))
@@ -163,9 +165,9 @@ def _document(unit: Unit, group: Tree) -> Tree | None:
     group_id, name = unit.xid.split("/")[2::2]
     plain = {one: value for one, value in version.items() if one not in ("authority", "versionuri", "ancestorid")}
     tree = {"messagegroups": {group_id: {**group, "messages": {name: {**plain, "versionid": "1"}}}}}
-    definitions = DIALECT.from_rc4(tree)["messagecatalog"][group_id]["messagedefinitions"]
-    if name not in definitions:
+    definitions = DIALECT.from_rc4(tree)["messagecatalog"][catalog_id_of(group_id)]["messagedefinitions"]
+    if catalog_id_of(name) not in definitions:
         return None
-    document: Tree = definitions[name]["versions"]["1"]
+    document: Tree = definitions[catalog_id_of(name)]["versions"]["1"]
     described = {"description": version["description"]} if version.get("description") else {}
     return {**described, **{one: value for one, value in document.items() if one != "version"}}
