@@ -1,0 +1,144 @@
+"""What one principal may do where: roles on prefixes of xids. Transactions and units of work hold requests to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+import msgspec
+
+from postroom.model.names import is_entity_id
+
+ROOT = "/"
+ANY = "*"
+DEEPEST = 4
+"""Prefixes end at a Resource: its Versions are read and written with it."""
+
+IdRange = tuple[str, str]
+"""Ids, in lower case, from the first on and before the second."""
+
+
+class PrefixRefused(ValueError):
+    """A prefix that names nothing in a registry."""
+
+
+class Prefixes:
+    """A set of parts of the registry: everything, Groups or Resources with all that is below them.
+
+    A prefix is `/`, a collection (`/messagegroups`), an entity (`/messagegroups/fleet`), or ids of a collection that
+    begin alike (`/messagegroups/fleet.*`). Case is ignored, as it is when ids are compared for being unique: whoever
+    may use one spelling of an id knows of all.
+    """
+
+    __slots__ = ("_entities", "_ids", "_on_the_way", "patterns")
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self.patterns = tuple(sorted({normal_prefix(pattern) for pattern in patterns}))
+        self._entities = frozenset(one for one in self.patterns if not one.endswith(ANY))
+        self._ids: dict[str, tuple[str, ...]] = {}
+        for pattern in self.patterns:
+            if pattern.endswith(ANY):
+                collection, _, start = pattern.removesuffix(ANY).rpartition("/")
+                self._ids[collection] = (*self._ids.get(collection, ()), start)
+        self._on_the_way = frozenset("/".join(one.split("/")[:3]) for one in self.patterns if one.count("/") == DEEPEST)
+
+    @classmethod
+    def union(cls, *several: Prefixes) -> Self:
+        """What any of them covers."""
+        return cls(pattern for one in several for pattern in one.patterns)
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether the whole registry is covered."""
+        return ROOT in self._entities
+
+    def covers(self, xid: str) -> bool:
+        """Whether an entity, or the entity that a collection belongs to, is in one of the parts."""
+        if self.is_everything:
+            return True
+        parts = xid.lower().split("/")
+        return any(self._names("/".join(parts[:end])) for end in (3, 5) if len(parts) >= end)
+
+    def shows(self, xid: str) -> bool:
+        """Whether an entity is covered, or is the Registry or a Group on the way to something that is."""
+        return xid == ROOT or self.covers(xid) or xid.lower() in self._on_the_way
+
+    def ids(self, collection: str) -> list[IdRange] | None:
+        """Which members of a collection are shown, in order and without overlap; None when all of them are."""
+        if self.covers(collection):
+            return None
+        folded = collection.lower()
+        starts = self._ids.get(folded, ())
+        if "" in starts:
+            return None
+        named = {
+            xid.rpartition("/")[2] for xid in self._entities | self._on_the_way if xid.rpartition("/")[0] == folded
+        }
+        ranges = [(start, start[:-1] + chr(ord(start[-1]) + 1)) for start in starts]
+        return _disjoint([*ranges, *((one, one + "\0") for one in named)])
+
+    def _names(self, xid: str) -> bool:
+        """Whether one of the prefixes ends at this entity."""
+        if xid in self._entities:
+            return True
+        collection, _, entity_id = xid.rpartition("/")
+        return any(entity_id.startswith(start) for start in self._ids.get(collection, ()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prefixes) and self.patterns == other.patterns
+
+    def __hash__(self) -> int:
+        return hash(self.patterns)
+
+    def __repr__(self) -> str:
+        return f"Prefixes({list(self.patterns)})"
+
+
+def normal_prefix(pattern: str) -> str:
+    """A prefix in its one spelling: lower case, collections as all of their ids. PrefixRefused for anything else."""
+    if pattern == ROOT:
+        return ROOT
+    parts = pattern.removesuffix("/").split("/")
+    if parts[0] or not 2 <= len(parts) <= DEEPEST + 1:
+        raise PrefixRefused(
+            f"{pattern!r} is no prefix: write /, /GROUPS, /GROUPS/ID, /GROUPS/ID/RESOURCES or /GROUPS/ID/RESOURCES/ID"
+        )
+    if len(parts) % 2 == 0:
+        parts.append(ANY)
+    for position, part in enumerate(parts[1:], start=1):
+        name = part.removesuffix(ANY) if position == len(parts) - 1 else part
+        if (not is_entity_id(name) and part != ANY) or (part == ANY and position != len(parts) - 1):
+            raise PrefixRefused(f"{pattern!r} is no prefix: {part!r} is no id, and only the last part may end in *")
+    return "/".join(parts).lower()
+
+
+def _disjoint(ranges: list[IdRange]) -> list[IdRange]:
+    merged: list[IdRange] = []
+    for low, high in sorted(ranges):
+        if merged and low < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return merged
+
+
+EVERYWHERE = Prefixes([ROOT])
+NOWHERE = Prefixes([])
+
+
+class Permissions(msgspec.Struct, frozen=True, kw_only=True):
+    """What one principal may read, write and let others use, and whether they administer the registry.
+
+    `read` holds what `write` holds, and `write` what `own` holds.
+    """
+
+    principal: str = ""
+    """The name that changes are logged with; empty for nobody in particular."""
+    read: Prefixes = NOWHERE
+    write: Prefixes = NOWHERE
+    own: Prefixes = NOWHERE
+    is_admin: bool = False
+
+
+UNRESTRICTED = Permissions(read=EVERYWHERE, write=EVERYWHERE, own=EVERYWHERE, is_admin=True)
+"""What everybody may do where access is off, and what the service itself may do."""
