@@ -7,11 +7,16 @@ from typing import Any, Protocol
 
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Entity
+from postroom.registry.permissions import Permissions
 from postroom.registry.rules import Rules
 
 
 class Transaction(Protocol):
     """Reads see one state; writes become visible together or not at all."""
+
+    @property
+    def permissions(self) -> Permissions:
+        """What reads are restricted to, and what writes have to be."""
 
     @property
     def rules(self) -> Rules:
@@ -59,11 +64,14 @@ class Transaction(Protocol):
     def append_history(self, entity: Entity, sequence: int) -> None:
         """Keep a superseded body with the sequence of the change that superseded it."""
 
+    def change(self, sequence: int) -> Change | None:
+        """The row of the change log with a sequence, to compare a cursor with; restrictions do not apply."""
+
     def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
         """Rows of the change log after a sequence that concern an entity or anything below it, oldest first."""
 
     def last_change(self) -> Change | None:
-        """The newest row of the change log; it is never forgotten."""
+        """The newest row of the change log; it is never forgotten. Restrictions do not apply."""
 
     def forget_changes(self, last: int) -> None:
         """Remove the rows of the change log up to a sequence, but never the newest."""

@@ -6,12 +6,24 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Protocol, Self
 
+from postroom.registry.permissions import Permissions
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.deferred_checks import DeferredChecks
 
 
 class Store(Protocol):
     """Storage of a registry. Methods may be called from any thread."""
+
+    @property
+    def permissions(self) -> Permissions:
+        """What transactions are restricted to."""
+
+    @property
+    def base(self) -> Store:
+        """The store without restrictions."""
+
+    def seen_by(self, permissions: Permissions) -> Store:
+        """The store as a principal sees it; whatever its permissions are here, these count."""
 
     def read(self) -> AbstractContextManager[Transaction]:
         """A transaction that sees one state and changes nothing."""

@@ -18,11 +18,14 @@ from typing import Self
 import msgspec
 
 from postroom.errors import FolderUnwritable, StoreUnusable
+from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
 from postroom.registry.write.deferred_checks import DeferredChecks
 from postroom.store.disk import FULL, LEAST_FREE, NEARLY_FULL, Disk, disk_full, lacks_room
+from postroom.store.interface import Store
 from postroom.store.migrations import LATEST, MIGRATIONS
+from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
 from postroom.store.sqlite_transaction import SqliteTransaction
 
@@ -40,6 +43,8 @@ PAUSE_FACTOR = 10
 
 class SqliteStore:
     """A store in one file. Readers have connections of their own; writers take turns on one."""
+
+    permissions = UNRESTRICTED
 
     def __init__(
         self, path: Path, rules: Rules, retention: Retention = FOREVER, write_wait_s: float = WAIT_SECONDS
@@ -65,6 +70,15 @@ class SqliteStore:
             if not (lacks_room(error) and self._disk.holds_all()):
                 raise StoreUnusable(f"the database cannot be used: {error}.", place=str(path)) from None
             self._freeze()
+
+    @property
+    def base(self) -> Store:
+        """The store itself, which has no restrictions."""
+        return self
+
+    def seen_by(self, permissions: Permissions) -> Store:
+        """The store as a principal sees it."""
+        return self if permissions is UNRESTRICTED else RestrictedStore(self, permissions)
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:

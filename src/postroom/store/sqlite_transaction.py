@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from postroom.model.source import build_model
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Document, Entity
+from postroom.registry.permissions import UNRESTRICTED, IdRange
 from postroom.registry.rules import Rules
 
 ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
@@ -22,6 +24,8 @@ OUTLINE_COLUMNS = (
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 
 Row = tuple[Any, ...]
+MOST_NAMES = 500
+"""How many ids are looked up by one statement."""
 NEAR = 20
 """How many rows per wanted one are scanned before the index on xids is used."""
 CHANGES_BELOW = (
@@ -32,7 +36,9 @@ CHANGES_NEAR = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +x
 
 
 class SqliteTransaction:
-    """A transaction on one connection; see registry.transaction for what each method is for."""
+    """A transaction on one connection; see registry.transaction_interface for what each method is for."""
+
+    permissions = UNRESTRICTED
 
     def __init__(
         self,
@@ -52,10 +58,10 @@ class SqliteTransaction:
         row = self._db.execute(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
         return entity_of(row) if row else None
 
-    def entities(self, collection: str) -> list[Entity]:
+    def entities(self, collection: str, within: Sequence[IdRange] | None = None) -> list[Entity]:
         """The members of a collection, in the order of their ids."""
-        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = ? ORDER BY folded"  # noqa: S608
-        return [entity_of(row) for row in self._db.execute(query, (collection,))]
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE collection = ?%s ORDER BY folded"  # noqa: S608
+        return [entity_of(row) for row in self._members(query, collection, within)]
 
     def below(self, xid: str) -> list[Entity]:
         """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
@@ -63,18 +69,37 @@ class SqliteTransaction:
         query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ?"  # noqa: S608
         return [entity_of(row) for row in self._db.execute(query, (prefix + "/", prefix + "0"))]
 
-    def count(self, collection: str) -> int:
-        """How many members a collection has."""
-        found: int = self._db.execute("SELECT count(*) FROM entity WHERE collection = ?", (collection,)).fetchone()[0]
+    def count(self, collection: str, within: Sequence[IdRange] | None = None) -> int:
+        """How many members a collection has; the index alone tells."""
+        query = "SELECT count(*) FROM entity WHERE collection = ?%s"
+        return sum(int(row[0]) for row in self._members(query, collection, within))
+
+    def ids(
+        self,
+        collection: str,
+        after: str,
+        limit: int,
+        backwards: bool = False,
+        within: Sequence[IdRange] | None = None,
+    ) -> list[str]:
+        """A run of ids: a range of the index on (collection, folded), or some."""
+        sign, order = ("<", "DESC") if backwards else (">", "ASC")
+        bound, mark = (f" AND folded {sign} ?", (after.casefold(),)) if after else ("", ())
+        query = f"SELECT xid FROM entity WHERE collection = ?{bound}%s ORDER BY folded {order} LIMIT ?"  # noqa: S608
+        found: list[str] = []
+        for condition, values in _conditions(within, backwards):
+            parameters = (collection, *mark, *values, min(limit, 2**62) - len(found))
+            found += [str(row[0]).rpartition("/")[2] for row in self._db.execute(query % condition, parameters)]
+            if len(found) >= limit:
+                break
         return found
 
-    def ids(self, collection: str, after: str, limit: int, backwards: bool = False) -> list[str]:
-        """A run of ids: a range of the index on (collection, folded)."""
-        sign, order = ("<", "DESC") if backwards else (">", "ASC")
-        bound = f"AND folded {sign} ?" if after else ""
-        query = f"SELECT xid FROM entity WHERE collection = ? {bound} ORDER BY folded {order} LIMIT ?"  # noqa: S608
-        values = (collection, *([after.casefold()] if after else []), min(limit, 2**62))
-        return [str(row[0]).rpartition("/")[2] for row in self._db.execute(query, values)]
+    def _members(self, query: str, collection: str, within: Sequence[IdRange] | None) -> Iterator[Row]:
+        if within is None:
+            return self._db.execute(query % "", (collection,))
+        return itertools.chain.from_iterable(
+            self._db.execute(query % condition, (collection, *values)) for condition, values in _conditions(within)
+        )
 
     def xids(self) -> Iterator[str]:
         """The xids of all entities."""
@@ -138,6 +163,11 @@ class SqliteTransaction:
             f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (*entity_values(entity), sequence),
         )
+
+    def change(self, sequence: int) -> Change | None:
+        """One row of the change log."""
+        found = self._changes("sequence = ?", (sequence,), 1)
+        return found[0] if found else None
 
     def changes(self, after: int, limit: int, xid: str = "/") -> list[Change]:
         """Rows of the change log after a sequence.
@@ -239,6 +269,22 @@ class SqliteTransaction:
     def _configuration(self, name: str) -> bytes:
         row = self._db.execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else b""
+
+
+def _conditions(within: Sequence[IdRange] | None, backwards: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Conditions on ids, in order, that together hold for those in the ranges; single ids share a statement."""
+    if within is None:
+        yield "", ()
+        return
+    named = itertools.groupby(reversed(within) if backwards else within, key=lambda one: one[1] == one[0] + "\0")
+    for are_single, ranges in named:
+        if not are_single:
+            yield from ((" AND folded >= ? AND folded < ?", one) for one in ranges)
+            continue
+        names = tuple(name for name, _ in ranges)
+        for start in range(0, len(names), MOST_NAMES):
+            some = names[start : start + MOST_NAMES]
+            yield f" AND folded IN ({', '.join('?' * len(some))})", some
 
 
 def _collection_and_id(xid: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
@@ -24,6 +24,7 @@ from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
+from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.page import Cursor
 from postroom.replication.replicas.link_runner import LinkRunner
@@ -136,7 +137,8 @@ class Edge:
         if request.method not in READING:
             self._streams.nudge()
         if request.method == "GET" and given.status in (200, 303) and given.cacheable:
-            self._cache.put(_key(request.base, scope, _first_headers(scope)), state, made)
+            key = _key(request.base, scope, _first_headers(scope), request.permissions)
+            self._cache.put(key, state, made)
         await self._send(made, request, send)
 
     def _accepted(self, scope: Scope) -> tuple[Request, RegistryProblem | None]:
@@ -240,10 +242,18 @@ def _first_headers(scope: Scope) -> dict[bytes, bytes]:
     return dict(reversed(scope["headers"]))
 
 
-def _key(base: str, scope: Scope, headers: dict[bytes, bytes]) -> tuple[str, str, bytes, bool]:
-    """The dialect is part of the query (`specversion`)."""
+def _key(
+    base: str, scope: Scope, headers: dict[bytes, bytes], permissions: Permissions = UNRESTRICTED
+) -> tuple[Hashable, ...]:
+    """What an answer depends on beside the state; the dialect is part of the query (`specversion`).
+
+    Principals who may do the same share answers; nobody else does.
+    """
     gzips = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
-    return base, _path(scope), scope.get("query_string", b""), gzips
+    key = (base, _path(scope), scope.get("query_string", b""), gzips)
+    if permissions is UNRESTRICTED:
+        return key
+    return *key, permissions.read, permissions.write, permissions.is_admin
 
 
 def _content_length(body: bytes) -> tuple[bytes, bytes]:

@@ -6,6 +6,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from postroom.registry.permissions import UNRESTRICTED, Permissions
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A request: nothing in it depends on the server that took it."""
@@ -18,6 +20,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     actor: str = ""
     """Who asks, where a trusted proxy says so."""
+    permissions: Permissions = UNRESTRICTED
+    """What may be read and written; where access is off, everything."""
     keeps_json: bool = False
     """Whether the answer has to hold a JSON value rather than its text, because somebody will translate it."""
 

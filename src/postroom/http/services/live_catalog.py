@@ -74,7 +74,7 @@ class Catalogs:
         version = self._store.version()
         if self._state is None or version != self._version:
             before, self._state, self._version = self._state, self._read(self._state), version
-            if self._state is not before:
+            if before is None or self._state.compiled is not before.compiled:
                 self._catalogs.clear()
         return self._state
 
@@ -83,7 +83,7 @@ class Catalogs:
             last = tx.last_change()
             changed = _changed(tx, state)
             if state is not None and changed == set():
-                return state
+                return state._replace(last=last)
             if state is not None and state.whole is not None and changed is not None:
                 tree = updated_tree(tx, state.tree, changed)
                 return _state(state.whole.updated(tree, _affected(state.tree, tree, changed)), last, state.compiled)
@@ -125,10 +125,10 @@ def _changed(tx: Transaction, state: State | None) -> set[str] | None:
     """The Groups and Resources that changed since a state; None when only reading everything tells."""
     if state is None or state.last is None:
         return None
-    rows = tx.changes(state.last.sequence - 1, MOST_CHANGES + 2)
-    if rows[:1] != [state.last] or len(rows) > MOST_CHANGES + 1:
+    rows = tx.changes(state.last.sequence, MOST_CHANGES + 1)
+    if tx.change(state.last.sequence) != state.last or len(rows) > MOST_CHANGES:
         return None
-    found = {_owner(row.xid) for row in rows[1:]}
+    found = {_owner(row.xid) for row in rows}
     found.discard("/")
     return None if any(xid.count("/") == 1 for xid in found) else found  # the model is no entity
 

@@ -26,6 +26,7 @@ from postroom.messages.matching.line_batches import match_lines
 from postroom.messages.matching.outcome import Match
 from postroom.protocols.cloudevents import EVENT_MEDIA, BatchTooLarge, Malformed, Message
 from postroom.protocols.records import Record, render_record
+from postroom.registry.permissions import Permissions, Prefixes
 from postroom.registry.problems import RegistryProblem
 from postroom.settings import Settings
 from postroom.store.interface import Store
@@ -36,6 +37,8 @@ NDJSON = ("application/x-ndjson", "application/jsonl", "application/ndjson")
 BATCH_LINES, BATCH_BYTES = 100, 64 * 1024
 """What is matched at once: between two batches the client may leave, and time may be over."""
 BATCH_MADE = 50
+MOST_CATALOGS = 8
+"""How many views of a store are kept compiled; a process has one store, and principals may see different parts."""
 TOO_MANY = 413
 
 
@@ -53,10 +56,14 @@ class MakeOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     invalid: bool = False
 
 
-@lru_cache(maxsize=4)
 def catalogs(store: Store, settings: Settings) -> Catalogs:
-    """The catalogs of a store; a process has one store."""
-    return Catalogs(store, settings)
+    """The catalogs of what is seen of a store; whoever may read the same shares them."""
+    return _catalogs(store.base, settings, store.permissions.read)
+
+
+@lru_cache(maxsize=MOST_CATALOGS)
+def _catalogs(store: Store, settings: Settings, read: Prefixes) -> Catalogs:
+    return Catalogs(store if read.is_everything else store.seen_by(Permissions(read=read)), settings)
 
 
 def answer_match(request: Request, store: Store, settings: Settings) -> Response:

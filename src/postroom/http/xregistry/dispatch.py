@@ -23,6 +23,7 @@ from postroom.http.xregistry.preconditions import check_method
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.paths import DETAILS, EntityPath, resolve
+from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.flags import parse_flags
 from postroom.registry.read.short_urls import PREFIX as SHORT
@@ -36,15 +37,24 @@ LOG = logging.getLogger("postroom.http")
 
 
 def answer(request: Request, store: Store, settings: Settings) -> Response:
-    """The answer to a request, whatever happens on the way; with `after`, it waits for `finish`."""
+    """The answer to a request, whatever happens on the way; with `after`, it waits for `finish`.
+
+    Everything from here on gets the store as the one who asks may see it.
+    """
+    store = _seen(store, request)
     return _answered(lambda: _begun(request, store, settings), request, store, settings)
 
 
 def finish(made: Response, request: Request, store: Store, settings: Settings) -> Response:
     """The answer with what has to be fetched for it, which may take as long as other hosts do."""
+    store = _seen(store, request)
     return _answered(
         lambda: completed(made.after(made) if made.after else made, request, settings), request, store, settings
     )
+
+
+def _seen(store: Store, request: Request) -> Store:
+    return store if request.permissions is UNRESTRICTED else store.seen_by(request.permissions)
 
 
 def next_piece(pieces: Iterator[bytes], request: Request, settings: Settings) -> bytes | None:

@@ -36,11 +36,12 @@ def sequence_of(tx: Transaction, cursor: str) -> int:
 
 
 def _holds(tx: Transaction, cursor: str, sequence: int) -> bool:
-    rows = tx.changes(sequence - 1, 1)
-    if rows and rows[0].sequence == sequence:
-        return rows[0].mark == cursor
+    row = tx.change(sequence)
+    if row is not None:
+        return row.mark == cursor
     forgotten = (tx.record(KIND, FORGOTTEN) or b"").decode()
-    if not rows or not forgotten:
+    newest = tx.last_change()
+    if newest is None or newest.sequence < sequence or not forgotten:
         return False
     last = int(forgotten.partition("-")[0], 16)
     if sequence < last:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 import msgspec
 
+from postroom.registry.permissions import Prefixes
 from postroom.registry.transaction_interface import Transaction
 from postroom.replication.replicas.export_units import UnitReader, group_xids, imported_entry, registry_id
 from postroom.replication.replicas.origins import origins_in
@@ -15,6 +17,7 @@ from postroom.replication.replicas.replica_unit import UnitEntry, combined, grou
 from postroom.store.interface import Store
 
 _PAGE = 5000
+_MOST_INDEXES = 8
 
 
 class GroupDigest(msgspec.Struct, frozen=True, array_like=True):
@@ -73,13 +76,13 @@ class DigestIndex:
         """Take in what changed since; False when the log does not reach back far enough."""
         if last < self._sequence:
             return True  # this transaction began before the one that the index was brought up to date with
+        if last > self._sequence and tx.change(self._sequence + 1) is None:
+            return False
         touched: set[str] = set()
         while self._sequence < last:
             page = tx.changes(self._sequence, _PAGE)
-            if not page or page[0].sequence != self._sequence + 1:
-                return False
             touched |= {unit_xid(change.xid) for change in page}
-            self._sequence = page[-1].sequence
+            self._sequence = page[-1].sequence if len(page) == _PAGE else last
         reader = UnitReader(tx)
         for xid in touched - {""}:
             self._update(reader, xid)
@@ -97,14 +100,19 @@ class DigestIndex:
             self._groups.pop(group, None)
 
 
-_INDEXES: WeakKeyDictionary[Store, DigestIndex] = WeakKeyDictionary()
+_INDEXES: WeakKeyDictionary[Store, OrderedDict[Prefixes, DigestIndex]] = WeakKeyDictionary()
 _MAKING = threading.Lock()
 
 
 def index_of(store: Store) -> DigestIndex:
-    """The index of a store, the same for everybody who asks."""
+    """The index of what is seen of a store, the same for everybody who may read the same."""
     with _MAKING:
-        return _INDEXES.setdefault(store, DigestIndex())
+        indexes = _INDEXES.setdefault(store.base, OrderedDict())
+        found = indexes.pop(store.permissions.read, None) or DigestIndex()
+        indexes[store.permissions.read] = found
+        if len(indexes) > _MOST_INDEXES:
+            indexes.popitem(last=False)
+        return found
 
 
 def root_digest(groups: Mapping[str, GroupDigest]) -> str:
