@@ -291,3 +291,12 @@ def test_an_xref_refers_to_what_may_be_read(store: Store) -> None:
         heated = tx.entity("/messagegroups/ovens/messages/heated")
         assert isinstance(heated, Entity)
         assert tx.entity(heated.attributes["xref"]) is None
+
+
+def test_changes_are_logged_with_the_principal_who_made_them(store: Store) -> None:
+    anna = Permissions(principal="anna", read=Prefixes(["/"]), write=Prefixes(["/"]))
+    load(store.seen_by(anna), {"fleet": []})
+    with store.read() as tx:
+        newest = tx.last_change()
+    assert newest is not None
+    assert newest.actor == "anna"

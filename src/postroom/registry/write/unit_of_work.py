@@ -55,7 +55,7 @@ class UnitOfWork:
         self.tx = tx
         self.rules = tx.rules
         self.now = now or _no_earlier_than(tx.last_change())
-        self.actor = actor
+        self.actor = tx.permissions.principal or actor
         self.correlation = correlation or str(uuid.uuid4())
         self.checks_epochs = True
         self.fetch = fetch
