@@ -37,13 +37,13 @@ def test_amqp_sections_are_looked_up_by_path() -> None:
     amqp = wire_named("AMQP/1.0")
     metadata = {"properties": {"to": "orders"}, "application-properties": {"cloudEvents:type": "order.placed"}}
     assert amqp.lookup(metadata, ("properties", "to")) == "orders"
-    assert amqp.event_headers(metadata) == {"type": "order.placed"}
+    assert amqp.read_headers(metadata).attributes == {"type": "order.placed"}
 
 
 def test_any_number_of_header_names_is_read_and_few_are_remembered() -> None:
     kafka = wire_named("KAFKA")
     headers = {f"ce_attribute{number}": str(number) for number in range(5000)} | {"ce_" + "x" * 100: "long", 7: "seven"}
-    found = kafka.event_headers({"headers": headers})
+    found = kafka.read_headers({"headers": headers}).attributes
     assert found == {str(name)[3:]: value for name, value in headers.items() if name != 7}
     assert attribute_name("CE_Type", kafka.prefixes) == "type"
     assert len(_attribute_names(kafka.prefixes)) <= _MOST_KNOWN

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Container, Iterable
+from typing import Any, Literal
 
 import msgspec
 from msgspec import structs
@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from postroom.protocols.content_encodings import LIMIT, EncodingFault
 from postroom.protocols.content_encodings import unpack as unpack_content
 from postroom.protocols.header_values import encoded
-from postroom.protocols.protocol import HeaderBroken, Wire, is_attribute_name
+from postroom.protocols.protocol import HeaderBroken, Headers, Wire, is_attribute_name
 from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import JSON_BATCH, JSON_EVENT, Record
 
@@ -36,6 +36,8 @@ _envelope_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _json_check = msgspec.json.Decoder(msgspec.Raw)
 _batch_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _NO_RAW: Any = b""
+
+AnnouncedMode = Literal["structured", "batch", "unknown", ""]
 
 
 class _CommonEvent(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -94,42 +96,43 @@ def unwrap(record: Record, most: int | None = None, limit: int = LIMIT) -> list[
     encoding has at most `limit` bytes without it.
     """
     wire = wire_named(record.protocol)
-    encoding = wire.content_encoding(record.metadata)
-    if not encoding or not record.payload:
-        return _messages(record, wire, most)
+    headers = wire.read_headers(record.metadata)
+    if not headers.contentencoding or not record.payload:
+        return _messages(record, wire, headers, most)
     try:
-        plain = unpack_content(record.payload, encoding, limit)
+        plain = unpack_content(record.payload, headers.contentencoding, limit)
     except EncodingFault as fault:
-        return [_undecoded(record, wire, (fault.code, fault.expected, fault.found))]
-    return _messages(Record(record.protocol, record.metadata, plain), wire, most)
+        return [_undecoded(record, wire, headers, (fault.code, fault.expected, fault.found))]
+    return _messages(Record(record.protocol, record.metadata, plain), wire, headers, most)
 
 
-def _undecoded(record: Record, wire: Wire, fault: tuple[str, str, str]) -> Message | Malformed:
+def _undecoded(record: Record, wire: Wire, headers: Headers, fault: tuple[str, str, str]) -> Message | Malformed:
     """A message whose body cannot be unpacked: its headers still say what it is, unless it is an event itself."""
-    (found,) = _messages(Record(record.protocol, record.metadata, b""), wire, None)
+    (found,) = _messages(Record(record.protocol, record.metadata, b""), wire, headers, None)
     if isinstance(found, Message) and found.mode != "structured":
         return structs.replace(found, body=record.payload, fault=fault)
     is_event = isinstance(found, Message) or found.at.startswith("/payload")
     return Malformed("/payload", *fault) if is_event else found
 
 
-def _messages(record: Record, wire: Wire, most: int | None) -> list[Message | Malformed]:
-    stated = wire.content_type(record.metadata) if record.protocol else _bare_content_type(record.metadata)
-    media = media_type(stated)
-    if media in _EVENT:
+def _messages(record: Record, wire: Wire, headers: Headers, most: int | None) -> list[Message | Malformed]:
+    stated = headers.contenttype if record.protocol else _bare_content_type(record.metadata)
+    announced = announced_mode(stated)
+    if announced == "structured":
         return [_structured(record, record.payload)]
-    if media in _BATCH:
+    if announced == "batch":
         return _batch(record, most)
-    if media.startswith(EVENT_MEDIA):
+    if announced == "unknown":
         return [Malformed("/metadata", "event_format_unknown", JSON_EVENT, stated)]
     try:
-        binary = wire.event_headers(record.metadata)
+        binary = binary_attributes(wire, headers)
     except HeaderBroken as broken:
-        at = f"/metadata/{wire.headers}/{broken.name}"
+        at = f"/metadata/{wire.headers}/{wire.header_of(broken.attribute, record.metadata)}"
         return [Malformed(at, "header_broken", "percent-encoded UTF-8", broken.value)]
-    if _is_binary_event(wire, binary):
-        return [_binary(record, wire, binary, stated)]
-    if media in ("", JSON_DATA) and _is_event_json(record.payload):
+    if binary is not None:
+        contenttype = str(binary.get("datacontenttype", ""))
+        return [Message(record.protocol, record.metadata, binary, record.payload, "binary", contenttype)]
+    if media_type(stated) in ("", JSON_DATA) and _is_event_json(record.payload):
         return [_structured(record, record.payload)]
     return [Message(record.protocol, record.metadata, None, record.payload, contenttype=stated)]
 
@@ -139,18 +142,34 @@ def _bare_content_type(metadata: dict[str, Any]) -> str:
     return stated if isinstance(stated, str) else ""
 
 
-def _is_binary_event(wire: Wire, binary: dict[str, Any]) -> bool:
-    if "id" in binary and "source" in binary and "type" in binary:
-        return True
-    # Where attributes have no prefix, any property may be called specversion.
-    return "specversion" in binary and (bool(wire.prefixes[0]) or binary["specversion"] == VERSION)
+def announced_mode(content_type: str) -> AnnouncedMode:
+    """The mode that a content type announces: "unknown" for events in another format than JSON, "" for no event."""
+    media = media_type(content_type)
+    if media in _EVENT:
+        return "structured"
+    if media in _BATCH:
+        return "batch"
+    return "unknown" if media.startswith(EVENT_MEDIA) else ""
 
 
-def _binary(record: Record, wire: Wire, binary: dict[str, Any], stated: str) -> Message:
-    if stated and not (wire.contenttype_attribute and "datacontenttype" in binary):
-        binary["datacontenttype"] = stated
-    contenttype = str(binary.get("datacontenttype", ""))
-    return Message(record.protocol, record.metadata, binary, record.payload, "binary", contenttype)
+def binary_attributes(wire: Wire, headers: Headers) -> dict[str, Any] | None:
+    """The attributes of the event that headers carry; None where they carry none, HeaderBroken where one is broken."""
+    attributes, stated = wire.attribute_values(headers.attributes), headers.contenttype
+    is_identified = "id" in attributes and "source" in attributes and "type" in attributes
+    if not is_identified and not marks_event(wire, attributes.get("specversion")):
+        return None
+    is_type = stated and body_type_counts(wire, attributes)
+    return {**attributes, "datacontenttype": stated} if is_type else attributes
+
+
+def marks_event(wire: Wire, specversion: Any) -> bool:
+    """Whether this value tells an event in binary mode; where headers have no prefix, any may be called specversion."""
+    return specversion is not None and (bool(wire.prefixes[0]) or specversion == VERSION)
+
+
+def body_type_counts(wire: Wire, attributes: Container[str]) -> bool:
+    """Whether the content type that the protocol states is the `datacontenttype` of an event in binary mode."""
+    return not (wire.contenttype_attribute and "datacontenttype" in attributes)
 
 
 def _is_event_json(payload: bytes) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import functools
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any, Literal
 
 import msgspec
@@ -18,15 +20,24 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CONTENT_ENCODING = "content-encoding"
 _LONGEST_KNOWN = 64
 _MOST_KNOWN = 2048
+_name_and_value = itemgetter("name", "value")
 
 
 class HeaderBroken(ValueError):
     """A header that carries an attribute and cannot be read."""
 
-    def __init__(self, name: str, value: str) -> None:
-        super().__init__(name, value)
-        self.name = name
+    def __init__(self, attribute: str, value: str) -> None:
+        super().__init__(attribute, value)
+        self.attribute = attribute
         self.value = value
+
+
+class Headers(msgspec.Struct, frozen=True, gc=False):
+    """What headers say: CloudEvents attributes as they are written, and the content type and encodings of the body."""
+
+    attributes: dict[str, Any]
+    contenttype: str
+    contentencoding: str
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -98,15 +109,21 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     def _named(self, container: Any, name: str) -> Any:
         if isinstance(container, dict) and name in container:
             return container[name]
+        return self._find(pairs(container), name)
+
+    def _find(self, headers: list[tuple[str, Any]], name: str) -> Any:
         wanted = name.lower()
-        for found, value in pairs(container):
+        for found, value in headers:
             if found == name or (self.headers_ignore_case and found.lower() == wanted):
                 return value
         return None
 
     def content_type(self, metadata: dict[str, Any]) -> str:
         """The content type of the body as the protocol states it; empty when it does not."""
-        found = self.lookup(metadata, self.contenttype) if self.contenttype else None
+        if not self.contenttype:
+            return ""
+        found = metadata.get(self.contenttype[0]) if len(self.contenttype) == 1 else None
+        found = self.lookup(metadata, self.contenttype) if found is None else found
         return found if isinstance(found, str) else ""
 
     def content_encoding(self, metadata: dict[str, Any]) -> str:
@@ -115,36 +132,71 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         section, name = self.contentencoding
         container = metadata[section] if section in metadata else self.lookup(metadata, (section,))
-        named = container.items() if type(container) is dict else pairs(container)
-        for found, value in named:
-            if len(found) == len(name) and found.lower() == name:
-                return value if isinstance(value, str) else ""
-        return ""
+        return _encoding_in(container.items() if type(container) is dict else pairs(container), name)
 
-    def event_headers(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """The headers that carry CloudEvents attributes in binary mode, by attribute name; or HeaderBroken."""
+    def read_headers(self, metadata: dict[str, Any]) -> Headers:
+        """What headers say, looked through once."""
         if not self.headers:
-            return {}
+            return Headers({}, self.content_type(metadata), "")
         container = metadata[self.headers] if self.headers in metadata else self.lookup(metadata, (self.headers,))
-        headers = container.items() if type(container) is dict else pairs(container)
         names = _attribute_names(self.prefixes)
-        as_it_is = not (self.percent_encoded or self.native_values)
-        attributes: dict[str, Any] = {}
-        for name, value in headers:
-            attribute = names[name]
-            if attribute and value is not None:
-                attributes[attribute] = value if as_it_is else self._attribute_value(str(name), attribute, value)
-        return attributes
+        try:
+            is_map = type(container) is dict
+            attributes, others = _split(container.items() if is_map else map(_name_and_value, container), names)
+        except (TypeError, KeyError):  # no headers, a pair without a value, a name that is no string, or no pair at all
+            attributes, others = _split(pairs(container), names)
+        if self.contenttype[0] != self.headers:
+            stated = self.content_type(metadata)
+        elif type(container) is dict and self.contenttype[1] in container:
+            stated = container[self.contenttype[1]]
+        else:
+            stated = self._find(others, self.contenttype[1])
+        in_headers = self.contentencoding[0] == self.headers
+        encoding = _encoding_in(others, self.contentencoding[1]) if in_headers else self.content_encoding(metadata)
+        return Headers(attributes, stated if isinstance(stated, str) else "", encoding)
 
-    def _attribute_value(self, header: str, attribute: str, value: Any) -> Any:
-        if self.percent_encoded and isinstance(value, str):
-            try:
-                return decoded(value)
-            except UnicodeDecodeError:
-                raise HeaderBroken(header, value) from None
-        if self.native_values and attribute == "time" and type(value) is int:
-            return timestamp_text(value)
-        return value
+    def attribute_values(self, carried: dict[str, Any]) -> dict[str, Any]:
+        """The values of attributes that headers carry; HeaderBroken for one that cannot be read."""
+        if self.percent_encoded:
+            return _percent_decoded(carried)
+        if self.native_values and type(carried.get("time")) is int:
+            return carried | {"time": timestamp_text(carried["time"])}
+        return carried
+
+    def header_of(self, attribute: str, metadata: dict[str, Any]) -> str:
+        """The name of the header that carries an attribute, as it is spelled."""
+        names = [name for name, _ in pairs(self.lookup(metadata, (self.headers,)))]
+        return next(name for name in reversed(names) if attribute_name(name, self.prefixes) == attribute)
+
+
+def _split(headers: Iterable[tuple[Any, Any]], names: _AttributeNames) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+    """The values of headers that carry attributes, by attribute, and the other headers."""
+    attributes: dict[str, Any] = {}
+    others: list[tuple[str, Any]] = []
+    for name, value in headers:
+        attribute = names[name]
+        if not attribute:
+            others.append((str(name), value))
+        elif value is not None:
+            attributes[attribute] = value
+    return attributes, others
+
+
+def _percent_decoded(carried: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in carried.items():
+        try:
+            values[name] = decoded(value) if isinstance(value, str) else value
+        except UnicodeDecodeError:
+            raise HeaderBroken(name, value) from None
+    return values
+
+
+def _encoding_in(headers: Iterable[tuple[str, Any]], name: str) -> str:
+    for found, value in headers:
+        if len(found) == len(name) and found.lower() == name:
+            return value if isinstance(value, str) else ""
+    return ""
 
 
 def pairs(container: Any) -> list[tuple[str, Any]]:

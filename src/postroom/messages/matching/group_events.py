@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
@@ -17,8 +18,10 @@ from msgspec.structs import astuple
 from postroom.formats.batch_decode import DECODE_ERRORS, decode_all
 from postroom.messages.matching.columnar import EventGroup, Plan, join_groups
 from postroom.messages.matching.payload_decoders import Decoder
-from postroom.messages.matching.record_readers import RECORD, EventReader, is_structured
+from postroom.messages.matching.record_readers import RECORD, EventReader
 from postroom.messages.matching.transport_metadata import Transport, transport_reader
+from postroom.protocols.cloudevents import body_type_counts, marks_event
+from postroom.protocols.protocol_table import wire_named
 from postroom.protocols.records import Record
 
 MetadataOf = Callable[[int], dict[str, Any]]
@@ -138,34 +141,29 @@ def group_columns(events: EventReader, records: ColumnSlice, longest: int) -> It
 
 def _group_alike(events: EventReader, protocol: str, records: RecordColumns, longest: int) -> list[EventGroup]:
     grouping = _Grouping(events)
-    reader = events.reader(protocol)
     stated = records.contenttypes
     odd = records.odd
     if max(map(len, records.bodies), default=0) > longest:
         odd |= {row for row, body in enumerate(records.bodies) if len(body) > longest}
     columns = dict(records.attributes)
-    if not (reader.has_content_type and "datacontenttype" in columns):
+    if body_type_counts(wire_named(protocol), columns):
         own = columns.get("datacontenttype", itertools.repeat(None))
         known = (header or attribute for header, attribute in zip(stated, own, strict=False))
         columns["datacontenttype"] = list(stated if all(stated) else known)
-    modes = {kind: is_structured(kind) for kind in set(stated)}
+    modes = {content_type: events.mode(content_type) for content_type in set(stated)}
     info = {mode: _row_info(records, binary=not mode) for mode in set(modes.values())}
-    if not odd and set(modes.values()) == {True}:
-        grouping.add_structured(protocol, list(range(len(stated))), records.bodies, info[True])
-    elif (
-        odd
-        or set(modes.values()) != {False}
-        or not grouping.add_columns(protocol, columns, records.bodies, info[False])
-    ):
+    if not odd and set(info) == {"structured"}:
+        grouping.add_structured(protocol, list(range(len(stated))), records.bodies, info["structured"])
+    elif odd or set(info) != {""} or not grouping.add_columns(protocol, columns, records.bodies, info[""]):
         made = map(events.event, *(columns.get(name, itertools.repeat(None)) for name in events.names))
-        for row, (event, body, kind) in enumerate(zip(made, records.bodies, stated, strict=False)):
-            mode = modes[kind]
-            if row in odd or mode is None:
+        for row, (event, body, content_type) in enumerate(zip(made, records.bodies, stated, strict=False)):
+            mode = modes[content_type]
+            if row in odd:
                 continue
-            if mode:
-                grouping.add_structured(protocol, [row], [body], info[True])
-            else:
-                grouping.add_binary(protocol, [row], [event], [body], info[False])
+            if mode == "structured":
+                grouping.add_structured(protocol, [row], [body], info[mode])
+            elif not mode:
+                grouping.add_binary(protocol, [row], [event], [body], info[mode])
     groups, rows = grouping.groups(), records.rows
     for group in groups:
         group.rows = rows if len(group.rows) == len(rows) else [rows[index] for index in group.rows]
@@ -214,8 +212,12 @@ class _Grouping:
         if not is_record:
             self._add_all("", rows, found, None, None)
         elif not self._add_plain(rows, found, lines):
-            for row in rows:
-                self._add_line(row, lines[row])
+            general = self._events.lines.general
+            for row, record in zip(rows, found, strict=True):
+                if type(record) in general:
+                    self._add_record(row, general[type(record)], record.metadata, record.payload)
+                else:
+                    self._add_line(row, lines[row])
 
     def _add_plain(self, rows: list[int], records: list[Any], lines: list[bytes]) -> bool:
         """Put records into their groups that are plain and have one protocol and one content type; False for others."""
@@ -224,8 +226,8 @@ class _Grouping:
         if not protocol:
             return False
         stated = set(map(_stated_of, records))
-        mode = self._events.mode(stated.pop()) if len(stated) == 1 and "" not in stated else None
-        if mode is None:
+        mode = self._events.mode(stated.pop() or "") if len(stated) == 1 and "" not in stated else "unknown"
+        if mode not in ("structured", ""):
             return False
 
         def metadata(row: int) -> dict[str, Any]:
@@ -244,20 +246,26 @@ class _Grouping:
         """Put the event of a line into its group, whatever the line looks like."""
         try:
             record = self._events.lines.read_any(line)
-            opened = self._events.opened(record)
         except DECODE_ERRORS:
-            opened = None
+            return
+        self._add_record(row, record.protocol, record.metadata, record.payload)
+
+    def _add_record(self, row: int, protocol: str, metadata: dict[str, Any], payload: str) -> None:
+        try:
+            opened = self._events.opened(protocol, metadata, payload)
+        except DECODE_ERRORS:
+            return
         if opened is None:
             return
-        event, structured, is_whole = opened
-        group = self._group(record.protocol, event.type, structured=structured)
+        event, structured = opened
+        group = self._group(protocol, event.type, structured=structured)
         if group is None:
             return
         group.rows.append(row)
         group.events.append(event)
         if not structured:
-            group.bodies.append(record.payload)
-        self._add_metadata(group, record.metadata, is_whole=is_whole)
+            group.bodies.append(payload)
+        self._add_metadata(group, metadata)
 
     def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], info: RowInfo) -> None:
         """Put events into their groups that are the bodies of records."""
@@ -270,7 +278,7 @@ class _Grouping:
 
     def add_binary(self, protocol: str, rows: list[int], events: list[Any], bodies: list[Any], info: RowInfo) -> None:
         """Put events into their groups that are the headers of records."""
-        marks = self._events.reader(protocol).marks_event
+        marks = partial(marks_event, wire_named(protocol))
         if not all(map(marks, set(map(_version_of, events)))):
             keep = [marks(event.specversion) for event in events]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
@@ -279,7 +287,7 @@ class _Grouping:
 
     def add_columns(self, protocol: str, columns: dict[str, list[Any]], bodies: list[Any], info: RowInfo) -> bool:
         """Make a group of columns, where all records are events of one type; False where they are not."""
-        marks = self._events.reader(protocol).marks_event
+        marks = partial(marks_event, wire_named(protocol))
         if not all(map(marks, set(columns.get("specversion", (None,))))):
             return False
         return self._make_group(protocol, list(range(len(bodies))), columns, bodies, info)
@@ -343,12 +351,12 @@ class _Grouping:
             group.transport += map(info.transport, rows)
         elif group.transport is not None or group.plan.wants_metadata:
             for metadata in map(info.metadata, rows):
-                self._add_metadata(group, metadata, is_whole=False)
+                self._add_metadata(group, metadata)
 
-    def _add_metadata(self, group: EventGroup, metadata: dict[str, Any], *, is_whole: bool) -> None:
-        """Add to a group what metadata says; `is_whole` says that headers carry the event and nothing else."""
+    def _add_metadata(self, group: EventGroup, metadata: dict[str, Any]) -> None:
+        """Add to a group what metadata says."""
         if group.transport is not None:
-            group.transport.append(group.read(metadata, not group.structured, group.keeps_undeclared, is_whole))
+            group.transport.append(group.read(metadata, not group.structured, group.keeps_undeclared))
         if group.plan.wants_metadata:
             group.metadata.append(metadata)
 

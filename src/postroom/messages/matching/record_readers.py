@@ -5,24 +5,22 @@ They read the usual forms; the others are left to `protocols.cloudevents`, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Union
 
 import msgspec
 from msgspec.structs import astuple
 
 from postroom.messages.definitions.definition import Definition
-from postroom.messages.matching.columnar import STRING_ATTRIBUTES, Plan, metadata_getter
+from postroom.messages.matching.columnar import STRING_ATTRIBUTES, Plan
 from postroom.messages.matching.definition_index import DefinitionIndex, DefinitionMatcher
 from postroom.messages.matching.payload_decoders import Decoder
 from postroom.messages.matching.transport_metadata import Transport, TransportReader, fixed_paths, moment_of
-from postroom.protocols.cloudevents import EVENT_MEDIA, is_json_event, media_type
-from postroom.protocols.header_values import decoded
-from postroom.protocols.protocol import CONTENT_ENCODING, Wire, attribute_name, is_attribute_name
+from postroom.protocols.cloudevents import AnnouncedMode, announced_mode, binary_attributes, is_json_event
+from postroom.protocols.protocol import CONTENT_ENCODING, HeaderBroken, Wire, attribute_name, is_attribute_name
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol, wire_named
-from postroom.protocols.records import JSON_EVENT
 
 MOST_NAMES = 512
 RECORD = b'{"protocol"'
@@ -37,7 +35,7 @@ _LONGEST_NAME = 100
 _CONTENT_TYPE = "content-type"
 _ABSENT = msgspec.Raw(b"")
 _metadata_of = attrgetter("metadata")
-_name_and_value = itemgetter("name", "value")
+_STRING = {str}
 _TEXTS_OR_UNSET = {str, msgspec.UnsetType}
 _TEXTS_OR_ABSENT = {*_TEXTS_OR_UNSET, type(None)}
 
@@ -70,14 +68,6 @@ def event_type(attributes: tuple[str, ...]) -> Any:
     return msgspec.defstruct("Event", fields, gc=False, forbid_unknown_fields=True)
 
 
-def is_structured(contenttype: str | None) -> bool | None:
-    """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
-    media = media_type(contenttype) if contenttype else ""
-    if media == JSON_EVENT:
-        return True
-    return None if media.startswith(EVENT_MEDIA) else False
-
-
 class LineReader:
     """Reads lines of records. Which headers carry nothing is learned from those that are not plain."""
 
@@ -85,12 +75,12 @@ class LineReader:
         self._names = names
         self._others: dict[str, None] = {}
         self.read_any = msgspec.json.Decoder(RecordLine).decode
-        self._wires = {spelling: wire for wire in PROTOCOLS if can_be_plain(wire) for spelling in wire.spellings}
+        self._wires = {spelling: wire for wire in PROTOCOLS if _can_be_plain(wire) for spelling in wire.spellings}
         others = [s for wire in PROTOCOLS for s in wire.spellings if s not in self._wires]
-        self._general: dict[Any, str] = {_general_type(spelling): spelling for spelling in others}
+        self.general: dict[Any, str] = {_general_type(spelling): spelling for spelling in others}
+        """The protocols whose lines are never plain, by the types of lines."""
         self.plain: dict[Any, str] = {}
         """The protocols of plain lines, by their types, those of earlier times included."""
-        self.protocols = dict(self._general)
         self._carriages: dict[Any, PlainTransport] = {}
         self._build()
 
@@ -98,14 +88,13 @@ class LineReader:
         plain = {self._plain_type(wire, spelling): spelling for spelling, wire in self._wires.items()}
         # Known before they are read: other threads may be about to ask.
         self.plain.update(plain)
-        self.protocols.update(plain)
-        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *self._general)]).decode
+        self.read: Callable[[bytes], Any] = msgspec.json.Decoder(Union[(*plain, *self.general)]).decode
 
-    def learn(self, record: RecordLine) -> None:
+    def learn(self, protocol: str, metadata: dict[str, Any]) -> None:
         """Look at a record that could be plain, for headers that carry nothing."""
-        wire = wire_named(record.protocol)
-        container = record.metadata.get(wire.headers)
-        if type(container) is not dict:
+        wire = self._wires.get(protocol)
+        container = None if wire is None else metadata.get(wire.headers)
+        if wire is None or type(container) is not dict:
             return
         known = len(self._others)
         for name in container:
@@ -199,7 +188,7 @@ def _is_constant(column: Sequence[Any]) -> bool:
     return is_exact and column.count(first) == len(column)
 
 
-def can_be_plain(wire: Wire) -> bool:
+def _can_be_plain(wire: Wire) -> bool:
     """Whether lines of a protocol may be plain."""
     if [len(path) for path in fixed_paths(wire)] != [1, 1, 1]:
         return False
@@ -216,95 +205,6 @@ def _line_type(spelling: str, metadata: tuple[Any, ...]) -> Any:
 
 def _strict(name: str, fields: list[Any], **options: Any) -> Any:
     return msgspec.defstruct(name, fields, gc=False, forbid_unknown_fields=True, **options)
-
-
-class HeaderReader:
-    """Reads the CloudEvents attributes and the content type off the headers of one protocol."""
-
-    def __init__(self, protocol: str) -> None:
-        self._wire = wire_named(protocol)
-        self.protocol = protocol
-        self._names: dict[str, str] = {}
-        self._has_odd_names = False
-        option = self._wire.option(self._wire.headers) if self._wire.headers else None
-        self._headers = option.name if option is not None else ""
-        self._convert = decoded if self._wire.percent_encoded else None
-        path = self._wire.contenttype
-        self._is_header = len(path) > 1 and path[0] == self._wire.headers and path[1] == _CONTENT_TYPE
-        self._content_type = metadata_getter(self._wire, path) if path and not self._is_header else None
-        encoding = self._wire.contentencoding
-        is_header = bool(encoding) and encoding[0] == self._wire.headers
-        self._content_encoding = metadata_getter(self._wire, encoding) if encoding and not is_header else None
-        self._has_prefix = bool(self._wire.prefixes[0])
-        self.has_content_type = self._wire.contenttype_attribute
-        self.can_be_plain = can_be_plain(self._wire)
-
-    def marks_event(self, specversion: str | None) -> bool:
-        """Whether this value tells an event in binary mode; where headers have no prefix, any may be called so."""
-        return specversion is not None if self._has_prefix else specversion == "1.0"
-
-    def read(self, metadata: dict[str, Any]) -> tuple[dict[str, Any], str, bool] | None:
-        """Attributes by name, the stated content type, and whether there is nothing else; None for headers that are out
-        of the ordinary."""
-        container = metadata.get(self._headers)
-        pairs = container.items() if type(container) is dict else _pairs(container)
-        if pairs is None:
-            return None
-        attributes: dict[str, Any] = {}
-        names, convert = self._names, self._convert
-        stated = None
-        for name, value in pairs:
-            attribute = names.get(name)
-            if attribute is None:
-                attribute = self._learn(name)
-            if attribute:
-                if type(value) is not str:
-                    return None
-                if attribute == _CONTENT_TYPE:
-                    if stated is not None:
-                        return None
-                    stated = value
-                elif attribute == CONTENT_ENCODING:
-                    return None  # only the exact judge unpacks payloads
-                else:
-                    attributes[attribute] = value if convert is None else convert(value)
-        carried = len(attributes) + (stated is not None)
-        is_whole = carried == len(pairs) and stated != "" and "datacontenttype" not in attributes
-        if type(container) is list:
-            is_whole = is_whole and sum(map(len, container)) == 2 * carried
-        if self._content_encoding is not None and self._content_encoding(metadata) is not None:
-            return None
-        if self._content_type is not None:
-            found = self._content_type(metadata)
-            stated = found if type(found) is str else ""
-        return attributes, stated or "", is_whole and not self._has_odd_names
-
-    def _learn(self, name: Any) -> str:
-        attribute = attribute_name(str(name), self._wire.prefixes)
-        if attribute and not self._wire.headers_ignore_case and not str(name).endswith(attribute):
-            self._has_odd_names = True  # the attribute does not say how the header was spelled
-        if not attribute and self._is_header and str(name).lower() == _CONTENT_TYPE:
-            attribute = _CONTENT_TYPE
-        if not attribute and self._wire.contentencoding and str(name).lower() == CONTENT_ENCODING:
-            attribute = CONTENT_ENCODING
-        if len(self._names) < MOST_NAMES and len(str(name)) <= _LONGEST_NAME:
-            self._names[name] = attribute
-        return attribute
-
-
-def _pairs(container: Any) -> Collection[tuple[str, Any]] | None:
-    if container is None:
-        return ()
-    if type(container) is not list:
-        return None
-    try:
-        return list(map(_name_and_value, container))
-    except (TypeError, KeyError):
-        pass
-    try:
-        return [(item["name"], item.get("value")) for item in container]
-    except (TypeError, KeyError, AttributeError):
-        return None
 
 
 class EventReader:
@@ -333,54 +233,41 @@ class EventReader:
         self.read_event = msgspec.json.Decoder(self.event).decode
         self.lines: LineReader = like.lines if like is not None and is_same else LineReader(self.names)
         self._plans: dict[tuple[str, str | None], Planned] = {}
-        self._readers: dict[str, HeaderReader] = {}
-        self._modes: dict[str | None, bool | None] = {}
+        self._modes: dict[str, AnnouncedMode] = {}
 
-    def mode(self, contenttype: str | None) -> bool | None:
-        """Whether a content type announces a structured event; None for what is neither that nor a payload's own."""
-        if contenttype in self._modes:
-            return self._modes[contenttype]
-        found = is_structured(contenttype)
-        if len(self._modes) < MOST_NAMES and len(contenttype or "") <= _LONGEST_NAME:
-            self._modes[contenttype] = found
+    def mode(self, contenttype: str) -> AnnouncedMode:
+        """The mode that a content type announces."""
+        found = self._modes.get(contenttype)
+        if found is None:
+            found = announced_mode(contenttype)
+            if len(self._modes) < MOST_NAMES and len(contenttype) <= _LONGEST_NAME:
+                self._modes[contenttype] = found
         return found
 
     def knows(self, attributes: Iterable[str]) -> bool:
         """Whether an event can hold all of these attributes."""
         return set(attributes) <= set(self.names)
 
-    def reader(self, protocol: str) -> HeaderReader:
-        """What reads the headers of a protocol."""
-        reader = self._readers.get(protocol)
-        if reader is None:
-            reader = HeaderReader(protocol)
-            if len(self._readers) < MOST_NAMES and len(protocol) <= _LONGEST_NAME:
-                self._readers[protocol] = reader
-        return reader
-
-    def opened(self, record: RecordLine) -> tuple[Any, bool, bool] | None:
-        """The event that a record carries, whether it is a structured one, and whether it is all that headers carry."""
-        reader = self.reader(record.protocol)
+    def opened(self, protocol: str, metadata: dict[str, Any], payload: str) -> tuple[Any, bool] | None:
+        """The event of a record, and whether it is a structured one; None for what the exact judge has to read."""
+        wire = wire_named(protocol)
+        headers = wire.read_headers(metadata)
+        mode = self.mode(headers.contenttype)
+        if headers.contentencoding:
+            return None
+        if mode == "structured":
+            return self.read_event(payload), True
         try:
-            headers = reader.read(record.metadata)
-        except TypeError:  # a name that is no text
+            attributes = None if mode else binary_attributes(wire, headers)
+        except HeaderBroken:
             return None
-        if headers is None:
+        if attributes is None or not _STRING.issuperset(map(type, attributes.values())):
             return None
-        attributes, stated, is_whole = headers
-        mode = self.mode(stated)
-        if mode:
-            return self.read_event(record.payload), True, False
-        if mode is None or not reader.marks_event(attributes.get("specversion")):
-            return None
-        if reader.can_be_plain:
-            self.lines.learn(record)
-        if stated and not (reader.has_content_type and "datacontenttype" in attributes):
-            attributes["datacontenttype"] = stated
         if "data" in attributes or "data_base64" in attributes:
             return None  # headers with the names of what is no attribute
+        self.lines.learn(protocol, metadata)
         try:
-            return self.event(**attributes), False, is_whole
+            return self.event(**attributes), False
         except TypeError:  # an attribute that no definition names
             return None
 

@@ -17,12 +17,15 @@ from typing import Any
 import msgspec
 
 from postroom.messages.definitions.definition import Definition
+from postroom.protocols.cloudevents import body_type_counts
 from postroom.protocols.protocol import Wire, attribute_name
 from postroom.protocols.protocol_table import wire_named
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _PAIR = {"name", "value"}
+_name_of = itemgetter("name")
+_value_of = itemgetter("value")
 _LONGEST_TIME = len("2026-01-01T00:00:00.000000Z")
 _MOST_SHAPES = 512
 _LONGEST = 8_000
@@ -77,27 +80,23 @@ class TransportReader:
         self._wire = wire
         self._definition_wire = definition_wire
         self._declared = declared
-        self._known: dict[tuple[Shape, bool, bool], _Known] = {}
+        self._known: dict[tuple[Shape, bool], _Known] = {}
 
-    def read(self, metadata: Metadata, binary: bool, keep: bool = True, is_whole: bool = False) -> Transport:
-        """What a record's metadata says; in binary mode some headers are the envelope, and if they are a whole one
-        there are no others. Without `keep` no `extra`."""
+    def read(self, metadata: Metadata, binary: bool, keep: bool = True) -> Transport:
+        """What a record's metadata says; in binary mode some headers are the envelope. Without `keep` no `extra`."""
         if not self._wire.name:
             return NO_TRANSPORT
-        aside = self._wire.headers if is_whole else None
-        shape = shape_of(metadata, aside)
-        known = None if shape is None else self._known.get((shape, binary, is_whole))
+        shape = shape_of(metadata)
+        known = None if shape is None else self._known.get((shape, binary))
         if known is not None:
             sent = None if known.sent is None else moment_of(known.sent(metadata))
             if (sent is None) == (known.sent is None):
                 channel = None if known.channel is None else known.channel(metadata)
                 key = None if known.key is None else known.key(metadata).encode()
                 return channel, key, sent, json_text(known.left(metadata)) if known.members and keep else None
-        if is_whole:
-            metadata = {name: value for name, value in metadata.items() if name != aside}
         channel, key, sent, left = self._taken_apart(metadata, binary)
         if shape is not None and known is None:
-            self._learn(metadata, (shape, binary, is_whole), left)
+            self._learn(metadata, (shape, binary), left)
         return channel, key, sent, json_text(left) if left and keep else None
 
     def _taken_apart(self, metadata: Metadata, binary: bool) -> tuple[str | None, bytes | None, int | None, Metadata]:
@@ -113,14 +112,14 @@ class TransportReader:
             self._take_envelope(left)
         return channel, key, sent, {name: value for name, value in left.items() if value not in ({}, [])}
 
-    def _learn(self, metadata: Metadata, shape: tuple[Shape, bool, bool], left: Metadata) -> None:
+    def _learn(self, metadata: Metadata, shape: tuple[Shape, bool], left: Metadata) -> None:
         """Remember what is left of metadata of one shape, where the values do not matter for that."""
         wire = self._wire
         values = [wire.lookup(metadata, path) if path else None for path in fixed_paths(wire)]
         is_moment = values[2] is None or (type(values[2]) is not str and moment_of(values[2]) is not None)
         is_usual = all(value is None or type(value) is str for value in values[:2]) and is_moment
-        told = [attribute_name(header, wire.prefixes) for _, header, _ in _headers_of(metadata.get(wire.headers))]
-        if not is_usual or "datacontenttype" in told or "key_base64" in metadata:
+        named = [attribute_name(header, wire.prefixes) for _, header, _ in _headers_of(metadata.get(wire.headers))]
+        if not is_usual or "datacontenttype" in named or "key_base64" in metadata:
             return
         if len(self._known) < _MOST_SHAPES and len(str(shape)) < _LONGEST:
             members = tuple((name, _places(metadata[name], value)) for name, value in left.items())
@@ -138,9 +137,9 @@ class TransportReader:
             for number, header, value in headers
             if value is not None and (attribute := attribute_name(header, wire.prefixes))
         }
-        told = headers[numbers["datacontenttype"]][2] if "datacontenttype" in numbers else None
-        counts = stated if stated and (told is None or not wire.contenttype_attribute) else told
-        if told != counts:
+        attribute_type = headers[numbers["datacontenttype"]][2] if "datacontenttype" in numbers else None
+        counts = stated if stated and body_type_counts(wire, numbers) else attribute_type
+        if attribute_type != counts:
             numbers.pop("datacontenttype", None)
         shown = {number for attribute, number in numbers.items() if self._says(headers[number][1], attribute)}
         if stated and stated == counts:
@@ -161,24 +160,17 @@ def _transport_reader(protocol: str, definition_protocol: str, paths: tuple[Path
     return TransportReader(wire_named(protocol), wire_named(definition_protocol), paths)
 
 
-def shape_of(metadata: Metadata, aside: str | None = None) -> Shape | None:
-    """The names and types of all that is in metadata, but for what is in a member put aside; None where something is
-    empty, or not as usual."""
-    members = metadata.values()
-    kinds = tuple(map(type, members))
-    if kinds.count(list) + kinds.count(dict) == (aside in metadata):  # as is most often
-        return None if "" in members or None in members else (*metadata, *kinds)
+def shape_of(metadata: Metadata) -> Shape | None:
+    """The names and types of all that is in metadata; None where something is empty, or not as usual."""
     found: list[Any] = []
     try:
         for name, value in metadata.items():
             found += (name, type(value))
-            if name == aside:
-                continue
             if type(value) is list:
-                values = [pair["value"] for pair in value]
+                values = tuple(map(_value_of, value))
                 if sum(map(len, value)) != 2 * len(values) or not all(values):
                     return None
-                found += [tuple([pair["name"] for pair in value]), tuple(map(type, values))]
+                found += [tuple(map(_name_of, value)), tuple(map(type, values))]
             elif type(value) is dict:
                 if not all(value.values()):
                     return None
