@@ -635,3 +635,10 @@ def test_the_address_of_a_schema_is_what_its_xid_names() -> None:
     assert "dataschema_differs" not in {one.code for one in lint(tree)}
     message["envelopemetadata"]["dataschema"] = {"value": "https://registry.example/other"}
     assert "dataschema_differs" in {one.code for one in lint(tree)}
+
+
+def test_a_base_outside_is_said_to_be_fetched_by_others_than_lint() -> None:
+    catalog = with_second({"basemessage": "https://elsewhere.example/m", **EVENT})
+    (finding,) = [one for one in lint(catalog) if one.code == "base_outside"]
+    assert finding.sentence == "the base https://elsewhere.example/m lies outside; lint does not fetch it."
+    assert finding.remedy == "`match`, `make` and `sort` do, where allow_fetch names its host."

@@ -67,10 +67,12 @@ def base_dangling(message: LintedMessage) -> Iterator[Diagnostic]:
 
 
 def base_outside(message: LintedMessage) -> Iterator[Diagnostic]:
-    """A base outside of the catalog is kept and never fetched."""
+    """A base outside of the catalog is kept; only what uses the definition may fetch it."""
     reference = base_reference(message.own)
     if reference and _local(message) is None and not _is_word(reference):
-        yield Diagnostic(message.at(_name(message)), f"the base {reference} lies outside and is not fetched.")
+        sentence = f"the base {reference} lies outside; lint does not fetch it."
+        remedy = "`match`, `make` and `sort` do, where allow_fetch names its host."
+        yield Diagnostic(message.at(_name(message)), sentence, remedy)
 
 
 def base_of_other_kind(message: LintedMessage) -> Iterator[Diagnostic]:
