@@ -1,4 +1,5 @@
-"""Write the reference pages that repeat what the program knows: commands, settings, errors.
+"""Write the reference pages that repeat what the program knows: commands, settings, errors, protocol
+options.
 
 `python scripts/reference.py` writes them, `python scripts/reference.py --check` only says which are out of date.
 """
@@ -9,6 +10,7 @@ import argparse
 import html
 import inspect
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ import msgspec
 from postroom.cli.command import ExampleCommand
 from postroom.cli.main import all_commands, main
 from postroom.errors import PostroomError
+from postroom.protocols.protocol import Option, Wire
+from postroom.protocols.protocol_table import PROTOCOLS
 from postroom.registry.problems import PROBLEMS
 from postroom.settings import FIELDS, FILE, describe, variable
 
@@ -98,10 +102,65 @@ def errors_page() -> str:
     )
 
 
+PROTOCOL_NOTES = {
+    "HTTP": "`method` is for requests and `status` for responses: a definition has one of them.",
+    "AMQP/1.0": """
+        `message-id` and `correlation-id` may have the types `ulong`, `uuid`, `binary`, `string` and `uritemplate`. A
+        value of `message-id` makes sense for a template only. Symbols of AMQP are any ASCII text; the type `symbol` of
+        definitions is letters, digits and `_`, and the names of application properties, annotations and footers are
+        to be such.
+    """,
+    "MQTT/3.1.1": "It has no user properties, so a CloudEvent travels in structured mode only.",
+    "MQTT/5.0": "`qos` is 0, 1 or 2, and `payload_format` 0 or 1. A user property may be there several times.",
+    "KAFKA": """
+        `key` is text in UTF-8 and `key_base64` the same bytes in base64: a definition has one of them, and meets
+        records that have either.
+    """,
+    "NATS": "",
+}
+
+
+def protocol_options_page() -> str:
+    """Every option of every protocol with its type."""
+    opening = """
+        # Protocol options
+
+        The members of `protocoloptions` in a message definition, and of `metadata` in a record, for each protocol. A
+        member is described by its value, or by an object with `value`, `type`, `required` and the like, as
+        [Constraints](catalog-documents.md#constraints) explains.
+
+        The type is the one that a member has where the definition states none. A `uritemplate` is text that may have
+        placeholders; so may every `string`. Members that are *not compared* are written by `make` and never decide
+        whether a message fits, because brokers change them on the way. Names with values are a list of objects with
+        `name` and `value`, or a map.
+    """
+    return _page(inspect.cleandoc(opening), *map(_protocol, PROTOCOLS))
+
+
+def _protocol(wire: Wire) -> str:
+    others = [f"`{spelling}`" for spelling in wire.spellings if spelling != wire.name]
+    spellings = f"Also written {', '.join(others)}. " if others else ""
+    rows = [row for option in wire.options for row in _option_rows(option)]
+    table = _table(("member", "type", "compared", "also read"), rows)
+    return "\n\n".join(
+        part for part in (f"## {wire.name}", _wrapped(spellings + _prose(PROTOCOL_NOTES[wire.name])), table) if part
+    )
+
+
+def _option_rows(option: Option) -> Iterator[tuple[str, str, str, str]]:
+    compared = "yes" if option.decides else "not compared"
+    kinds = {"named": "names with values", "section": "map"}
+    aliases = ", ".join(f"`{alias}`" for alias in option.aliases if alias != option.name)
+    yield f"`{option.name}`", kinds.get(option.shape, f"`{option.type}`"), compared, aliases
+    for member, member_type in option.members.items():
+        yield f"`{option.name}.{member}`", f"`{member_type}`", compared, ""
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "errors.md": errors_page,
+    "protocol-options.md": protocol_options_page,
 }
 
 
@@ -208,6 +267,10 @@ def _below(family: type[PostroomError]) -> Iterator[type[PostroomError]]:
     for kind in family.__subclasses__():
         yield kind
         yield from _below(kind)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 120)
 
 
 def _prose(text: str | None) -> str:
