@@ -33,6 +33,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     insecure: Annotated[
         bool, Meta(description="Allow listening on other addresses than loopback, without authentication.")
     ] = False
+    tls_cert: Annotated[
+        str, Meta(description="Certificate (chain) in PEM, to serve HTTPS. It is read anew when the file changes.")
+    ] = ""
+    tls_key: Annotated[str, Meta(description="Private key of the certificate in PEM, without a password.")] = ""
     allow_fetch: Annotated[
         tuple[str, ...], Meta(description="Hosts that references may be fetched from. None by default.")
     ] = ()

@@ -19,6 +19,7 @@ def serving(
     *arguments: str,
     program: str = "postroom",
     listens: str = "127.0.0.1",
+    scheme: str = "http",
     room: int | None = None,
     **environment: str,
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
@@ -39,7 +40,7 @@ def serving(
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith(f"listening on http://{listens}:"), line
+        assert line.startswith(f"listening on {scheme}://{listens}:"), line
         yield process, line.removeprefix("listening on ").strip()
     finally:
         if process.poll() is None:

@@ -15,6 +15,8 @@ from postroom.cli.command import postroom_command, setting, settings_from
 @setting("workers", "N")
 @setting("allow_fetch", "HOST[:PORT]")
 @setting("insecure")
+@setting("tls_cert", "FILE")
+@setting("tls_key", "FILE")
 @click.option(
     "--reset-capabilities",
     is_flag=True,
@@ -28,6 +30,8 @@ def command(
     workers: str | None,
     allow_fetch: tuple[str, ...],
     insecure: bool,
+    tls_cert: str | None,
+    tls_key: str | None,
     reset_capabilities: bool,
 ) -> None:
     """Serve the registry over HTTP until it is stopped (Ctrl-C or SIGTERM).
@@ -39,7 +43,15 @@ def command(
 
     serve(
         settings_from(
-            db=db, host=host, port=port, model=model, workers=workers, allow_fetch=allow_fetch, insecure=insecure
+            db=db,
+            host=host,
+            port=port,
+            model=model,
+            workers=workers,
+            allow_fetch=allow_fetch,
+            insecure=insecure,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
         ),
         resets_capabilities=reset_capabilities,
     )

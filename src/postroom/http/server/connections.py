@@ -239,15 +239,15 @@ class HttpConnection(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.flow.resume_reading()
             self.transport.write(self._error_response)
-            self.transport.write_eof()
+            if self.transport.can_write_eof():  # TLS cannot
+                self.transport.write_eof()
             self._start_timer(LINGER_SECONDS)
 
     def _encoded_error(self, problem: RegistryProblem) -> bytes:
         host, port = (self.server or ("localhost", None))[:2]
         address = f"[{host}]" if ":" in host else host
-        request = Request(
-            method="?", path=problem.subject, base=f"http://{address}:{port}" if port else f"http://{address}"
-        )
+        base = f"{self.scheme}://{address}:{port}" if port else f"{self.scheme}://{address}"
+        request = Request(method="?", path=problem.subject, base=base)
         made = represent(refuse(problem, request), "?", gzips=False)
         headers = [*self.server_state.default_headers, *made.headers, (b"content-length", b"%d" % len(made.body))]
         lines = [b"%b: %b\r\n" % header for header in (*headers, (b"connection", b"close"))]

@@ -21,11 +21,13 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     from postroom.catalog.open_store import open_store, warn_if_world_readable
     from postroom.http.server.allowed_hosts import AllowedHosts
     from postroom.http.server.base_url import BaseUrlReader
+    from postroom.http.server.tls import check_files
     from postroom.http.server.worker_processes import run
     from postroom.outbound.client import allowed_fetcher
     from postroom.registry.configuration.capabilities_update import reset_capabilities
 
     _check_host(settings)
+    check_files(settings)
     BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
     settings = msgspec.structs.replace(settings, db=settings.db or default_database())
     with _listen(settings.host, settings.port) as listening:

@@ -7,12 +7,13 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import uvicorn
@@ -21,6 +22,7 @@ from uvicorn.supervisors import Multiprocess
 
 from postroom.errors import MissingSystem, PostroomError
 from postroom.http.server.connections import HttpConnection
+from postroom.http.server.tls import HEADERS, certificate_context
 from postroom.outbound.pinned_transport import PinnedTransport
 from postroom.outbound.policy import FetchRefused, OutboundPolicy
 from postroom.settings import Settings
@@ -61,15 +63,15 @@ def run(settings: Settings, listening: socket.socket) -> None:
     """Answer on the socket until a signal says stop."""
     factory = functools.partial(worker_app, settings, Logs(), os.getpid())
     config = configuration(settings, factory)
-    host, port = settings.host, listening.getsockname()[1]
+    address = Address(settings.host, listening.getsockname()[1], bool(settings.tls_cert))
     # A second signal, or one that comes before the server looks for them, ends the process without ado.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     try:
         if settings.workers == 1:
-            AnnouncingServer(config, functools.partial(_say, host, port)).run([listening])
+            AnnouncingServer(config, address.say).run([listening])
         else:
-            threading.Thread(target=_say_when_answering, args=(host, port), daemon=True).start()
+            threading.Thread(target=address.say_when_answering, daemon=True).start()
             supervisor = Multiprocess(config, [listening])
             supervisor.run()
             if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
@@ -89,6 +91,10 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
         factory=True,
         workers=settings.workers,
         http=protocol,
+        headers=HEADERS if settings.tls_cert else [],
+        ssl_context_factory=(
+            functools.partial(certificate_context, settings.tls_cert, settings.tls_key) if settings.tls_cert else None
+        ),
         ws="none",
         interface="asgi3",
         lifespan="on",
@@ -153,19 +159,38 @@ def _follow(parent: int) -> None:
     os._exit(1)
 
 
-def _say(host: str, port: int) -> None:
-    sys.stdout.write(f"listening on {_url(host, port)}\n")
-    sys.stdout.flush()
+class Address(NamedTuple):
+    """Where the server listens."""
 
+    host: str
+    port: int
+    is_secure: bool
 
-def _say_when_answering(host: str, port: int) -> None:
-    """The socket takes connections before a worker is there to answer, so one request waits for the first of them."""
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    policy = OutboundPolicy(addresses="pinned", answer_s=START_SECONDS)
-    with suppress(FetchRefused), closing(PinnedTransport(policy)) as transport:
-        if transport.exchange("GET", f"{_url(reachable, port)}/-/healthz", {}, None).status == 200:
-            _say(host, port)
+    def say(self) -> None:
+        """Tell the user."""
+        sys.stdout.write(f"listening on {self._url(self.host)}\n")
+        sys.stdout.flush()
 
+    def say_when_answering(self) -> None:
+        """Tell the user when a worker answers: the socket takes connections before there is one."""
+        reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        if self.is_secure:
+            with suppress(OSError):
+                self._shake_hands(reachable)
+                self.say()
+            return
+        policy = OutboundPolicy(addresses="pinned", answer_s=START_SECONDS)
+        with suppress(FetchRefused), closing(PinnedTransport(policy)) as transport:
+            if transport.exchange("GET", f"{self._url(reachable)}/-/healthz", {}, None).status == 200:
+                self.say()
 
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    def _shake_hands(self, host: str) -> None:
+        """A worker that begins TLS answers; whose name the certificate has does not matter here."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection((host, self.port), timeout=START_SECONDS) as plain:
+            context.wrap_socket(plain).close()
+
+    def _url(self, host: str) -> str:
+        scheme = "https" if self.is_secure else "http"
+        return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
