@@ -1,11 +1,15 @@
 """Catalogs in several files: parts, references between files, and what may not be read."""
 
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from postroom.catalog.lint import lint_source
 from postroom.documents.catalog_files import read_catalog
 from postroom.errors import DocumentRefused, FileMissing
 from postroom.settings import Settings
@@ -70,8 +74,86 @@ def test_a_part_that_is_missing_or_far_away(tmp_path: Path) -> None:
     write(tmp_path, main={"schemaGroupsUrl": "gone.cereg"})
     with pytest.raises(FileMissing, match="no such file"):
         read_catalog(tmp_path / "main.cereg", SETTINGS)
-    write(tmp_path, main={"schemaGroupsUrl": "https://example.com/x.cereg", "definitionGroups": {"ovens": GROUP}})
+    write(tmp_path, main={"schemagroupsurl": "https://example.com/x", "messagegroups": {}})  # as a service answers
     assert "is not fetched" in read_catalog(tmp_path / "main.cereg", SETTINGS).notes[0].sentence
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, dict[str, Any]]]:
+    """A server of documents, and what it has by path."""
+    documents: dict[str, Any] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = documents.get(self.path)
+            self.send_response(404 if found is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as serving:
+        threading.Thread(target=serving.serve_forever).start()
+        yield f"http://127.0.0.1:{serving.server_port}", documents
+        serving.shutdown()
+
+
+ALLOWED = Settings(allow_fetch=("127.0.0.1",))
+
+
+@pytest.mark.audit("services-B8")
+@pytest.mark.parametrize("fragment", ["", "#/definitionGroups"])
+def test_a_part_on_a_server_is_fetched_where_its_host_is_allowed(
+    tmp_path: Path, server: tuple[str, dict[str, Any]], fragment: str
+) -> None:
+    url, documents = server
+    documents["/all/groups.cereg"] = {"definitionGroups": {"ovens": GROUP}}
+    documents["/all/far.cereg"] = {"definitionGroupsUrl": f"groups.cereg{fragment}"}
+    for address in (f"{url}/all/groups.cereg{fragment}", f"{url}/all/far.cereg"):
+        write(tmp_path, main={"definitionGroupsUrl": address, "schemaGroups": {}})
+        for source in (tmp_path / "main.cereg", tmp_path):
+            assert "hot" in read_catalog(source, ALLOWED).tree["messagegroups"]["ovens"]["messages"]
+
+
+@pytest.mark.audit("services-B8")
+def test_a_part_that_cannot_be_fetched_is_an_error_with_the_reason_and_the_remedy(
+    tmp_path: Path, server: tuple[str, dict[str, Any]]
+) -> None:
+    url, _ = server
+    write(tmp_path, main={"definitionGroupsUrl": f"{url}/groups.cereg"})
+    with pytest.raises(DocumentRefused, match="127.0.0.1 is not among the hosts") as refused:
+        read_catalog(tmp_path / "main.cereg", SETTINGS)
+    assert "allow_fetch" in refused.value.remedy
+    with pytest.raises(DocumentRefused, match="it answers with status 404"):
+        read_catalog(tmp_path / "main.cereg", ALLOWED)
+    (finding,) = lint_source(str(tmp_path / "main.cereg"), SETTINGS)
+    assert (finding.code, finding.severity, finding.pointer) == ("file_not_fetched", "warning", "/definitionGroupsUrl")
+
+
+@pytest.mark.audit("services-B8")
+def test_a_reference_into_a_document_on_a_server_is_followed_where_its_host_is_allowed(
+    tmp_path: Path, server: tuple[str, dict[str, Any]]
+) -> None:
+    url, documents = server
+    documents["/groups.cereg"] = {"definitionGroups": {"ovens": GROUP}}
+    reference = f"{url}/groups.cereg#/definitionGroups/ovens"
+    write(tmp_path, main={"endpoints": {"kitchen": {"usage": "consumer", "definitionGroups": [reference]}}})
+    tree = read_catalog(tmp_path / "main.cereg", ALLOWED).tree
+    assert tree["endpoints"]["kitchen"]["messagegroups"] == ["/messagegroups/ovens"]
+    assert "hot" in tree["messagegroups"]["ovens"]["messages"]
+    tree = read_catalog(tmp_path / "main.cereg", SETTINGS).tree
+    assert tree["endpoints"]["kitchen"]["messagegroups"] == [reference]
+    assert "messagegroups" not in tree
+
+
+@pytest.mark.audit("services-B8")
+def test_findings_in_a_fetched_part_name_its_url(tmp_path: Path, server: tuple[str, dict[str, Any]]) -> None:
+    url, documents = server
+    documents["/groups.cereg"] = {"definitionGroups": {"ovens": {**GROUP, "definitions": {"hot": {"metadata": {}}}}}}
+    write(tmp_path, main={"definitionGroupsUrl": f"{url}/groups.cereg"})
+    found = {(one.file, one.pointer) for one in lint_source(str(tmp_path / "main.cereg"), ALLOWED)}
+    assert (f"{url}/groups.cereg", "/definitionGroups/ovens/definitions/hot") in found
 
 
 def test_two_dialects_in_one_folder_are_one_catalog(tmp_path: Path) -> None:

@@ -50,10 +50,10 @@ class _SourceCatalog:
         self.files: CatalogFiles | None = None
 
     @cached_property
-    def older_documents(self) -> dict[Path, Tree]:
+    def older_documents(self) -> dict[str, Tree]:
         """The documents of older dialects among the files."""
         found = self.files.documents if self.files is not None else {}
-        return {file: document for file, document in found.items() if dialect_of(document) in FOREIGN}
+        return {str(file): document for file, document in found.items() if dialect_of(document) in FOREIGN}
 
     def locate(self, tree_pointer: str) -> tuple[str, str]:
         """The file that a pointer into the tree leads into, and the pointer in the names of that file."""
@@ -83,7 +83,7 @@ class _SourceCatalog:
 
     def dialect_in(self, file: str) -> str:
         """The older dialect that a file is in; nothing for one of 1.0."""
-        document = self.older_documents.get(Path(file))
+        document = self.older_documents.get(file)
         return dialect_of(document) if document else ""
 
     def with_names_of(self, file: str, sentence: str) -> str:
@@ -119,7 +119,7 @@ def _file_findings(catalog: _SourceCatalog) -> Iterator[Finding]:
     for path, document in catalog.older_documents.items():
         for code, find in OLDER_DOCUMENT_RULES.items():
             for diagnostic in find(document):
-                yield _finding(code, str(path), diagnostic)
+                yield _finding(code, path, diagnostic)
 
 
 def _rule_findings(catalog: _SourceCatalog, settings: Settings) -> Iterator[Finding]:

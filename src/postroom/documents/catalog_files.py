@@ -1,7 +1,8 @@
 """Catalogs in files of any dialect: one file, or a folder whose files together are one catalog.
 
 Parts of a file may be in another (`schemaGroupsUrl`), and references may lead to groups of another
-(`orders.cereg#/definitionGroups/…`). Nothing outside of the folder is read, nothing is fetched.
+(`orders.cereg#/definitionGroups/…`). Nothing outside of the folder is read. What is on a server is fetched only where
+the setting allow_fetch names its host.
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ from postroom.documents.dialects.dialect import ReadNote, Tree
 from postroom.documents.dialects.name_tables import RESOURCES, SERVICE_COLLECTIONS
 from postroom.documents.dialects.references import as_xid, pointer_steps
 from postroom.documents.dialects.walk_tree import group_types, groups, objects
-from postroom.documents.read_files import RepeatedMember, document_files, read_document
+from postroom.documents.media_types import form_of_type
+from postroom.documents.read_files import RepeatedMember, document_files, parse_document, read_document
 from postroom.documents.schema_files import schema_content
 from postroom.errors import DocumentRefused, FileMissing
 from postroom.model.json_pointers import pointer
+from postroom.outbound.client import allowed_fetcher
+from postroom.outbound.policy import FetchRefused, UrlRefused, check_host
 from postroom.settings import Settings
+from postroom.urls import join_url
 
 _PARTS = ("endpoints", "definitionGroups", "schemaGroups", "messagegroups", "schemagroups")
+_ALLOW = "Name the host in the setting allow_fetch, or put the document into this folder and refer to it there."
 _NO_CATALOG = "this is no catalog: it has none of messagegroups, schemagroups, endpoints, nor their older names."
 
 Code = Literal[
@@ -38,10 +44,14 @@ Code = Literal[
 ]
 
 
+# A file, or the URL of a document that was fetched.
+Place = Path | str
+
+
 class FileProblem(NamedTuple):
     """What keeps files from being one catalog: the file, the pointer into its tree, a code and a sentence."""
 
-    file: Path
+    file: Place
     pointer: str
     code: Code
     sentence: str
@@ -50,7 +60,7 @@ class FileProblem(NamedTuple):
 class GroupOrigin(NamedTuple):
     """The file that a group was written in; in a file that is a part of another one, the path to the collection."""
 
-    file: Path
+    file: Place
     steps: tuple[str, ...] | None = None
 
 
@@ -66,6 +76,8 @@ def read_catalog(path: Path, settings: Settings) -> ParsedCatalog:
             raise (FileMissing if problem.code == "file_missing" else DocumentRefused)(
                 problem.sentence, place=str(problem.file)
             )
+        if problem.code == "file_not_fetched" and problem.pointer.endswith("Url"):  # a root of 0.5, as a file has it
+            raise DocumentRefused(problem.sentence, place=f"{problem.file}#{problem.pointer}", remedy=_ALLOW)
         notes.append(ReadNote(f"{problem.file}#{problem.pointer}", problem.sentence))
 
     files = CatalogFiles(path, settings, _parse, report)
@@ -101,10 +113,10 @@ class CatalogFiles:
         self.tree: Tree = {}
         self.origins: dict[tuple[str, str], GroupOrigin] = {}
         self.members: dict[str, Path] = {}
-        self.documents: dict[Path, Tree] = {}
+        self.documents: dict[Place, Tree] = {}
         self.parsed_files: dict[Path, ParsedCatalog] = {}
-        self._parts: dict[tuple[Path, str], GroupOrigin] = {}
-        self._known: dict[Path, ParsedCatalog | None] = {}
+        self._parts: dict[tuple[Place, str], GroupOrigin] = {}
+        self._known: dict[Place, ParsedCatalog | None] = {}
 
     @cached_property
     def root(self) -> Path:
@@ -124,10 +136,11 @@ class CatalogFiles:
                 "no file in this folder has messagegroups, schemagroups or endpoints.", place=str(self.path)
             )
 
-    def _file(self, file: Path) -> ParsedCatalog | None:
-        known = file.resolve()
+    def _file(self, file: Place) -> ParsedCatalog | None:
+        known = _resolved(file)
         if known not in self._known:
-            document = self._whole(self._object(file), file, (known,))
+            found = self._object(file) if isinstance(file, Path) else self._fetched(file)
+            document = self._whole(found, file, (known,))
             self._known[known] = self.parse(document)
         return self._known[known]
 
@@ -138,7 +151,7 @@ class CatalogFiles:
         self.documents[file] = with_schema_of(document, file.name)
         return self.documents[file]
 
-    def _whole(self, document: Tree, file: Path, chain: tuple[Path, ...]) -> Tree:
+    def _whole(self, document: Tree, file: Place, chain: tuple[Place, ...]) -> Tree:
         """The document with the parts that it has in other files."""
         whole = document
         for part in _PARTS:
@@ -146,41 +159,64 @@ class CatalogFiles:
                 address = document.get(member)
                 if not isinstance(address, str) or part in document:
                     continue
-                if "://" in address:
-                    self.report(FileProblem(file, f"/{member}", "file_not_fetched", f"{address} is not fetched."))
+                url = _url(address, file)
+                if url and (error := self._fetch_error(url)):
+                    self._report_part(file, member, "file_not_fetched", f"{address} is not fetched: {error}.")
                     continue
-                found = self._part(address, part, member, file, chain)
+                found = self._part(url or address, part, member, file, chain)
                 rest = {name: value for name, value in whole.items() if name != member}
                 whole = rest if found is None else {**rest, part: found}
         return whole
 
-    def _part(self, address: str, part: str, member: str, file: Path, chain: tuple[Path, ...]) -> Any:
+    def _part(self, address: str, part: str, member: str, file: Place, chain: tuple[Place, ...]) -> Any:
         """The collection of groups that an address leads to; None where there is none, or it is read anyway."""
         name, _, fragment = address.partition("#")
-        target = self._inside(name, file)
+        target: Place | None = name if isinstance(file, str) or "://" in name else self._inside(name, file)
         if target is None:
             self._report_part(
                 file, member, "file_outside", f"{part} are in {address}, outside of the folder; it is not read."
             )
             return None
-        if target.resolve() in chain:
-            circle = " → ".join(one.name for one in (*chain, target))
+        if _resolved(target) in chain:
+            circle = " → ".join(str(one).rpartition("/")[2] for one in (*chain, target))
             self._report_part(file, member, "file_circle", f"the files refer to each other in a circle: {circle}.")
             return None
-        if not target.is_file():
+        if isinstance(target, Path) and not target.is_file():
             self._report_part(file, member, "file_missing", f"{part} are in {address}, and there is no such file.")
             return None
-        document = self._object(target)
-        if self.is_folder and dialect_of(document):
+        document = self._object(target) if isinstance(target, Path) else self._fetched(target)
+        if self.is_folder and dialect_of(document) and isinstance(target, Path):
             return None  # it is one of the files of this catalog anyway
-        document = self._whole(document, target, (*chain, target.resolve()))
+        document = self._whole(document, target, (*chain, _resolved(target)))
         steps = pointer_steps(fragment) or ((part,) if part in document else ())
         for step in steps:
             document = document.get(step, {}) if isinstance(document, dict) else {}
         self._parts[file, part] = GroupOrigin(target, steps)
         return document
 
-    def _report_part(self, file: Path, member: str, code: Code, sentence: str) -> None:
+    def _fetch_error(self, url: str) -> str:
+        """Why a document cannot be fetched; empty when it is there."""
+        try:
+            self._fetched(url.partition("#")[0])
+        except FetchRefused as refused:
+            return str(refused)
+        return ""
+
+    def _fetched(self, url: str) -> Tree:
+        """A document on a server that the setting allow_fetch names."""
+        if url not in self.documents:
+            settings = self.settings
+            fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
+            reply = fetch.fetch(url)
+            if not reply.is_success:
+                raise FetchRefused(f"it answers with status {reply.status}")
+            document = parse_document(reply.body, url, settings, form_of_type(reply.headers.get("content-type", "")))
+            if not isinstance(document, dict):
+                raise DocumentRefused("a catalog is a JSON object.", place=url)
+            self.documents[url] = with_schema_of(document, url.partition("?")[0])
+        return self.documents[url]
+
+    def _report_part(self, file: Place, member: str, code: Code, sentence: str) -> None:
         self.report(FileProblem(file, f"/{member}", code, sentence))
 
     def _inside(self, name: str, file: Path) -> Path | None:
@@ -208,11 +244,11 @@ class CatalogFiles:
         self._follow(tree, file)
         self._inline_schemas(tree, file)
 
-    def _add_group(self, group_type: str, name: str, group: Any, file: Path) -> bool:
+    def _add_group(self, group_type: str, name: str, group: Any, file: Place) -> bool:
         theirs = next((old for old, ours in SERVICE_COLLECTIONS.items() if ours == group_type), group_type)
         origin = self._parts.get((file, group_type)) or self._parts.get((file, theirs)) or GroupOrigin(file)
         known = self.origins.get((group_type, name))
-        if known is not None and known.file.resolve() == origin.file.resolve():
+        if known is not None and _resolved(known.file) == _resolved(origin.file):
             return False
         if known is not None:
             sentence = f"{known.file} has {group_type} {name!r} as well."
@@ -222,14 +258,30 @@ class CatalogFiles:
         self.origins[group_type, name] = origin
         return True
 
-    def _follow(self, tree: Tree, file: Path) -> None:
+    def _follow(self, tree: Tree, file: Place) -> None:
         """Read what references of a file lead to, and write them as references within the one catalog."""
         for found in list(file_references(tree)):
             name, _, fragment = found.reference.partition("#")
-            target = self._target(name, found, file)
+            url = _url(found.reference, file)
+            target = self._fetched_target(url, found, file) if url else self._target(name, found, file)
             if target is not None:
                 found.holder[found.key] = as_xid("#" + fragment)
                 self._include(target, as_xid("#" + fragment))
+
+    def _fetched_target(self, url: str, found: FileReference, file: Place) -> str | None:
+        """The document on a server that a reference leads to; None where it stays a reference to somewhere else."""
+        found.holder[found.key] = url
+        document = url.partition("#")[0]
+        try:
+            check_host(document, self.settings.allow_fetch)
+        except UrlRefused:
+            return None
+        if found.steps[2] != "messagegroups":
+            return None  # schemas and base messages are fetched when they are needed
+        if error := self._fetch_error(url):
+            self.report(FileProblem(file, pointer(found.steps), "file_not_fetched", f"{url} is not fetched: {error}."))
+            return None
+        return document
 
     def _inline_schemas(self, tree: Tree, file: Path) -> None:
         """Read the documents of schemas that are in files of their own."""
@@ -239,9 +291,9 @@ class CatalogFiles:
                 del found.holder[found.key]
                 found.holder.update(schema_content(target, self.settings))
 
-    def _target(self, name: str, found: FileReference, file: Path) -> Path | None:
+    def _target(self, name: str, found: FileReference, file: Place) -> Path | None:
         """The file that a reference names; None, and a problem, when it is not there or outside of the folder."""
-        target = self._inside(name, file)
+        target = self._inside(name, Path(file))
         if target is None:
             sentence = f"{found.reference} leads out of the folder; it is not read."
             self.report(FileProblem(file, pointer(found.steps), "file_outside", sentence))
@@ -251,16 +303,27 @@ class CatalogFiles:
             return None
         return target
 
-    def _include(self, target: Path, xid: str) -> None:
+    def _include(self, target: Place, xid: str) -> None:
         """Take the group of another file into the catalog, unless that file belongs to it anyway."""
-        parsed = None if self.is_folder else self._file(target)
+        parsed = None if self.is_folder and isinstance(target, Path) else self._file(target)
         steps = xid.split("/")[1:]
         found = parsed.tree.get(steps[0]) if parsed is not None else None
         group = found.get(steps[1]) if isinstance(found, dict) and len(steps) > 1 else None
-        given = {file.resolve(): file for file in self.parsed_files}
-        home = given.get(target.resolve(), target)
+        given: dict[Place, Place] = {file.resolve(): file for file in self.parsed_files}
+        home = given.get(_resolved(target), target)
         if isinstance(group, dict) and self._add_group(steps[0], steps[1], group, home):
             self._follow({steps[0]: {steps[1]: group}}, home)
+
+
+def _resolved(place: Place) -> Place:
+    return place.resolve() if isinstance(place, Path) else place
+
+
+def _url(address: str, file: Place) -> str:
+    """The URL that an address in a file means; empty when it is that of another file."""
+    if "://" in address:
+        return address
+    return (join_url(file, address) or "") if isinstance(file, str) else ""
 
 
 def _member_twice(file: Path, member: RepeatedMember) -> FileProblem:
@@ -285,7 +348,7 @@ def file_references(tree: Tree) -> Iterator[FileReference]:
     for group_type, name, group in groups(tree):
         listed = group.get("messagegroups") if group_type == "endpoints" else None
         for position, reference in enumerate(listed if isinstance(listed, list) else ()):
-            if is_file_reference(reference):
+            if is_file_reference(reference) or is_document_url(reference):
                 yield FileReference((group_type, name, "messagegroups", position), listed, position, reference)
         if RESOURCES[group_type] != "messages":
             continue
@@ -320,3 +383,8 @@ def is_file_reference(reference: Any) -> bool:
         return False
     name, separator, fragment = reference.partition("#")
     return bool(separator and name and fragment.startswith("/")) and not name.startswith("urn:")
+
+
+def is_document_url(reference: Any) -> bool:
+    """Whether it leads into a document on a server: a pointer follows the URL."""
+    return isinstance(reference, str) and reference.startswith(("http://", "https://")) and "#/" in reference

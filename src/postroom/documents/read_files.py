@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from postroom.documents.media_types import Form
 from postroom.errors import DocumentBroken, DocumentRefused, FileMissing
 from postroom.model.json_pointers import pointer
 from postroom.settings import Settings
@@ -100,7 +101,7 @@ def _repeated(document: Any, overwritten: Overwritten) -> Iterator[RepeatedMembe
             waiting += [((*steps, step), below) for step, below in items]
 
 
-def _parse_json(text: str, path: Path, overwritten: Overwritten) -> Any:
+def _parse_json(text: str, path: Path | str, overwritten: Overwritten) -> Any:
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -161,6 +162,18 @@ def _json_mistake(text: str, error: json.JSONDecodeError) -> str:
 def read_yaml(text: str, place: str, settings: Settings) -> Any:
     """The JSON value of a YAML text from elsewhere."""
     value = _parse_yaml(text, place, [])
+    _check_depth(value, settings.max_depth, place)
+    return value
+
+
+def parse_document(content: bytes, place: str, settings: Settings, form: Form) -> Any:
+    """The JSON value of a document that came from elsewhere; of a member that is there twice the last one counts."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DocumentBroken("this is not UTF-8 text.", place=place) from None
+    parse = _parse_yaml if form == "yaml" or place.endswith(YAML_SUFFIXES) else _parse_json
+    value = parse(text, place, [])
     _check_depth(value, settings.max_depth, place)
     return value
 

@@ -225,7 +225,7 @@ FILE_PROBLEMS: dict[str, Severity] = {
     "file_outside": "error",
     "file_missing": "error",
     "file_circle": "error",
-    "file_not_fetched": "info",
+    "file_not_fetched": "warning",
     "member_twice": "warning",
     "member_conflict": "error",
 }
