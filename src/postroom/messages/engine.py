@@ -31,6 +31,7 @@ from postroom.messages.matching.payload_decoders import (
     QuickDecoder,
 )
 from postroom.messages.matching.record_readers import EventReader
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport, transport_reader
 from postroom.messages.matching.versioned_decoders import VersionDecoder
 from postroom.protocols.cloudevents import Malformed, Message, is_json, media_type, unwrap
 from postroom.protocols.protocol_table import wire_named
@@ -321,8 +322,13 @@ class Engine:
             versions is not None or definition.schema is None,
             decoded.writer,
             decoded.undeclared,
-            message,
+            message.protocol,
+            self._transport(definition, message) if self.events.keeps_transport else NO_TRANSPORT,
         )
+
+    def _transport(self, definition: Definition, message: Message) -> Transport:
+        read = transport_reader(definition, message.protocol).read
+        return read(message.metadata, binary=message.mode == "binary", keep=self.keeps_undeclared)
 
     def _decode(self, definition: Definition, versions: Versions | None, message: Message) -> Decoded:
         if message.fault is not None:

@@ -12,7 +12,7 @@ from postroom.messages.engine import Engine
 from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.group_events import AlikeRecords, RecordColumns
 from postroom.messages.matching.outcome import Match, Sorted
-from postroom.messages.matching.transport_metadata import NO_TRANSPORT, transport_reader
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT
 from postroom.protocols.records import Record, parse_record
 
 
@@ -35,13 +35,8 @@ def judge_by_columns(engine: Engine, lines: list[bytes]) -> dict[int, Sorted]:
             shown = (match, landed.definition, without_nulls(attributes), metadata, landed.data[place], True)
             found[row] = Sorted(*shown, writer=landed.writers.get(place), undeclared=landed.undeclared.get(place))
             (exact,) = engine.sort_exactly(lines[row])
-            assert exact.origin is not None
-            read = transport_reader(landed.definition, exact.origin.protocol).read
-            transport = read(exact.origin.metadata, binary=exact.origin.mode == "binary", keep=engine.keeps_undeclared)
-            assert (landed.protocol, landed.transport[place] if landed.transport else NO_TRANSPORT) == (
-                exact.origin.protocol,
-                transport,
-            )
+            transport = landed.transport[place] if landed.transport else NO_TRANSPORT
+            assert (landed.protocol, transport) == (exact.protocol, exact.transport)
     assert sorted([*found, *left]) == list(range(len(lines)))
     return found
 
@@ -73,7 +68,7 @@ def _itself(part: RecordColumns) -> RecordColumns:
 
 def comparable(result: Sorted) -> Sorted:
     """A result whose members that are null are absent, which is the same in a table."""
-    return msgspec.structs.replace(result, data=without_nulls(result.data), origin=None)
+    return msgspec.structs.replace(result, data=without_nulls(result.data), protocol="", transport=NO_TRANSPORT)
 
 
 def without_nulls(value: Any) -> Any:

@@ -205,31 +205,3 @@ def test_every_format_is_accepted_by_column(schema: tuple[str, str, Any], nulls:
     # Nothing on MQTT/3.1.1 says that a payload is an event, so all of that is for the exact judge.
     assert accepted >= {"HTTP", "AMQP/1.0", "MQTT/5.0", "KAFKA", "NATS"}
     assert accepted_columns > 0
-
-
-class JudgingOnly:
-    """An engine that does nothing else for records than judge them, and counts how often."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.definitions = engine.definitions
-        self.data_column = engine.data_column
-        self.calls = 0
-        self._engine = engine
-
-    def judge(self, records: Any, land: Any) -> Any:
-        self.calls += 1
-        return self._engine.judge(records, land)
-
-
-@pytest.mark.parametrize("form", [as_lines, as_kafka_columns])
-def test_a_slice_of_records_is_judged_by_one_call(form: Any) -> None:
-    message = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "t"}}}
-    catalog = Catalog({"messagegroups": {"g": {"messages": {"m": message}}}})
-    maker, rng = catalog.message(XID).maker, random.Random(7)
-    records = [maker.make({}, AUTO, protocol="KAFKA", mode=mode, rng=rng) for mode in ("binary", "structured") * 5]
-    records += [Record("KAFKA", {"headers": {"ce_type": "t", "ce_unheard": "1"}}, b"{"), Record("KAFKA", {}, b"\xff")]
-    engine: Any = JudgingOnly(Engine(catalog.compiled, keep_transport=True))
-    tables = TablesInMemory(Job("", "digest", "strict", "run", 0, STARTED), engine, exactly=False)
-    for batch in read_batches([form(records)], rows=1_000, size=1_000_000):
-        tables.add(batch)
-    assert (engine.calls, tables.read, tables.accepted) == (1, 12, 10)

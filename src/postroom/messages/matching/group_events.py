@@ -233,7 +233,10 @@ class _Grouping:
         def metadata(row: int) -> dict[str, Any]:
             return self._events.lines.read_any(lines[row]).metadata
 
-        transport = self._events.lines.transport(records, binary=not mode) if self._events.keeps_transport else None
+        transport = None
+        if self._events.keeps_transport:
+            keep = self._events.keeps_undeclared
+            transport = self._events.lines.transport(records, binary=not mode, keep=keep)
         info = RowInfo(metadata, None if transport is None else dict(zip(rows, transport, strict=True)).__getitem__)
         if mode:
             self.add_structured(protocol, rows, map(_payload_of, records), info)

@@ -8,7 +8,7 @@ import msgspec
 
 from postroom.formats.schema_versions import WriterVersion
 from postroom.messages.definitions.definition import Definition
-from postroom.protocols.cloudevents import Message
+from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport
 
 Outcome = Literal["landed", "invalid", "ambiguous", "unmatched", "malformed"]
 OUTCOMES: tuple[Outcome, ...] = ("landed", "invalid", "ambiguous", "unmatched", "malformed")
@@ -43,7 +43,8 @@ class Sorted(msgspec.Struct, frozen=True, gc=False):
     """One message after the engine: its match, and for a landed one all that its table row holds.
 
     `writer` is the version of the payload schema that a header in front of the payload names; `undeclared` is what the
-    payload has and no column; `origin` the message as it came.
+    payload has and no column; `protocol` is the one that the message came by, and `transport` what came with it, where
+    the engine keeps that.
     """
 
     match: Match
@@ -54,7 +55,8 @@ class Sorted(msgspec.Struct, frozen=True, gc=False):
     checked: bool = False
     writer: WriterVersion | None = None
     undeclared: str | None = None
-    origin: Message | None = None
+    protocol: str = ""
+    transport: Transport = NO_TRANSPORT
 
 
 class JudgedRecord(NamedTuple):

@@ -123,10 +123,10 @@ class LineReader:
         self._carriages[made] = PlainTransport(wire, {name: option for option, name in names.items()}, renamed)
         return made
 
-    def transport(self, records: list[Any], *, binary: bool) -> list[Transport] | None:
+    def transport(self, records: list[Any], *, binary: bool, keep: bool) -> list[Transport] | None:
         """What plain records of one kind carry besides their events; None where each has to be looked at."""
         carriage = self._carriages.get(type(records[0])) if records else None
-        return None if carriage is None else carriage.read(records, binary=binary)
+        return None if carriage is None else carriage.read(records, binary=binary, keep=keep)
 
 
 class PlainTransport:
@@ -140,7 +140,7 @@ class PlainTransport:
         self._left = [option for name, option in options.items() if (name,) not in fixed_paths(wire)]
         self._fixed = [options[name] for (name,) in fixed_paths(wire)]
 
-    def read(self, records: list[Any], *, binary: bool) -> list[Transport] | None:
+    def read(self, records: list[Any], *, binary: bool, keep: bool) -> list[Transport] | None:
         """What they carry, where that is plain: texts and whole numbers, and nothing else or always the same."""
         metadata = list(map(_metadata_of, records))
         fields = metadata[0].__struct_fields__
@@ -156,7 +156,7 @@ class PlainTransport:
         sent = _read_all(moment_of, moments)
         if sent.count(None) != moments.count(msgspec.UNSET):
             return None
-        first = self._read(self._metadata(records[0]), binary=binary)
+        first = self._read(self._metadata(records[0]), binary=binary, keep=keep)
         found = list(zip(_read_all(None, channels), _read_all(str.encode, keys), sent, repeat(first[3]), strict=False))
         return found if found[0] == first else None
 

@@ -54,11 +54,6 @@ def fixed_paths(wire: Wire) -> tuple[Path, Path, Path]:
     return wire.channel, wire.key, wire.sent
 
 
-def json_text(value: Any) -> str:
-    """A value as JSON text, names in order."""
-    return msgspec.json.encode(value, order="deterministic").decode()
-
-
 class _Known(msgspec.Struct, frozen=True, gc=False):
     """Where metadata of one shape has channel, key and time, and which members are left, or which parts of them."""
 
@@ -93,11 +88,11 @@ class TransportReader:
             if (sent is None) == (known.sent is None):
                 channel = None if known.channel is None else known.channel(metadata)
                 key = None if known.key is None else known.key(metadata).encode()
-                return channel, key, sent, json_text(known.left(metadata)) if known.members and keep else None
+                return channel, key, sent, _json(known.left(metadata)) if known.members and keep else None
         channel, key, sent, left = self._taken_apart(metadata, binary)
         if shape is not None and known is None:
             self._learn(metadata, (shape, binary), left)
-        return channel, key, sent, json_text(left) if left and keep else None
+        return channel, key, sent, _json(left) if left and keep else None
 
     def _taken_apart(self, metadata: Metadata, binary: bool) -> tuple[str | None, bytes | None, int | None, Metadata]:
         wire, left = self._wire, dict(metadata)
@@ -180,6 +175,11 @@ def shape_of(metadata: Metadata) -> Shape | None:
         return tuple(found)
     except (TypeError, KeyError):
         return None
+
+
+def _json(value: Any) -> str:
+    """A value as JSON, names in order."""
+    return msgspec.json.encode(value, order="deterministic").decode()
 
 
 def _places(whole: Any, part: Any) -> tuple[Any, ...] | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from postroom.messages.matching.transport_metadata import json_text
 from postroom.pipeline.sources.dataframe import header_pair, header_value
 from postroom.pipeline.worker.arrow import numbers
 from postroom.protocols.kafka import KAFKA as WIRE
@@ -64,7 +64,7 @@ class Headers:
         """One header of rows that have as many, as a pair of name and value in JSON."""
         values = self._bytes.take(pc.add(self._starts.take(rows), number))
         known = values.dictionary_encode("encode")
-        strings = [json_text(header_pair(name, value)) for value in known.dictionary.to_pylist()]
+        strings = [msgspec.json.encode(header_pair(name, value)).decode() for value in known.dictionary.to_pylist()]
         return [strings[index] for index in known.indices.to_pylist()]
 
     def constants(self, rows: pa.Array, numbers: list[int]) -> dict[int, str]:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from postroom.formats.batch_decode import MemberColumns
 from postroom.formats.column_types import STRING, TIMESTAMP
 from postroom.messages.definitions.definition import Definition
-from postroom.messages.matching.columnar import LandedEvents, surely_timestamps
+from postroom.messages.matching.columnar import LandedEvents
 from postroom.messages.matching.outcome import Sorted
-from postroom.messages.matching.transport_metadata import NO_TRANSPORT, Transport, transport_reader
+from postroom.messages.matching.transport_metadata import Transport
 from postroom.pipeline.batch_spec import Job
 from postroom.pipeline.worker.arrow import MISFITS, arrow_schema, arrow_type, property_reader, text_of
 from postroom.pipeline.worker.dead_letter_table import column_misfit
@@ -66,8 +66,7 @@ def landed_tables(
     """The tables of messages that the exact judge landed in one definition, and those that no column can hold."""
     by_protocol: dict[str, list[JudgedMessage]] = {}
     for message in messages:
-        origin = message.sorted.origin
-        by_protocol.setdefault(origin.protocol if origin else "", []).append(message)
+        by_protocol.setdefault(message.sorted.protocol, []).append(message)
     tables: list[pa.Table] = []
     misfits: list[JudgedMessage] = []
     for protocol, some in by_protocol.items():
@@ -100,11 +99,11 @@ def _judged_table(
     job: Job, layout: Layout, origins: RecordOrigins, protocol: str, messages: list[JudgedMessage]
 ) -> pa.Table:
     results = [message.sorted for message in messages]
-    events = _landed_events(layout, protocol, results, keep=job.keep_undeclared)
+    events = _landed_events(layout, protocol, results)
     return landed_table(job, layout, events, origins.message_columns(messages), is_checked=results[0].checked)
 
 
-def _landed_events(layout: Layout, protocol: str, results: list[Sorted], *, keep: bool) -> LandedEvents:
+def _landed_events(layout: Layout, protocol: str, results: list[Sorted]) -> LandedEvents:
     """The columns of messages of one definition that came by one protocol."""
     definition = results[0].definition
     if definition is None:
@@ -112,8 +111,6 @@ def _landed_events(layout: Layout, protocol: str, results: list[Sorted], *, keep
     members = _members(layout)
     declared = frozenset(members["attribute"])
     undeclared = [{n: v for n, v in result.attributes.items() if n not in declared} for result in results]
-    read = transport_reader(definition, protocol).read
-    origins = [result.origin for result in results]
     return LandedEvents(
         definition,
         list(range(len(results))),
@@ -125,7 +122,7 @@ def _landed_events(layout: Layout, protocol: str, results: list[Sorted], *, keep
         frozenset(),
         {row: result.writer for row, result in enumerate(results) if result.writer is not None},
         protocol,
-        [read(o.metadata, binary=o.mode == "binary", keep=keep) if o else NO_TRANSPORT for o in origins],
+        [result.transport for result in results],
         {row: result.undeclared for row, result in enumerate(results) if result.undeclared is not None},
     )
 
@@ -228,7 +225,7 @@ def _property(
         return pa.nulls(count, arrow_type(column.type))
     if column.type == STRING and _STRINGS.issuperset(map(type, values)):
         return pa.array(values, pa.string(), size=count)
-    if column.type == TIMESTAMP and (sure or surely_timestamps(values)):
+    if column.type == TIMESTAMP and sure:
         return pa.array(values, pa.string()).cast(_TIME)
     return _read_slowly(column, values, leftovers)
 
