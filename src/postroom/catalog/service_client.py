@@ -69,15 +69,18 @@ class ServiceClient:
         return self.base.endswith(_DOCUMENT_SUFFIXES)
 
     def ask(
-        self, method: str, path: str, *, json: Any = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> OutboundResponse:
-        """Any answer, be it a refusal; a GET follows redirects."""
-        content = None if json is None else msgspec.json.encode(json)
-        given = {
-            "accept": "application/json, */*;q=0.8",
-            **(headers or {}),
-            **({"content-type": "application/json"} if content else {}),
-        }
+        """Any answer, be it a refusal; a GET follows redirects. The body is JSON, or content as the headers say."""
+        stated = {} if json is None else {"content-type": "application/json"}
+        given = {"accept": "application/json, */*;q=0.8", **(headers or {}), **stated}
+        content = content if json is None else msgspec.json.encode(json)
         try:
             return self._http.request(method, self.url_of(path), headers=given, content=content)
         except FetchRefused as refused:

@@ -90,8 +90,7 @@ def test_odd_attributes_of_groups_in_files(here: Kitchen, there: Kitchen, tmp_pa
 @pytest.mark.parametrize("plain", [False, True], ids=["postroom", "any service"])
 def test_odd_attributes_of_groups_between_services(here: Kitchen, there: Kitchen, plain: bool) -> None:
     fill(there)
-    there.bake("bread.baked", "odd1")
-    there.put("/messagegroups/odd1/messages/bread.baked/versions/1", {"authority": "https://oven.example", "units": 7})
+    there.bake("bread.baked", "odd1", history=["x"], documents={"1": "x"}, uri="urn:x", states=1, past="x")
     with served(there) as url:
         assert httpx.get(f"{url}/-/replication/overview").status_code == 200
         source = open_source(url, Settings(), plain=plain)

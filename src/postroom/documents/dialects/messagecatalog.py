@@ -12,7 +12,14 @@ from typing import Any
 from postroom.documents.dialects.dialect import Dialect, ReadNote, Tree, reasons
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, entity_id
-from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
+from postroom.documents.dialects.messagecatalog_sections import (
+    FORMATS,
+    MQTT_CONSTRAINTS,
+    format_of,
+    group_selectors,
+    read_sections,
+    write_sections,
+)
 from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES, CATALOG_COLLECTIONS
 from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
 from postroom.model.core_attributes import SPECVERSION
@@ -96,7 +103,7 @@ def _group_selector(chosen: Any, messages: Tree) -> Tree:
     if chosen != "MQTT":
         return dict(known)
     versions = {message.get("protocol") for message in messages.values()}
-    return {"protocol": versions.pop()} if len(versions) == 1 else {}
+    return {"protocol": versions.pop()} if len(versions) == 1 else group_selectors(chosen)
 
 
 def _read_definition(definition: Tree, chosen: Any) -> Tree:
@@ -134,7 +141,13 @@ def _write_group(name: str, group: Tree) -> Tree:
             written = _with_ids({message_id: _write_definition(message, group, chosen)}, "id", catalog_id_of)
             by_format.setdefault(chosen, {}).update(written)
     first = format_of({}, group) or next(iter(by_format), "")
-    own = {key: value for key, value in group.items() if key not in ("messages", "envelope", "protocol")}
+    told = {
+        "messages",
+        "envelope",
+        "protocol",
+        *(["constraints"] if group.get("constraints") == MQTT_CONSTRAINTS else []),
+    }
+    own = {key: value for key, value in group.items() if key not in told}
     entity = rename_members(own, {"messagegroupid": "id", **_TIMES})
     found = {name: {**entity, **({"format": first} if first else {}), "messagedefinitions": by_format.pop(first, {})}}
     for chosen, definitions in by_format.items():

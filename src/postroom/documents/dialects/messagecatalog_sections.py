@@ -13,6 +13,7 @@ from postroom.documents.dialects.name_tables import (
 )
 from postroom.documents.dialects.protocol_options import family_of, named_list
 from postroom.documents.dialects.uri_templates import at_level_1
+from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol
 
 Tree = dict[str, Any]
 
@@ -22,6 +23,19 @@ FORMATS: dict[str, Tree] = {
     "MQTT": {"protocol": "MQTT/5.0"},
     "NATS": {"protocol": "NATS"},
 }
+NATIVE = "xRegistry"
+"""The format of groups and messages that name neither an envelope nor a protocol."""
+CONTENT = (
+    *("envelope", "envelopemetadata", "envelopeoptions", "protocol", "protocoloptions"),
+    *("datacontenttype", "dataschemaformat", "dataschema", "dataschemauri", "dataschemaxid"),
+)
+"""What documents of formats that are defined elsewhere can say about a message."""
+_PROTOCOLS = "messages.protocol"
+MQTT_CONSTRAINTS: Tree = {
+    _PROTOCOLS: {"default": "MQTT/5.0", "enum": ["MQTT/3.1.1", "MQTT/5.0"]},
+    "messages.envelope": {"enum": [""]},
+}
+"""The format MQTT has definitions of both its versions, which no protocol of a group says, and none in an envelope."""
 _COMMON = ("version", "format", "id", "description", "createdtimeutc")
 _PLACEHOLDER = re.compile(r"\{[A-Za-z0-9_]+\}")
 # Properties that have other types only, so that a template in them is a value without one.
@@ -41,8 +55,35 @@ def format_of(message: Tree, group: Tree) -> str:
     envelope = message.get("envelope", group.get("envelope"))
     if isinstance(envelope, str) and envelope:
         return "CloudEvents" if envelope.lower().startswith("cloudevents") else envelope
-    family = family_of(message.get("protocol", group.get("protocol")))
+    family = family_of(message.get("protocol", group.get("protocol"))) or _constrained_family(group)
     return family if family in FORMATS else ""
+
+
+def _constrained_family(group: Tree) -> str:
+    """The protocol of which a group takes several versions."""
+    constraints = group.get("constraints")
+    constraint = constraints.get(_PROTOCOLS) if isinstance(constraints, dict) else None
+    allowed = constraint.get("enum") if isinstance(constraint, dict) else None
+    families = set(map(family_of, allowed)) if isinstance(allowed, list) else set()
+    return families.pop() if len(families) == 1 else ""
+
+
+def group_selectors(form: str) -> Tree:
+    """What a group of a format says in a registry: envelope, protocol or constraints."""
+    if form == NATIVE:
+        return {}
+    if form == "MQTT":
+        return {"constraints": MQTT_CONSTRAINTS}
+    if form not in FORMATS and canonical_protocol(form) in {wire.name.upper() for wire in PROTOCOLS}:
+        return {"protocol": form}
+    return dict(FORMATS.get(form, {"envelope": form}))
+
+
+def read_document(document: Tree, form: str) -> Tree:
+    """What the document of a version says, as attributes of a message."""
+    if form in FORMATS:
+        return read_sections(document, form)
+    return {name: document[name] for name in CONTENT if document.get(name) is not None}
 
 
 def read_sections(version: Tree, chosen: Any) -> Tree:

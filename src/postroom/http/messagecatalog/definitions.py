@@ -8,7 +8,7 @@ from postroom.documents.dialects.messagecatalog_ids import catalog_id_of
 from postroom.http.messagecatalog.attribute_headers import RequestAttributes, attribute_headers, read_attributes
 from postroom.http.messagecatalog.group_formats import canonical_format, group_format, message_format
 from postroom.http.messagecatalog.groups import EVERYTHING
-from postroom.http.messagecatalog.original_documents import Original, read_request_document, store_original
+from postroom.http.messagecatalog.original_documents import read_request_document
 from postroom.http.messagecatalog.paths import is_version_url, refuse_bare_colon
 from postroom.http.messagecatalog.request import CatalogRequest, path_of
 from postroom.http.messagecatalog.translate import MessageContext, Tree, merge_document, write_document
@@ -23,6 +23,7 @@ from postroom.http.messagecatalog.versions import (
 from postroom.http.server.response import Response
 from postroom.http.server.response_encoding import correlated
 from postroom.registry import operations
+from postroom.registry.changes.original_documents import Original, store_original
 from postroom.registry.changes.provenance import (
     AUTHORITY,
     VERSION_URI,

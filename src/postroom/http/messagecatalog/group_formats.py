@@ -1,21 +1,26 @@
-"""The format of a group: one name in the message catalog, an envelope or a protocol in the registry."""
+"""The format of a group: one name in the message catalog, an envelope, a protocol or constraints in the registry."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from postroom.documents.dialects.messagecatalog import DIALECT
-from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of
+from postroom.documents.dialects.messagecatalog_sections import (
+    FORMATS,
+    MQTT_CONSTRAINTS,
+    NATIVE,
+    format_of,
+    group_selectors,
+)
 from postroom.documents.dialects.protocol_options import family_of
-from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol
+from postroom.model.constraints import constraint_error
+from postroom.model.types import GroupConstraint, GroupType
 from postroom.registry.changes.entity_attachments import attach, attachment
 from postroom.registry.entities import Entity
 from postroom.registry.transaction_interface import Transaction
+from postroom.registry.write.constraints import constraint_of
 
 Tree = dict[str, Any]
 
-NATIVE = "xRegistry"
-"""The format of groups and messages that name neither an envelope nor a protocol."""
 _NOTE = "catalogformat"
 
 
@@ -57,15 +62,16 @@ def _own_format(message: Tree, group: Tree) -> str:
     return format_of(message, group) or (protocol if isinstance(protocol, str) else "")
 
 
-def selectors(form: str) -> Tree:
-    """What a group of a format says in the registry; a name that has no value is to go."""
-    nothing: Tree = {"envelope": None, "protocol": None}
-    if form == NATIVE:
-        return nothing
-    if form not in FORMATS and canonical_protocol(form) in {wire.name.upper() for wire in PROTOCOLS}:
-        return {**nothing, "protocol": form}
-    tree, _ = DIALECT.to_rc4({"messagecatalog": {"group": {"format": form}}})
-    return {**nothing, **tree["messagegroups"]["group"]}
+def selectors(form: str, kind: GroupType, group: Tree) -> Tree:
+    """What a group of a format says in the registry instead of what it said; a name that has no value is to go."""
+    wanted = group_selectors(form)
+    ours = {
+        key: value
+        for key, value in wanted.get("constraints", {}).items()
+        if not constraint_error(kind, key, constraint_of(value), kind.constraints.get(key, GroupConstraint()))
+    }
+    others = {key: v for key, v in (group.get("constraints") or {}).items() if v != MQTT_CONSTRAINTS.get(key)}
+    return {"envelope": None, "protocol": None, **wanted, "constraints": {**ours, **others} or None}
 
 
 def default_version(tx: Transaction, resource_xid: str) -> Entity | None:

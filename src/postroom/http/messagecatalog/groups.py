@@ -43,7 +43,8 @@ def put_group(context: CatalogRequest) -> Response:
     if existing and form != before and context.tx.count(f"{existing.xid}/messages"):
         context.refuse(f"the format is {before} and cannot become {form} while there are definitions", status=409)
     # What else the registry knows about a group is none of the catalog's business, and stays.
-    changes = {"description": body.get("description"), **(selectors(form) if form != before else {})}
+    told = selectors(form, context.path.group, existing.attributes if existing else {}) if form != before else {}
+    changes = {"description": body.get("description"), **told}
     work = UnitOfWork(context.tx, actor=context.request.actor)
     is_new = operations.put_group(work, context.path, changes, patch=True)
     store_format(context.tx, context.path.xid, form)

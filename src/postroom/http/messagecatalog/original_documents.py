@@ -1,4 +1,4 @@
-"""Documents of versions: the original bytes and content type, or a document rendered from the message."""
+"""Documents of versions: read and checked as they come, or rendered from the message."""
 
 from __future__ import annotations
 
@@ -11,42 +11,12 @@ from postroom.http.messagecatalog.metaschemas import SECTIONS
 from postroom.http.messagecatalog.request import CatalogRequest
 from postroom.http.messagecatalog.translate import MessageContext, Tree
 from postroom.http.server.request_body import parse_json
-from postroom.registry.changes.entity_attachments import attach, attachment, state_key
-from postroom.registry.entities import Entity
+from postroom.registry.changes.original_documents import Original, is_content_type
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.resource_history import NumberedState
-from postroom.registry.transaction_interface import Transaction
 
 JSON, BYTES = "application/json", "application/octet-stream"
-LONGEST_TYPE = 255
 MOST_SHOWN = 5
-_NAME = "catalogdocument"
-
-
-class Original(msgspec.Struct, frozen=True, kw_only=True):
-    """A document as it came: its bytes, its content type, and the id that its version was given, if any."""
-
-    content: bytes
-    contenttype: str
-    id: str = ""
-    modifiedat: str = ""
-    """When its state began; one that began at another time has another document."""
-
-
-_READ = msgspec.msgpack.Decoder(Original)  # here, for threads may not describe a type at the same time
-
-
-def original_of(tx: Transaction, version: Entity) -> Original | None:
-    """The document that a state of a message came with; None when it was written in another way."""
-    stored = attachment(tx, state_key(version), _NAME)
-    original = _READ.decode(stored) if stored is not None else None
-    return original if original is not None and original.modifiedat == version.modifiedat else None
-
-
-def store_original(tx: Transaction, version: Entity, original: Original) -> None:
-    """Keep the document that a state came with."""
-    stamped = msgspec.structs.replace(original, modifiedat=version.modifiedat)
-    attach(tx, state_key(version), _NAME, msgspec.msgpack.encode(stamped))
 
 
 def render_document(state: NumberedState, around: MessageContext) -> bytes:
@@ -77,7 +47,7 @@ def read_request_document(context: CatalogRequest, form: str) -> tuple[Original,
 
 def _content_type(context: CatalogRequest, form: str) -> str:
     given = (context.request.header("content-type") or (JSON if form in SECTIONS else BYTES)).strip()
-    if len(given) > LONGEST_TYPE or not (given.isascii() and given.isprintable()) or "/" not in given:
+    if not is_content_type(given):
         context.refuse("Content-Type must be a media type", status=415)
     return given
 

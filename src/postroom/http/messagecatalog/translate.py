@@ -9,7 +9,13 @@ from typing import Any
 
 import msgspec
 
-from postroom.documents.dialects.messagecatalog_sections import FORMATS, format_of, read_sections, write_sections
+from postroom.documents.dialects.messagecatalog_sections import (
+    CONTENT,
+    FORMATS,
+    format_of,
+    read_document,
+    write_sections,
+)
 from postroom.errors import DefinitionRefused
 from postroom.http.messagecatalog.group_formats import default_version
 from postroom.messages.definitions.catalog_tree import CatalogMessage, local_path
@@ -21,11 +27,6 @@ from postroom.registry.transaction_interface import Transaction
 
 Tree = dict[str, Any]
 
-# What documents of formats that are defined elsewhere can say about a message.
-CONTENT = (
-    *("envelope", "envelopemetadata", "envelopeoptions", "protocol", "protocoloptions"),
-    *("datacontenttype", "dataschemaformat", "dataschema", "dataschemauri", "dataschemaxid"),
-)
 _SCHEMA = ("dataschemaformat", "dataschema", "dataschemaxid")
 _NOT_CARRIED = frozenset({"ancestorid", "description", VERSION_URI})
 _LONGEST_CHAIN = 100
@@ -52,13 +53,6 @@ def _sections(message: Tree, around: MessageContext, form: str) -> Tree:
     if isinstance(reference, str) and reference.startswith(("/", "#/")):
         message = {**message, "dataschemauri": around.root + reference.removeprefix("#")}
     return write_sections(message, around.group.attributes, form)
-
-
-def read_document(document: Tree, form: str) -> Tree:
-    """What a document says, as attributes of a message."""
-    if form in FORMATS:
-        return read_sections(document, form)
-    return {name: document[name] for name in CONTENT if document.get(name) is not None}
 
 
 def merge_document(before: Tree, document: Tree, around: MessageContext, form: str) -> Tree:

@@ -8,11 +8,12 @@ import msgspec
 
 from postroom.http.messagecatalog.attribute_headers import attribute_headers
 from postroom.http.messagecatalog.group_formats import message_format
-from postroom.http.messagecatalog.original_documents import JSON, Original, original_of, render_document
+from postroom.http.messagecatalog.original_documents import JSON, render_document
 from postroom.http.messagecatalog.request import CATALOG, CatalogRequest, path_of
 from postroom.http.messagecatalog.translate import MessageContext
 from postroom.http.server.response import Response
 from postroom.http.xregistry.document_view import HARMLESS
+from postroom.registry.changes.original_documents import Original, original_of
 from postroom.registry.changes.provenance import find_version, normal_uri, provenance_of, version_uri
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.read.resource_history import NumberedState, load_state, read_states

@@ -25,6 +25,11 @@ def attach(tx: Transaction, owner: str, name: str, body: bytes) -> None:
     tx.put_record(_KIND, f"{owner}{_SEPARATOR}{name}", body)
 
 
+def has_attachments(tx: Transaction, xid: str) -> bool:
+    """Whether anything is attached to what is below an entity, or to its former states."""
+    return any(one.startswith(xid + "/") for one, _ in tx.records(_KIND, xid + "/", 1))
+
+
 def detach_all(tx: Transaction, xid: str) -> None:
     """Remove all that is attached to a Group or a Resource, to what is below it, and to their former states.
 

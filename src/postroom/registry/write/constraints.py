@@ -33,12 +33,14 @@ def effective_constraints(group_type: GroupType, plural: str, group: Attributes)
 
 
 def _own(group: Attributes) -> dict[str, GroupConstraint]:
-    return {
-        key: GroupConstraint(
-            default=aspects.get("default"), enum=tuple(aspects.get("enum") or ()), equals=aspects.get("equals") or ""
-        )
-        for key, aspects in (group.get("constraints") or {}).items()
-    }
+    return {key: constraint_of(aspects) for key, aspects in (group.get("constraints") or {}).items()}
+
+
+def constraint_of(aspects: Attributes) -> GroupConstraint:
+    """A constraint as it is written in a Group."""
+    return GroupConstraint(
+        default=aspects.get("default"), enum=tuple(aspects.get("enum") or ()), equals=aspects.get("equals") or ""
+    )
 
 
 def watch_resource(work: UnitOfWork, xid: str) -> None:

@@ -139,16 +139,28 @@ class UnitOfWork:
         self._settle()
         if not self.replicates and "/model" not in self._notes:
             self.rules.guard(self.tx, self._before)
+        changes = self._log(Changelog(self.tx, self._before, self._removed, self._notes))
+        self._before.clear()
+        self._removed.clear()
+        self._notes.clear()
+        return changes
+
+    def finish_below(self, xid: str) -> None:
+        """Log what was written of one entity so far: what follows is its next change, not the same one."""
+        before = {one: entity for one, entity in self._before.items() if one == xid or one.startswith(f"{xid}/")}
+        self._log(Changelog(self.tx, before, self._removed, {}))
+        for one in before:
+            del self._before[one]
+            self._removed.discard(one)
+
+    def _log(self, changelog: Changelog) -> list[Change]:
         changes = []
-        for row in Changelog(self.tx, self._before, self._removed, self._notes).rows():
+        for row in changelog.rows():
             change = self._change(row)
             sequence = self.tx.append_change(change)
             changes.append(msgspec.structs.replace(change, sequence=sequence))
             if row.superseded is not None:
                 self.tx.append_history(row.superseded, sequence)
-        self._before.clear()
-        self._removed.clear()
-        self._notes.clear()
         return changes
 
     def _remember(self, xid: str) -> None:

@@ -14,9 +14,10 @@ from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
 from postroom.replication.replicas.conflict_policy import ConflictPolicy, Decision, decide, decide_gone, stamp_after
 from postroom.replication.replicas.export_units import UnitReader, registry_id
+from postroom.replication.replicas.former_states import keep_document
 from postroom.replication.replicas.import_unit import ImportUnitOfWork, check_body, check_place, uri_of, write_unit
 from postroom.replication.replicas.origins import UnitOrigin, forget_origin, origin_of, put_origin
-from postroom.replication.replicas.replica_unit import PROVENANCE, Unit, is_group
+from postroom.replication.replicas.replica_unit import PROVENANCE, Unit, digest_of_states, is_group, state_digests
 from postroom.store.checked_write import write_checked
 from postroom.store.interface import Store
 
@@ -55,24 +56,24 @@ class BatchResult(msgspec.Struct, kw_only=True):
         self.refused |= other.refused
 
 
-def apply_batch(store: Store, batch: ReplicaBatch) -> BatchResult:
+def apply_batch(store: Store, batch: ReplicaBatch, *, history: bool = True) -> BatchResult:
     """Apply a batch; when something in it is refused, the rest of it is applied without that."""
     try:
-        return _apply(store, batch)
+        return _apply(store, batch, history)
     except RegistryProblem as problem:
         if problem.status >= 500:
             raise
-        return _apply_parts(store, batch, problem)
+        return _apply_parts(store, batch, problem, history)
 
 
-def _apply_parts(store: Store, batch: ReplicaBatch, problem: RegistryProblem) -> BatchResult:
+def _apply_parts(store: Store, batch: ReplicaBatch, problem: RegistryProblem, history: bool) -> BatchResult:
     left, right = _halves(batch)
     if left is None or right is None:
         xid = batch.units[0].xid if batch.units else batch.gone[0]
         outcome = BatchResult(refused={xid: problem.sentence})
     else:
-        outcome = apply_batch(store, left)
-        outcome.add(apply_batch(store, right))
+        outcome = apply_batch(store, left, history=history)
+        outcome.add(apply_batch(store, right, history=history))
     if batch.state:
         with store.write() as tx:
             tx.put_record(STATES, batch.link, batch.state.encode())
@@ -90,9 +91,9 @@ def _halves(batch: ReplicaBatch) -> tuple[ReplicaBatch | None, ReplicaBatch | No
     return tuple(msgspec.structs.replace(plain, **{name: part}) for part in (parts[:middle], parts[middle:]))  # type: ignore[return-value]
 
 
-def _apply(store: Store, batch: ReplicaBatch) -> BatchResult:
+def _apply(store: Store, batch: ReplicaBatch, history: bool) -> BatchResult:
     def write(tx: Transaction) -> BatchResult:
-        applying = _BatchWriter(tx, batch)
+        applying = _BatchWriter(tx, batch, history)
         applying.run()
         if batch.state:
             tx.put_record(STATES, batch.link, batch.state.encode())
@@ -104,13 +105,13 @@ def _apply(store: Store, batch: ReplicaBatch) -> BatchResult:
 class _BatchWriter:
     """One batch in one transaction."""
 
-    def __init__(self, tx: Transaction, batch: ReplicaBatch) -> None:
+    def __init__(self, tx: Transaction, batch: ReplicaBatch, history: bool) -> None:
         self.tx = tx
         self.batch = batch
         self.here = registry_id(tx)
         self.model = tx.model()
         self.work = ImportUnitOfWork(tx, actor=f"link:{batch.link}")
-        self.reader = UnitReader(tx)
+        self.reader = UnitReader(tx, history=history)
         self.outcome = BatchResult()
         self.arrived: list[tuple[Unit, UnitOrigin | None]] = []
 
@@ -125,15 +126,15 @@ class _BatchWriter:
             self._claim(xid, is_home)
         self.work.finish()
         for unit, before in self.arrived:
-            put_origin(self.tx, unit.xid, self._origin(unit, before))
             self._keep_beside(unit)
+            put_origin(self.tx, unit.xid, self._origin(unit, before))
 
     def _take(self, unit: Unit) -> None:
         check_body(unit, check_place(self.model, unit.xid))
         local, origin = self._digest(unit.xid), origin_of(self.tx, unit.xid)
         decision = decide(unit.entry, local, origin, self.here, self.batch.policy)
         if decision == "take":
-            write_unit(self.work, self.model, unit)
+            write_unit(self.work, self.model, unit, _present_states(unit, local, origin))
             self.arrived.append((unit, origin))
             self.outcome.taken.append(unit.xid)
         elif decision != "same":
@@ -165,13 +166,19 @@ class _BatchWriter:
         self.outcome.deleted.append(xid)
 
     def _keep_beside(self, unit: Unit) -> None:
-        """Keep the provenance of Versions whose model has no attributes for it."""
-        if unit.is_group or accepts_provenance(resolve(self.model, unit.xid).resource):
+        """Keep the documents of Versions, and their provenance where the model has no attributes for it."""
+        if unit.is_group:
             return
+        has_room = accepts_provenance(resolve(self.model, unit.xid).resource)
         for version_id in unit.versions:
             entity = self.tx.entity(f"{unit.xid}/versions/{version_id}")
-            if entity is not None:
-                attach_provenance(self.tx, entity, Provenance(unit.entry.authority, uri_of(unit, version_id)))
+            if entity is None:
+                continue
+            uri = uri_of(unit, version_id)
+            if not has_room:
+                attach_provenance(self.tx, entity, Provenance(unit.entry.authority, uri))
+            if version_id in unit.documents:
+                keep_document(self.tx, entity, unit.documents[version_id], uri)
 
     def _digest(self, xid: str) -> str:
         unit = self.reader.unit(xid)
@@ -179,6 +186,7 @@ class _BatchWriter:
 
     def _origin(self, unit: Unit, before: UnitOrigin | None) -> UnitOrigin:
         entry = unit.entry
+        states = [] if unit.history is None else state_digests(unit)
         origin = UnitOrigin(
             home=entry.home,
             authority=entry.authority,
@@ -187,6 +195,17 @@ class _BatchWriter:
             stamp=stamp_after(entry, before),
             digest=entry.digest,
             implied=tuple(name for name in PROVENANCE if any(name not in one for one in unit.versions.values())),
+            states=len(states),
+            past=digest_of_states(states),
         )
         put_origin(self.tx, unit.xid, origin)  # the digest depends on what is implied
         return msgspec.structs.replace(origin, local=self._digest(unit.xid))
+
+
+def _present_states(unit: Unit, local: str, origin: UnitOrigin | None) -> int:
+    """How many states of a message are here as the source has them; 0 when what is here is something else."""
+    if unit.history is None or origin is None or origin.deleted or local != origin.local:
+        return 0
+    states = state_digests(unit)
+    is_same = origin.states <= len(states) and digest_of_states(states[: origin.states]) == origin.past
+    return origin.states if is_same else 0

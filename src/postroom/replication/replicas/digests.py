@@ -30,7 +30,9 @@ class GroupDigest(msgspec.Struct, frozen=True, array_like=True):
 class DigestIndex:
     """The entries of all units of one store, as they were after a sequence of its change log."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, history: bool = True) -> None:
+        self.history = history
+        """Whether former states count."""
         self._lock = threading.Lock()
         self._sequence = -1
         self._model: object = None
@@ -65,7 +67,7 @@ class DigestIndex:
         last = newest.sequence if newest else 0
         model = tx.model()
         if self._sequence < 0 or model is not self._model or not self._follow(tx, last):
-            reader = UnitReader(tx)
+            reader = UnitReader(tx, history=self.history)
             self._groups = {
                 group: {unit.xid: unit.entry for unit in reader.group(group)} for group in group_xids(tx, model)
             }
@@ -83,7 +85,7 @@ class DigestIndex:
             page = tx.changes(self._sequence, _PAGE)
             touched |= {unit_xid(change.xid) for change in page}
             self._sequence = page[-1].sequence if len(page) == _PAGE else last
-        reader = UnitReader(tx)
+        reader = UnitReader(tx, history=self.history)
         for xid in touched - {""}:
             self._update(reader, xid)
         return True

@@ -11,8 +11,9 @@ from postroom.registry.entities import Document, Entity
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.document_checks import MARKS
 from postroom.replication.replicas import replica_unit
+from postroom.replication.replicas.former_states import PastReader
 from postroom.replication.replicas.origins import UnitOrigin, origin_of, origins_in
-from postroom.replication.replicas.replica_unit import ResourceShape, Tree, Unit, UnitEntry
+from postroom.replication.replicas.replica_unit import FormerState, ResourceShape, Tree, Unit, UnitEntry
 
 _OF_THE_SERVER = ("readonly", *MARKS)
 
@@ -32,16 +33,18 @@ def group_xids(tx: Transaction, model: Model) -> Iterator[str]:
 class UnitReader:
     """Reads units in one transaction that does not change the model."""
 
-    def __init__(self, tx: Transaction) -> None:
+    def __init__(self, tx: Transaction, *, history: bool = True) -> None:
         self._tx = tx
         self._shapes = replica_unit.shapes_of(tx.model())
         self._home = registry_id(tx)
+        self._reads_history = history
 
     def group(self, xid: str) -> Iterator[Unit]:
         """A Group and everything in it."""
         origins = origins_in(self._tx, xid)
+        past = PastReader(self._tx, xid)
         for unit, entities in _entities_by_unit(self._tx, xid).items():
-            yield _unit(unit, entities, self._shapes, self._home, origins.get(unit))
+            yield self._unit(unit, entities, origins.get(unit), past)
 
     def unit(self, xid: str) -> Unit | None:
         """One unit; None when it is not there."""
@@ -49,7 +52,40 @@ class UnitReader:
         if own is None or xid.split("/")[1] not in self._shapes:
             return None
         entities = [own] if xid.count("/") == 2 else [own, *self._tx.entities(f"{xid}/versions")]
-        return _unit(xid, entities, self._shapes, self._home, origin_of(self._tx, xid))
+        return self._unit(xid, entities, origin_of(self._tx, xid), PastReader(self._tx, xid))
+
+    def _unit(self, xid: str, entities: Iterable[Entity], origin: UnitOrigin | None, past: PastReader) -> Unit:
+        own, *versions = entities
+        shape = self._shape(xid)
+        body = _attributes(own) if shape is None else _resource(own, versions, shape)
+        if origin is not None and origin.implied and not origin.deleted and shape is not None:
+            body = _without(body, origin.implied)
+        history = self._former(xid, past) if versions else None
+        documents = past.documents(versions) if self._reads_history else {}
+        digest = replica_unit.digest_of(body, shape, history, documents)
+        if origin is None or origin.deleted:
+            entry = UnitEntry(
+                digest=digest,
+                stamp=replica_unit.Stamp(0, replica_unit.newest_time(body, shape)),
+                home=self._home,
+                authority=authority_in(body, shape),
+            )
+        else:
+            entry = imported_entry(digest, origin)
+        return Unit(xid=xid, body=body, entry=entry, history=history, documents=documents)
+
+    def _former(self, xid: str, past: PastReader) -> tuple[FormerState, ...] | None:
+        shape = self._shape(xid)
+        if shape is None or not shape.has_states or not self._reads_history:
+            return None
+        return tuple(
+            FormerState(versionid=one.id, body=_attributes(one), document=past.document(one))
+            for one in past.former(xid)
+        )
+
+    def _shape(self, xid: str) -> ResourceShape | None:
+        parts = xid.split("/")
+        return self._shapes[parts[1]].resources[parts[3]] if len(parts) > 3 else None
 
 
 def _entities_by_unit(tx: Transaction, group: str) -> dict[str, list[Entity]]:
@@ -62,27 +98,6 @@ def _entities_by_unit(tx: Transaction, group: str) -> dict[str, list[Entity]]:
     for entity in sorted(tx.below(group), key=lambda one: one.xid):
         found["/".join(entity.xid.split("/")[:5])].append(entity)
     return found
-
-
-def _unit(
-    xid: str, entities: Iterable[Entity], shapes: replica_unit.Shapes, home: str, origin: UnitOrigin | None
-) -> Unit:
-    own, *versions = entities
-    parts = xid.split("/")
-    group: replica_unit.GroupShape = shapes[parts[1]]
-    shape = group.resources[parts[3]] if len(parts) > 3 else None
-    body = _attributes(own) if shape is None else _resource(own, versions, shape)
-    if origin is None or origin.deleted:
-        entry = UnitEntry(
-            digest=replica_unit.digest_of(body, shape),
-            stamp=replica_unit.Stamp(0, replica_unit.newest_time(body, shape)),
-            home=home,
-            authority=authority_in(body, shape),
-        )
-        return Unit(xid=xid, body=body, entry=entry)
-    if origin.implied and shape is not None:
-        body = _without(body, origin.implied)
-    return Unit(xid=xid, body=body, entry=imported_entry(replica_unit.digest_of(body, shape), origin))
 
 
 def imported_entry(digest: str, origin: UnitOrigin) -> UnitEntry:

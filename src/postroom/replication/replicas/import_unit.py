@@ -15,8 +15,9 @@ from postroom.registry.paths import EntityPath, resolve
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
 from postroom.registry.write.unit_of_work import UnitOfWork
+from postroom.replication.replicas.former_states import PastWriter
 from postroom.replication.replicas.identity import plain_path
-from postroom.replication.replicas.replica_unit import TIMES, Tree, Unit
+from postroom.replication.replicas.replica_unit import TIMES, Tree, Unit, has_states
 
 
 def check_place(model: Model, xid: str) -> EntityPath:
@@ -59,10 +60,15 @@ class ImportUnitOfWork(UnitOfWork):
         super().save(entity)
 
 
-def write_unit(work: ImportUnitOfWork, model: Model, unit: Unit) -> None:
-    """Make a unit what it is at the source."""
+def write_unit(work: ImportUnitOfWork, model: Model, unit: Unit, present: int = 0) -> None:
+    """Make a unit what it is at the source; so many of the states that it was in there are here already."""
     path = resolve(model, unit.xid)
     work.keep_times(unit.xid, unit.body if unit.is_group else unit.body["meta"])
+    if unit.history is not None and unit.versions and has_states(path.group.plural, path.resource):
+        if present > len(unit.history):
+            operations.put_meta(work, path, dict(unit.body["meta"]), patch=False)
+            return
+        PastWriter(work, path, unit).write(present)
     for version_id, version in unit.versions.items():
         work.keep_times(f"{unit.xid}/versions/{version_id}", version)
     if unit.is_group:

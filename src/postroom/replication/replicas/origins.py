@@ -41,6 +41,10 @@ class UnitOrigin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its digest here right after it came; another one means that it was edited here."""
     implied: tuple[str, ...] = ()
     """What was added to its Versions when it came: authority, version URI."""
+    states: int = 0
+    """How many states a message had been in when it came, the present one included; 0: the source did not know."""
+    past: str = ""
+    """The digest of those states."""
     deleted: bool = False
 
 

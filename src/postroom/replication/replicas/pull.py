@@ -221,7 +221,7 @@ class _BatchBuilder:
     def add(self, unit: Unit) -> None:
         """Add a unit, called as it is at the source."""
         renamed = self._pull.scope.renamed(unit)
-        size = len(msgspec.json.encode(renamed.body))
+        size = len(msgspec.json.encode(renamed))
         if self._units and (len(self._units) >= BATCH_UNITS or self._size + size > BATCH_BYTES):
             self.flush(None)
         self._size += size

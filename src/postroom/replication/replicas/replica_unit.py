@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from postroom.model.types import Model
+from postroom.model.types import Model, ResourceType
+from postroom.registry.changes.original_documents import Original
 from postroom.registry.changes.provenance import AUTHORITY, VERSION_URI, accepts_provenance
 from postroom.registry.read.document_content import encode_document
 
@@ -55,6 +56,18 @@ class UnitEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The digest that it had at its source when it came, as long as nobody changed it here."""
 
 
+class FormerState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A state that a message was in: one of the older versions that the message catalog shows of it."""
+
+    versionid: str
+    body: Tree
+    """The attributes, with the times."""
+    uri: str = ""
+    """The absolute URI that it has in every catalog."""
+    document: Original | None = None
+    """The document it came with."""
+
+
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """A unit with its content: attributes of a Group, or `meta` and `versions` of a Resource."""
 
@@ -63,6 +76,10 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
     entry: UnitEntry
     uris: dict[str, str] = {}
     """The absolute URIs of its Versions, by their ids; those that are absent follow from the path at the source."""
+    history: tuple[FormerState, ...] | None = None
+    """The states that a message was in before, oldest first; None when the one who has it does not know them."""
+    documents: dict[str, Original] = {}
+    """The documents that its Versions came with through the message catalog, by their ids."""
 
     @property
     def is_group(self) -> bool:
@@ -92,6 +109,8 @@ class ResourceShape(msgspec.Struct, frozen=True):
     hasdocument: bool
     has_room: bool = True
     """Whether its Versions can say whose they are."""
+    has_states: bool = False
+    """Whether the states that one was in are the versions that the message catalog shows."""
 
 
 class GroupShape(msgspec.Struct, frozen=True):
@@ -126,7 +145,7 @@ def shapes_of(model: Model) -> Shapes:
         plural: GroupShape(
             kind.singular,
             {
-                name: ResourceShape(one.singular, one.hasdocument, accepts_provenance(one))
+                name: ResourceShape(one.singular, one.hasdocument, accepts_provenance(one), has_states(plural, one))
                 for name, one in kind.resources.items()
             },
         )
@@ -134,8 +153,18 @@ def shapes_of(model: Model) -> Shapes:
     }
 
 
-def digest_of(body: Tree, shape: ResourceShape | None) -> str:
-    """The digest of a unit."""
+def has_states(groups: str, kind: ResourceType) -> bool:
+    """Whether Resources of a type are message definitions that keep one Version, so that the others are history."""
+    return (groups, kind.plural, kind.maxversions) == ("messagegroups", "messages", 1)
+
+
+def digest_of(
+    body: Tree,
+    shape: ResourceShape | None,
+    history: Sequence[FormerState] | None = None,
+    documents: Mapping[str, Original] | None = None,
+) -> str:
+    """The digest of a unit; former states and documents count where there are any."""
     if shape is None:
         content: Any = _without(body, TIMES)
     elif "xref" in body["meta"]:
@@ -143,7 +172,33 @@ def digest_of(body: Tree, shape: ResourceShape | None) -> str:
     else:
         versions = {one: _plain(version, shape) for one, version in body["versions"].items()}
         content = {"meta": _without(body["meta"], TIMES), "versions": versions}
+        if history:
+            content["$history"] = [_state_digest(one.body, one.document) for one in history]
+        if documents:
+            content["$documents"] = {one: _document_digest(document) for one, document in documents.items()}
     return hashlib.blake2b(msgspec.json.encode(content, order="sorted"), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def state_digests(unit: Unit) -> list[str]:
+    """The digests of all states of a message, the present one last."""
+    former = [_state_digest(one.body, one.document) for one in unit.history or ()]
+    return former + [_state_digest(body, unit.documents.get(one)) for one, body in unit.versions.items()]
+
+
+def digest_of_states(digests: Sequence[str]) -> str:
+    """One digest of states in their order."""
+    return hashlib.blake2b("".join(digests).encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _state_digest(body: Tree, document: Original | None) -> str:
+    """The digest of a state: its URI may be implied, so that it is not the same text everywhere."""
+    content = [_without(body, (*TIMES, *PROVENANCE, "ancestorid")), _document_digest(document) if document else None]
+    return hashlib.blake2b(msgspec.json.encode(content, order="sorted"), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def _document_digest(document: Original) -> str:
+    text = document.contenttype.encode() + b"\0" + document.content
+    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def newest_time(body: Tree, shape: ResourceShape | None) -> str:

@@ -41,7 +41,11 @@ class LinkScope(msgspec.Struct, frozen=True):
         if not self.renames:
             return unit
         entry = msgspec.structs.replace(unit.entry, path=unit.entry.path or unit.xid)
-        return msgspec.structs.replace(unit, xid=self.to_target(unit.xid), body=self._body(unit), entry=entry)
+        history = unit.history and tuple(
+            msgspec.structs.replace(state, body=self._moved(state.body)) for state in unit.history
+        )
+        body = self._body(unit)
+        return msgspec.structs.replace(unit, xid=self.to_target(unit.xid), body=body, entry=entry, history=history)
 
     def _body(self, unit: Unit) -> Tree:
         if unit.is_group:

@@ -23,6 +23,7 @@ from postroom.documents.dialects.walk_tree import group_types
 from postroom.documents.read_files import YAML_SUFFIXES, document_files
 from postroom.errors import DocumentRefused, FileMissing, FolderUnwritable
 from postroom.replication.replicas.apply_units import STATES, BatchResult, ReplicaBatch
+from postroom.replication.replicas.digests import DigestIndex
 from postroom.replication.replicas.origins import all_origins, put_origin
 from postroom.replication.replicas.peers.state_file import StateFile, write_whole
 from postroom.replication.replicas.peers.store import StoreEndpoint
@@ -48,6 +49,7 @@ class FilesSource(StoreEndpoint):
         try:
             self._load()
             super().__init__(open_store(self.url), str(path), authority or home, authority or home)
+            self._index = DigestIndex(history=False)  # a file has the present state of everything only
             self._restore_state()
         except BaseException:
             self._folder.cleanup()

@@ -1,4 +1,4 @@
-"""A message catalog (S002) as an endpoint of a link: groups and definitions, each at its newest version."""
+"""A message catalog (S002) as an endpoint of a link: groups, and definitions with all their versions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from typing import Any
 from urllib.parse import urlencode
 
 from postroom.catalog.service_client import problem_in
-from postroom.documents.dialects.messagecatalog import DIALECT
-from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, catalog_segment, entity_id
-from postroom.documents.dialects.messagecatalog_sections import format_of
+from postroom.documents.dialects.messagecatalog_ids import catalog_segment, entity_id
+from postroom.documents.dialects.messagecatalog_sections import NATIVE, format_of, group_selectors
+from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES
 from postroom.errors import ServiceRefused
 from postroom.outbound.policy import OutboundResponse
-from postroom.registry.changes.provenance import version_uri
+from postroom.registry.changes.original_documents import Original
 from postroom.replication.replicas.apply_units import BatchResult
-from postroom.replication.replicas.import_unit import uri_of
+from postroom.replication.replicas.peers.messagecatalog_documents import (
+    HEADER,
+    VERSION,
+    continues,
+    document_of,
+    state_of,
+    states_of,
+)
 from postroom.replication.replicas.peers.peer import UNKNOWN, Overview
 from postroom.replication.replicas.peers.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.replica_unit import (
+    FormerState,
     GroupShape,
     ResourceShape,
     Shapes,
@@ -28,16 +36,13 @@ from postroom.replication.replicas.replica_unit import (
     digest_of,
     group_xid,
     is_group,
+    newest_time,
 )
 from postroom.replication.replicas.scope import LinkScope
 
 GROUPS = "/messagegroups/"
 MESSAGE = ResourceShape("message", hasdocument=False)
 SHAPES: Shapes = {"messagegroups": GroupShape("messagegroup", {"messages": MESSAGE})}
-VERSION = "1"
-"""The one Version that a message has in a registry."""
-_HEADER = "message-definition-"
-_IDENTITY = frozenset({"messageid", "messagegroupid", "versionid", "createdat", "modifiedat", "authority", "messages"})
 _CREATED = (200, 201, 204)
 
 
@@ -74,28 +79,48 @@ class MessageCatalogEndpoint(XRegistryTarget):
     def _read_one(self, xid: str) -> Unit | None:
         if not xid.startswith(GROUPS):
             return None
+        if not is_group(xid):
+            return self._definition(xid)
         reply = self.client.ask("GET", _path(xid))
         if reply.status == 404:
             return None
         document = self.client.json(reply, _path(xid))
-        if not isinstance(document, dict):
-            return None
-        return _group_unit(xid, document, self.home) if is_group(xid) else self._definition(xid, document, reply)
+        return _group_unit(xid, document, self.home) if isinstance(document, dict) else None
 
-    def _definition(self, xid: str, document: Tree, reply: OutboundResponse) -> Unit:
-        group, name = map(catalog_id_of, xid.split("/")[2::2])
-        chosen = document.get("format") or reply.headers.get(_HEADER + "format")
-        whole = {"id": group, "format": chosen, "messagedefinitions": {name: {"id": name, "versions": {"1": document}}}}
-        groups = DIALECT.to_rc4({"messagecatalog": {group: whole}})[0]["messagegroups"]
-        message = groups[entity_id(group)]["messages"][entity_id(name)]
-        version = {one: value for one, value in message.items() if one not in _IDENTITY}
-        body = {"meta": {}, "versions": {VERSION: version}}
-        authority = reply.headers.get(_HEADER + "authority") or self.home
-        place = f"{self.home}{_path(xid)}/versions/{reply.headers.get(_HEADER + 'version', '1')}"
-        uri = reply.headers.get(_HEADER + "uri") or version_uri(authority, reply.headers.get(_HEADER + "id") or place)
-        time = reply.headers.get(_HEADER + "updatedtimeutc", "")
-        entry = UnitEntry(digest=digest_of(body, MESSAGE), stamp=Stamp(0, time), home=self.home, authority=authority)
-        return Unit(xid=xid, body=body, entry=entry, uris={VERSION: uri})
+    def _definition(self, xid: str) -> Unit | None:
+        """A definition with all versions that the catalog has of it."""
+        replies = list(self._versions(xid))
+        if not replies:
+            return None
+        newest = replies[-1][1].headers
+        authority = newest.get(HEADER + "authority") or self.home
+        *former, present = (state_of(reply, authority, self.home + place) for place, reply in replies)
+        body = {"meta": {}, "versions": {VERSION: present.body}}
+        documents = {VERSION: present.document} if present.document is not None else {}
+        entry = UnitEntry(
+            digest=digest_of(body, MESSAGE, former, documents),
+            stamp=Stamp(0, newest_time(body, MESSAGE)),
+            home=self.home,
+            authority=authority,
+        )
+        uris = {VERSION: present.uri}
+        return Unit(xid=xid, body=body, entry=entry, uris=uris, history=tuple(former), documents=documents)
+
+    def _versions(self, xid: str) -> Iterator[tuple[str, OutboundResponse]]:
+        """The paths and answers of all versions, oldest first; those that were retired meanwhile are left out."""
+        listed = self.client.ask("GET", _path(xid) + "/versions")
+        if listed.status == 404:
+            return
+        numbers = self.client.json(listed, _path(xid) + "/versions")
+        if not isinstance(numbers, list) or not all(isinstance(one, int) for one in numbers):
+            raise ServiceRefused(f"{_path(xid)}/versions does not list numbers.", place=self.name)
+        for number in sorted(numbers):
+            place = f"{_path(xid)}/versions/{number}"
+            reply = self.client.ask("GET", place)
+            if reply.is_success:
+                yield place, reply
+            elif reply.status != 404:
+                raise ServiceRefused(f"{place} answers {reply.status}: {problem_in(reply)}", place=self.name)
 
     def _names(self, path: str) -> list[str]:
         found = self.client.get(path)
@@ -110,31 +135,53 @@ class MessageCatalogEndpoint(XRegistryTarget):
         self._held.pop(xid, None)
 
     def _clear(self, unit: Unit) -> None:
-        """A new version takes the place of the one before."""
+        """Versions cannot be changed, so a definition that has others than it should is written anew: see `_write`."""
 
     def _write_group(self, group: str, units: list[Unit], outcome: BatchResult) -> None:
-        present = next((unit for unit in units if unit.is_group), None) or next(self.units([group]), None)
+        own = next((unit for unit in units if unit.is_group), None) or next(self.units([group]), None)
+        body = own.body if own else {}
         for unit in units:
-            refused = self._write_one(unit, present.body if present else {})
+            if not unit.xid.startswith(GROUPS):
+                refused = "a message catalog has message groups only."
+            else:
+                refused = self._write_own(unit, units) if unit.is_group else self._write_definition(unit, body)
             if refused:
                 outcome.refused[unit.xid] = refused
 
-    def _write_one(self, unit: Unit, group: Tree) -> str:
-        """Write a unit; why it could not be written, else nothing."""
-        if not unit.xid.startswith(GROUPS):
-            return "a message catalog has message groups only."
-        if is_group(unit.xid):
-            body = {"format": format_of({}, group) or "CloudEvents"}
-            body |= {name: group[name] for name in ("description",) if name in group}
-            reply = self.client.ask("PUT", _path(unit.xid), json=body)
-        else:
-            document = _document(unit, group)
-            if document is None:
-                return "a message catalog cannot hold it: it has no format of the group's, or a base message."
-            query = urlencode({"authority": unit.entry.authority, "id": uri_of(unit, _default(unit))})
-            reply = self.client.ask("POST", f"{_path(unit.xid)}?{query}", json=document)
+    def _write_own(self, unit: Unit, units: list[Unit]) -> str:
+        """Write a group; why it could not be written, else nothing."""
+        described = {name: unit.body[name] for name in ("description",) if name in unit.body}
+        return self._sent("PUT", unit.xid, json={"format": _format(unit.body, units), **described})
+
+    def _write_definition(self, unit: Unit, group: Tree) -> str:
+        """Add the versions that are not there; why one could not be added, else nothing."""
+        found = [(state, document_of(unit, state, group)) for state in states_of(unit)]
+        if not found or found[-1][1] is None:
+            return "a message catalog cannot hold it: it has no format of the group's, or a base message."
+        states = [(state, document) for state, document in found if document is not None]
+        present = self._held.get(unit.xid) or next(self.units([unit.xid]), None)
+        if present is not None and not continues(present, states, unit.history is not None):
+            self._delete(unit.xid)
+            present = None
+        known = {state.uri for state in states_of(present)} if present else set()
+        for state, document in states:
+            if state.uri not in known:
+                refused = self._post(unit, state, document)
+                if refused:
+                    return refused
+        return ""
+
+    def _post(self, unit: Unit, state: FormerState, document: Original) -> str:
+        described = state.body.get("description") if state.document is not None else None
+        given = {"authority": unit.entry.authority, "id": state.uri, "description": described or ""}
+        query = urlencode({name: value for name, value in given.items() if value})
+        headers = {"content-type": document.contenttype}
+        return self._sent("POST", unit.xid, f"?{query}", content=document.content, headers=headers)
+
+    def _sent(self, method: str, xid: str, query: str = "", **request: Any) -> str:
+        reply = self.client.ask(method, _path(xid) + query, **request)
         if reply.status >= 500:
-            raise ServiceRefused(f"{unit.xid} answers {reply.status}: {problem_in(reply)}", place=self.name)
+            raise ServiceRefused(f"{xid} answers {reply.status}: {problem_in(reply)}", place=self.name)
         return "" if reply.status in _CREATED else problem_in(reply)
 
 
@@ -144,30 +191,19 @@ def _path(xid: str) -> str:
 
 
 def _group_unit(xid: str, document: Tree, home: str) -> Unit:
-    name = xid.rpartition("/")[2]
-    whole: Any = DIALECT.to_rc4({"messagecatalog": {catalog_id_of(name): {**document, "messagedefinitions": {}}}})[0]
-    body = {one: value for one, value in whole["messagegroups"][name].items() if one not in _IDENTITY}
-    entry = UnitEntry(
-        digest=digest_of(body, None), home=home, authority=home, stamp=Stamp(0, document.get("updatedtimeutc", ""))
-    )
+    form, description = str(document.get("format") or NATIVE), document.get("description")
+    times = {ours: document[theirs] for theirs, ours in CATALOG_ATTRIBUTES.items() if theirs in document}
+    described = {"description": description} if isinstance(description, str) and description else {}
+    body = {**group_selectors(form), **described, **times}
+    stamp = Stamp(0, newest_time(body, None))
+    entry = UnitEntry(digest=digest_of(body, None), home=home, authority=home, stamp=stamp)
     return Unit(xid=xid, body=body, entry=entry)
 
 
-def _default(unit: Unit) -> str:
-    chosen = unit.body["meta"].get("defaultversionid")
-    return chosen if chosen in unit.versions else next(iter(unit.versions), VERSION)
-
-
-def _document(unit: Unit, group: Tree) -> Tree | None:
-    version = unit.versions.get(_default(unit))
-    if version is None or "basemessage" in version:
-        return None
-    group_id, name = unit.xid.split("/")[2::2]
-    plain = {one: value for one, value in version.items() if one not in ("authority", "versionuri", "ancestorid")}
-    tree = {"messagegroups": {group_id: {**group, "messages": {name: {**plain, "versionid": "1"}}}}}
-    definitions = DIALECT.from_rc4(tree)["messagecatalog"][catalog_id_of(group_id)]["messagedefinitions"]
-    if catalog_id_of(name) not in definitions:
-        return None
-    document: Tree = definitions[catalog_id_of(name)]["versions"]["1"]
-    described = {"description": version["description"]} if version.get("description") else {}
-    return {**described, **{one: value for one, value in document.items() if one != "version"}}
+def _format(group: Tree, units: list[Unit]) -> str:
+    """The format of a group: what it says itself, else what the first definition in it has."""
+    messages = (body for unit in units for body in unit.versions.values())
+    found = (
+        format_of(one, group) or str(one.get("protocol") or group.get("protocol") or "") for one in ({}, *messages)
+    )
+    return next(filter(None, found), NATIVE)

@@ -15,7 +15,7 @@ from postroom.replication.changes.feed import MOST_CHANGES, page_of
 from postroom.replication.replicas.apply_units import STATES, BatchResult, ReplicaBatch, apply_batch
 from postroom.replication.replicas.digests import DigestIndex, index_of, root_digest
 from postroom.replication.replicas.export_units import UnitReader, registry_id
-from postroom.replication.replicas.identity import implied_authority, version_uris
+from postroom.replication.replicas.identity import implied_authority, with_uris
 from postroom.replication.replicas.peers.peer import ChangedUnits, Overview
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry, group_xid, unit_xid
 from postroom.replication.replicas.scope import LinkScope
@@ -53,12 +53,12 @@ class StoreEndpoint:
     def units(self, xids: Sequence[str]) -> Iterator[Unit]:
         """Some units."""
         with self.store.read() as tx:
-            authority, reader = self.authority(tx), UnitReader(tx)
+            authority, reader = self.authority(tx), UnitReader(tx, history=self._index.history)
             for xid in xids:
                 unit = reader.unit(xid)
                 if unit is not None:
                     entry = self._with_authority(xid, unit.entry, authority)
-                    yield msgspec.structs.replace(unit, entry=entry, uris=version_uris(tx, unit, authority))
+                    yield with_uris(tx, msgspec.structs.replace(unit, entry=entry), authority)
 
     def changes(self, after: str, scope: LinkScope, wait: float) -> ChangedUnits | None:
         """The units that changed after a cursor."""
@@ -79,7 +79,7 @@ class StoreEndpoint:
 
     def apply(self, batch: ReplicaBatch) -> BatchResult:
         """Take a batch in."""
-        return apply_batch(self.store, batch)
+        return apply_batch(self.store, batch, history=self._index.history)
 
     def close(self) -> None:
         """Close the store."""
