@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from postroom.documents.dialects.messagecatalog_sections import MQTT_CONSTRAINTS
 from tests.http.messagecatalog.requests import CatalogClient
 
 
@@ -49,17 +50,17 @@ def test_a_group_is_updated(catalog: CatalogClient) -> None:
         ("cloudevents", "CloudEvents", {"envelope": "CloudEvents/1.0"}),
         ("AMQP", "AMQP", {"protocol": "AMQP/1.0"}),
         ("amqp/1.0", "AMQP", {"protocol": "AMQP/1.0"}),
-        ("MQTT", "MQTT", {}),
+        ("MQTT", "MQTT", {"constraints": MQTT_CONSTRAINTS}),
         ("NATS", "NATS", {"protocol": "NATS"}),
         ("KAFKA", "KAFKA", {"protocol": "KAFKA"}),
         ("CloudsEvents", "CloudsEvents", {"envelope": "CloudsEvents"}),
         ("Öfen/1", "Öfen/1", {"envelope": "Öfen/1"}),
     ],
 )
-def test_formats(catalog: CatalogClient, given: str, shown: str, native: dict[str, str]) -> None:
+def test_formats(catalog: CatalogClient, given: str, shown: str, native: dict[str, Any]) -> None:
     assert catalog.ask("PUT", "/messagecatalog/ovens", {"format": given}).json["format"] == shown
     group = catalog.native("/messagegroups/ovens")
-    assert {name: group[name] for name in ("envelope", "protocol") if name in group} == native
+    assert {name: group[name] for name in ("envelope", "protocol", "constraints") if name in group} == native
 
 
 @pytest.mark.feature("CAT-002")
@@ -100,6 +101,76 @@ def test_what_the_registry_says_meanwhile_goes_before_what_was_put(catalog: Cata
     catalog.group("ovens", "MQTT")
     catalog.ask("PATCH", "/messagegroups/ovens", {"envelope": "CloudEvents/1.0"})
     assert catalog.get("ovens").json["format"] == "CloudEvents"
+
+
+@pytest.mark.audit("services-C2")
+def test_every_api_shows_the_format_of_an_mqtt_group(catalog: CatalogClient) -> None:
+    catalog.group("ovens", "MQTT")
+    assert catalog.get("ovens").json["format"] == "MQTT"
+    allowed = catalog.native("/messagegroups/ovens")["constraints"]["messages.protocol"]["enum"]
+    assert allowed == ["MQTT/3.1.1", "MQTT/5.0"]
+    group = catalog.ask("GET", "/v0.5/definitionGroups/ovens").json
+    assert group["format"] == "MQTT/5.0"
+    assert "constraints" not in group
+
+
+@pytest.mark.audit("services-C2")
+@pytest.mark.parametrize("version", ["3.1.1", "5.0"])
+def test_an_mqtt_group_has_definitions_of_both_versions(catalog: CatalogClient, version: str) -> None:
+    catalog.group("ovens", "MQTT")
+    assert catalog.post({"publish": {"mqttversion": version, "topicname": "ovens"}}).status == 201
+    assert catalog.native()["protocol"] == f"MQTT/{version}"
+    assert catalog.ask("PUT", "/messagegroups/ovens/messages/cold", {"protocol": f"MQTT/{version}"}).status == 201
+    assert catalog.ask("GET", "/v0.5/definitionGroups/ovens/definitions/heated").status == 200
+
+
+@pytest.mark.audit("services-C2")
+def test_no_api_puts_an_event_or_another_protocol_into_an_mqtt_group(catalog: CatalogClient) -> None:
+    catalog.group("ovens", "MQTT")
+    event = {"envelope": "CloudEvents/1.0", "envelopemetadata": {"type": {"value": "oven.heated"}}}
+    for message in (event, {**event, "protocol": "MQTT/5.0"}, {"protocol": "AMQP/1.0"}):
+        assert catalog.ask("PUT", "/messagegroups/ovens/messages/heated", message).problem == "constraint_failure"
+    old = {"id": "heated", "format": "CloudEvents/1.0", "metadata": {"attributes": {"type": {"value": "oven.heated"}}}}
+    refused = catalog.ask("POST", "/v0.5/definitionGroups/ovens/definitions?meta", old)
+    assert (refused.status, refused.problem) == (400, "invalid_attribute")
+    assert catalog.get("ovens/messagedefinitions").json == []
+
+
+@pytest.mark.audit("services-C2")
+def test_a_put_of_what_0_5_shows_changes_nothing_in_an_mqtt_group(catalog: CatalogClient) -> None:
+    catalog.group("ovens", "MQTT")
+    catalog.post({"publish": {"mqttversion": "3.1.1", "topicname": "ovens"}})
+    for path in ("definitionGroups/ovens", "definitionGroups/ovens/definitions/heated"):
+        shown = catalog.ask("GET", f"/v0.5/{path}")
+        names = ("id", "name", "epoch", "format", "metadata")
+        same = {name: value for name, value in shown.json.items() if name in names}
+        assert catalog.ask("PUT", f"/v0.5/{path}", same).status == 200
+    assert catalog.get("ovens").json["format"] == "MQTT"
+    assert catalog.native()["protocol"] == "MQTT/3.1.1"
+    assert catalog.native("/messagegroups/ovens")["constraints"] == MQTT_CONSTRAINTS
+
+
+@pytest.mark.audit("services-C2")
+@pytest.mark.parametrize("api", ["messagecatalog", "v0.5"])
+def test_an_empty_mqtt_group_may_become_another_one(catalog: CatalogClient, api: str) -> None:
+    catalog.group("ovens", "MQTT")
+    if api == "v0.5":
+        assert catalog.ask("PUT", "/v0.5/definitionGroups/ovens", {"format": "AMQP/1.0"}).status == 200
+    else:
+        catalog.group("ovens", "AMQP")
+    native = catalog.native("/messagegroups/ovens")
+    assert (native.get("protocol"), native.get("constraints")) == ("AMQP/1.0", None)
+    assert catalog.get("ovens").json["format"] == "AMQP"
+    assert catalog.post({"properties": {"subject": "ovens"}}).status == 201
+
+
+@pytest.mark.audit("services-C2")
+def test_constraints_of_the_registry_stay_when_the_format_of_a_group_changes(catalog: CatalogClient) -> None:
+    own = {"messages.datacontenttype": {"enum": ["application/json"]}}
+    catalog.ask("PUT", "/messagegroups/ovens", {"constraints": own})
+    for form, expected in (("MQTT", {**MQTT_CONSTRAINTS, **own}), ("NATS", own)):
+        catalog.group("ovens", form)
+        assert catalog.native("/messagegroups/ovens")["constraints"] == expected
 
 
 def test_a_put_leaves_alone_what_the_catalog_does_not_know(catalog: CatalogClient) -> None:

@@ -270,3 +270,54 @@ def test_a_source_without_versions_leaves_those_that_it_made_here(catalogs: Cata
         post(catalogs.source, hall)
     pull(open_source(catalogs.source, Settings(), plain=True), catalogs.here.side)
     assert [one[0] for one in catalogs.shown(catalogs.target)] == [1, 2, 3]
+
+
+FORMATS: dict[str, Any] = {
+    "MQTT": {"publish": {"mqttversion": "3.1.1", "topicname": "ovens"}},
+    "AMQP": {"properties": {"subject": "ovens"}},
+    "NATS": {"subject": "ovens"},
+    "KAFKA": {"anything": 1},
+    "Acme": {"anything": 1},
+}
+
+
+@pytest.mark.audit("services-C2")
+@pytest.mark.parametrize("way", WAYS)
+def test_groups_keep_their_format_with_and_without_definitions(catalogs: Catalogs, way: str) -> None:
+    groups = {f"{prefix}.{form}": form for form in FORMATS for prefix in ("empty", "full")}
+    for group, form in groups.items():
+        httpx.put(f"{catalogs.source}/messagecatalog/{group}", json={"format": form}).raise_for_status()
+        if group.startswith("full"):
+            at = f"{catalogs.source}/messagecatalog/{group}/messagedefinitions/heated"
+            httpx.post(at, json=FORMATS[form]).raise_for_status()
+    report = pull(*catalogs.ends(way))
+    assert (len(report.outcome.taken), report.outcome.refused) == (3 * len(FORMATS), {})
+    for group, form in groups.items():
+        assert httpx.get(f"{catalogs.target}/messagecatalog/{group}").json()["format"] == form
+        if group.startswith("full"):
+            copy = httpx.get(f"{catalogs.target}/messagecatalog/{group}/messagedefinitions/heated")
+            assert copy.headers["message-definition-format"] == form
+    assert verify(*catalogs.ends(way)) == []
+
+
+ODD = [
+    (b"oven := hot\n", "text/x-acme"),
+    (b"\x00\xff\xfe", "application/octet-stream"),
+    (b'["a", "list"]', "application/json"),
+    (b'{"Not A Name": 1, "envelopemetadata": {}}', "application/json"),
+]
+
+
+@pytest.mark.audit("services-C3")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_definition_in_a_format_of_its_own_does_not_stop_the_others(catalogs: Catalogs, way: str) -> None:
+    httpx.put(f"{catalogs.source}/messagecatalog/acme", json={"format": "Acme/1"}).raise_for_status()
+    places = [f"/messagecatalog/acme/messagedefinitions/odd{number}" for number in range(len(ODD))]
+    for at, (content, kind) in zip(places, ODD, strict=True):
+        for body in (content, content + b" "):
+            httpx.post(catalogs.source + at, content=body, headers={"Content-Type": kind}).raise_for_status()
+    post(catalogs.source, "hall 1")
+    assert pull(*catalogs.ends(way)).outcome.refused == {}
+    for at in (*places, AT):
+        assert catalogs.shown(catalogs.target, at) == catalogs.shown(catalogs.source, at)
+    assert verify(*catalogs.ends(way)) == []

@@ -14,10 +14,10 @@ from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.messagecatalog_ids import catalog_id_of, entity_id
 from postroom.documents.dialects.messagecatalog_sections import (
     FORMATS,
-    MQTT_CONSTRAINTS,
     format_of,
     group_selectors,
     read_sections,
+    without_mqtt,
     write_sections,
 )
 from postroom.documents.dialects.name_tables import CATALOG_ATTRIBUTES, CATALOG_COLLECTIONS
@@ -141,13 +141,7 @@ def _write_group(name: str, group: Tree) -> Tree:
             written = _with_ids({message_id: _write_definition(message, group, chosen)}, "id", catalog_id_of)
             by_format.setdefault(chosen, {}).update(written)
     first = format_of({}, group) or next(iter(by_format), "")
-    told = {
-        "messages",
-        "envelope",
-        "protocol",
-        *(["constraints"] if group.get("constraints") == MQTT_CONSTRAINTS else []),
-    }
-    own = {key: value for key, value in group.items() if key not in told}
+    own = {key: value for key, value in without_mqtt(group).items() if key not in ("messages", "envelope", "protocol")}
     entity = rename_members(own, {"messagegroupid": "id", **_TIMES})
     found = {name: {**entity, **({"format": first} if first else {}), "messagedefinitions": by_format.pop(first, {})}}
     for chosen, definitions in by_format.items():

@@ -68,6 +68,31 @@ def _constrained_family(group: Tree) -> str:
     return families.pop() if len(families) == 1 else ""
 
 
+def other_constraints(group: Tree) -> Tree:
+    """The constraints of a group beside those of the format MQTT."""
+    constraints = group.get("constraints")
+    given = constraints if isinstance(constraints, dict) else {}
+    return {key: value for key, value in given.items() if value != MQTT_CONSTRAINTS.get(key)}
+
+
+def without_mqtt(group: Tree) -> Tree:
+    """A group without the constraints of the format MQTT."""
+    rest = {name: value for name, value in group.items() if name != "constraints"}
+    others = other_constraints(group)
+    return {**rest, "constraints": others} if others else rest
+
+
+def with_usual_protocol(group: Tree, messages: Any) -> Tree:
+    """A group of the format MQTT with the version that is usual instead, unless a message in it has another one."""
+    usual = MQTT_CONSTRAINTS[_PROTOCOLS]["default"]
+    found = messages.values() if isinstance(messages, dict) else ()
+    if group.get("envelope") or group.get("protocol") or _constrained_family(group) != "MQTT":
+        return group
+    if any(isinstance(one, dict) and one.get("protocol", usual) != usual for one in found):
+        return group
+    return {**without_mqtt(group), "protocol": usual}
+
+
 def group_selectors(form: str) -> Tree:
     """What a group of a format says in a registry: envelope, protocol or constraints."""
     if form == NATIVE:

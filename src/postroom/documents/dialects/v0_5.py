@@ -11,6 +11,7 @@ from postroom.documents.dialects.document_reader import DocumentReader
 from postroom.documents.dialects.endpoints import write_config
 from postroom.documents.dialects.flatten_inheritance import flatten_inheritance
 from postroom.documents.dialects.implied_members import without_implied
+from postroom.documents.dialects.messagecatalog_sections import with_usual_protocol
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
 from postroom.documents.dialects.references import as_pointer
 from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
@@ -73,7 +74,7 @@ class V05Writer:
             if self.service and "messagegroups" in written:
                 written["definitionGroups"] = written.pop("messagegroups")
         else:
-            written = self._selectors(written)
+            written = self._selectors(with_usual_protocol(written, messages) if self.service else written)
         if isinstance(messages, dict):
             written[collection] = self._messages(messages, group)
         return _present(written)

@@ -6,10 +6,10 @@ from typing import Any
 
 from postroom.documents.dialects.messagecatalog_sections import (
     FORMATS,
-    MQTT_CONSTRAINTS,
     NATIVE,
     format_of,
     group_selectors,
+    other_constraints,
 )
 from postroom.documents.dialects.protocol_options import family_of
 from postroom.model.constraints import constraint_error
@@ -70,8 +70,8 @@ def selectors(form: str, kind: GroupType, group: Tree) -> Tree:
         for key, value in wanted.get("constraints", {}).items()
         if not constraint_error(kind, key, constraint_of(value), kind.constraints.get(key, GroupConstraint()))
     }
-    others = {key: v for key, v in (group.get("constraints") or {}).items() if v != MQTT_CONSTRAINTS.get(key)}
-    return {"envelope": None, "protocol": None, **wanted, "constraints": {**ours, **others} or None}
+    constraints = {**ours, **other_constraints(group)}
+    return {"envelope": None, "protocol": None, **wanted, "constraints": constraints or None}
 
 
 def default_version(tx: Transaction, resource_xid: str) -> Entity | None:

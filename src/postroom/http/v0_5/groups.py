@@ -7,6 +7,7 @@ from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
 from postroom.documents.dialects.document_reader import flat_definition
+from postroom.documents.dialects.messagecatalog_sections import without_mqtt
 from postroom.documents.dialects.name_tables import GROUP_TYPES
 from postroom.documents.dialects.preserved_members import EXTRAS, collect_extras
 from postroom.documents.dialects.v0_5 import SERVICE
@@ -79,6 +80,8 @@ class GroupWriter:
         check_group(path.group, after, self.request.path, state.document)
         before = {name: one for name, one in state.document.items() if name not in ("id", "epoch", "self")}
         result = merge_entity(state.translation, state.stored, before, after)
+        if after.get("format") != before.get("format"):
+            result = without_mqtt(result)
         patch = attribute_patch(state.stored, result)
         extras = storable_extras(state.translation.extras(after), path.group.attributes, self.request.path)
         self._put(path, {**patch, EXTRAS: [*self._kept_extras(path.group, entity.attributes), *extras] or None})

@@ -146,7 +146,8 @@ def check_definition(document: Tree, group: Tree, subject: str, before: Tree) ->
     if is_new and not document.get("schemaformat"):
         raise RegistryProblem("required_attribute_missing", subject, list="schemaformat", pointer="/schemaformat")
     check_format_name(document, "schemaformat", before, subject)
-    check_format(document, group, subject)
+    if document.get("format") != before.get("format"):
+        check_format(document, group, subject)
 
 
 def refuse_own_attribute(name: str, subject: str) -> NoReturn:

@@ -73,7 +73,9 @@ def document_of(unit: Unit, state: FormerState, group: Tree) -> Original | None:
     definitions = DIALECT.from_rc4(tree)["messagecatalog"][catalog_id_of(group_id)]["messagedefinitions"]
     if catalog_id_of(name) not in definitions:
         return None
-    sections = {one: value for one, value in definitions[catalog_id_of(name)]["versions"][VERSION].items() if one != "version"}
+    sections = {
+        one: value for one, value in definitions[catalog_id_of(name)]["versions"][VERSION].items() if one != "version"
+    }
     described = {"description": plain["description"]} if plain.get("description") else {}
     return Original(content=msgspec.json.encode({**described, **sections}), contenttype=JSON)
 
