@@ -17,7 +17,7 @@ from postroom.registry.permissions import UNRESTRICTED, Permissions, Prefixes
 from postroom.registry.transaction_interface import Transaction
 from postroom.store.interface import Store
 from postroom.store.restricted import RestrictedTransaction
-from postroom.store.sqlite_transaction import SqliteTransaction
+from postroom.store.sqlite import SqliteTransaction
 
 
 @pytest.fixture

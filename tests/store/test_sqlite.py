@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from postroom.catalog.open_store import open_store
 from postroom.registry.entities import Change, Document, Entity
 from postroom.store.interface import Store
-from postroom.store.sqlite_transaction import entity_of, entity_values
+from postroom.store.sql_transaction import entity_of, entity_values
 
 
 @pytest.fixture

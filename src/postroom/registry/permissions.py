@@ -14,6 +14,8 @@ ANY = "*"
 DEEPEST = 4
 """Prefixes end at a Resource: its Versions are read and written with it."""
 
+AFTER = " "
+"""Between an id and all that are longer: no character of an id comes before it."""
 IdRange = tuple[str, str]
 """Ids, in lower case, from the first on and before the second."""
 
@@ -75,7 +77,7 @@ class Prefixes:
             xid.rpartition("/")[2] for xid in self._entities | self._on_the_way if xid.rpartition("/")[0] == folded
         }
         ranges = [(start, start[:-1] + chr(ord(start[-1]) + 1)) for start in starts]
-        return _disjoint([*ranges, *((one, one + "\0") for one in named)])
+        return _disjoint([*ranges, *((one, one + AFTER) for one in named)])
 
     def _names(self, xid: str) -> bool:
         """Whether one of the prefixes ends at this entity."""

@@ -9,15 +9,16 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
 from postroom.errors import FolderUnwritable, StoreUnusable
+from postroom.registry.entities import Entity
 from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.rules import Rules
@@ -27,7 +28,7 @@ from postroom.store.interface import Store
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sqlite_transaction import SqliteTransaction
+from postroom.store.sql_transaction import Rows, SqlTransaction
 
 LOG = logging.getLogger(__name__)
 WAIT_SECONDS = 10.0
@@ -39,6 +40,25 @@ CHECKPOINT_SECONDS = 2.0
 SHORT_WAIT, LONG_WAIT = 0.25, 3.0
 PAUSE_FACTOR = 10
 """How many times as long as one wait for readers the pause until the next one is."""
+
+
+class SqliteTransaction(SqlTransaction):
+    """A transaction on SQLite."""
+
+    # + keeps the index on xids away
+    changes_near = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +xid < ?))"
+
+    def __init__(
+        self, connection: sqlite3.Connection, rules: Rules, written: list[tuple[str, Entity | None]] | None = None
+    ) -> None:
+        super().__init__(rules, written)
+        self._db = connection
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        return self._db.execute(statement, values)
+
+    def _insert(self, statement: str, values: Sequence[Any]) -> int:
+        return int(self._db.execute(statement, values).lastrowid or 0)
 
 
 class SqliteStore:

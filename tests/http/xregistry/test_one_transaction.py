@@ -21,7 +21,7 @@ from postroom.settings import Settings
 from postroom.store.interface import Store
 
 COUNTED = {
-    ("sqlite_transaction.py", "__init__"): "transaction",
+    ("sql_transaction.py", "__init__"): "transaction",
     ("paths.py", "resolve"): "resolve",
     ("capabilities.py", "read_capabilities"): "capabilities",
 }

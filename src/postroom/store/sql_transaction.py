@@ -1,19 +1,19 @@
-"""A transaction on SQLite, and entities and changes as its rows."""
+"""A transaction in SQL that SQLite and PostgreSQL share, and entities and changes as its rows."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
 from postroom.model.source import build_model
 from postroom.model.types import Model
 from postroom.registry.entities import Change, Document, Entity
-from postroom.registry.permissions import UNRESTRICTED, IdRange
+from postroom.registry.permissions import AFTER, UNRESTRICTED, IdRange
 from postroom.registry.rules import Rules
 
 ENTITY_COLUMNS = "xid, epoch, createdat, modifiedat, attributes, content, url, text, counter"
@@ -24,6 +24,18 @@ OUTLINE_COLUMNS = (
 CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
 
 Row = tuple[Any, ...]
+
+
+def _upsert(table: str, columns: str, key: str) -> str:
+    names = [name.strip() for name in columns.split(",")]
+    others = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key.split(", "))
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {others}"  # noqa: S608
+
+
+PUT_ENTITY = _upsert("entity", f"{ENTITY_COLUMNS}, collection, folded, xref", "xid")
+PUT_CONFIGURATION = _upsert("configuration", "name, value", "name")
+PUT_RECORD = _upsert("record", "kind, id, body", "kind, id")
 MOST_NAMES = 500
 """How many ids are looked up by one statement."""
 NEAR = 20
@@ -32,30 +44,46 @@ CHANGES_BELOW = (
     "sequence IN (SELECT sequence FROM change WHERE xid = ? AND sequence > ? "
     "UNION ALL SELECT sequence FROM change WHERE xid > ? AND xid < ? AND sequence > ?)"
 )
-CHANGES_NEAR = "sequence > ? AND sequence <= ? AND (+xid = ? OR (+xid > ? AND +xid < ?))"  # + keeps the index away
 
 
-class SqliteTransaction:
-    """A transaction on one connection; see registry.transaction_interface for what each method is for."""
+class Rows(Protocol):
+    """What a statement finds."""
+
+    def fetchone(self) -> Row | None:
+        """The next row."""
+
+    def __iter__(self) -> Iterator[Row]:
+        """All rows."""
+
+
+class SqlTransaction(ABC):
+    """A transaction on one connection; see registry.transaction_interface for what each method is for.
+
+    Statements have a question mark for each value. What the two databases say differently is left to their classes.
+    """
 
     permissions = UNRESTRICTED
+    changes_near: ClassVar[str] = "sequence > ? AND sequence <= ? AND (xid = ? OR (xid > ? AND xid < ?))"
+    """The rows of an entity and of what is below it among those between two sequences."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        rules: Rules,
-        written: list[tuple[str, Entity | None]] | None = None,
-    ) -> None:
-        self._db = connection
+    def __init__(self, rules: Rules, written: list[tuple[str, Entity | None]] | None = None) -> None:
         self.rules = rules
         self._written = written
         self._model: Model | None = None
         self.appended = 0
         """How many rows this transaction added to the change log."""
 
+    @abstractmethod
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        """Run a statement."""
+
+    @abstractmethod
+    def _insert(self, statement: str, values: Sequence[Any]) -> int:
+        """Add a row to the change log, and say its sequence."""
+
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""
-        row = self._db.execute(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
+        row = self._execute(f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid = ?", (xid,)).fetchone()  # noqa: S608
         return entity_of(row) if row else None
 
     def entities(self, collection: str, within: Sequence[IdRange] | None = None) -> list[Entity]:
@@ -67,7 +95,7 @@ class SqliteTransaction:
         """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
         prefix = xid.rstrip("/")
         query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ?"  # noqa: S608
-        return [entity_of(row) for row in self._db.execute(query, (prefix + "/", prefix + "0"))]
+        return [entity_of(row) for row in self._execute(query, (prefix + "/", prefix + "0"))]
 
     def count(self, collection: str, within: Sequence[IdRange] | None = None) -> int:
         """How many members a collection has; the index alone tells."""
@@ -89,60 +117,55 @@ class SqliteTransaction:
         found: list[str] = []
         for condition, values in _conditions(within, backwards):
             parameters = (collection, *mark, *values, min(limit, 2**62) - len(found))
-            found += [str(row[0]).rpartition("/")[2] for row in self._db.execute(query % condition, parameters)]
+            found += [str(row[0]).rpartition("/")[2] for row in self._execute(query % condition, parameters)]
             if len(found) >= limit:
                 break
         return found
 
     def _members(self, query: str, collection: str, within: Sequence[IdRange] | None) -> Iterator[Row]:
         if within is None:
-            return self._db.execute(query % "", (collection,))
+            return iter(self._execute(query % "", (collection,)))
         return itertools.chain.from_iterable(
-            self._db.execute(query % condition, (collection, *values)) for condition, values in _conditions(within)
+            self._execute(query % condition, (collection, *values)) for condition, values in _conditions(within)
         )
 
     def xids(self) -> Iterator[str]:
         """The xids of all entities."""
-        return (str(row[0]) for row in self._db.execute("SELECT xid FROM entity"))
+        return (str(row[0]) for row in self._execute("SELECT xid FROM entity"))
 
     def size(self, xid: str) -> int:
         """How many entities are below one."""
         prefix = xid.rstrip("/")
         query = "SELECT count(*) FROM entity WHERE xid > ? AND xid < ?"
-        found: int = self._db.execute(query, (prefix + "/", prefix + "0")).fetchone()[0]
-        return found
+        return sum(int(row[0]) for row in self._execute(query, (prefix + "/", prefix + "0")))
 
     def sibling(self, collection: str, entity_id: str) -> str | None:
         """The id that equals this one when case is ignored."""
         query = "SELECT xid FROM entity WHERE collection = ? AND folded = ?"
-        row = self._db.execute(query, (collection, entity_id.casefold())).fetchone()
+        row = self._execute(query, (collection, entity_id.casefold())).fetchone()
         return str(row[0]).rpartition("/")[2] if row else None
 
     def referrers(self, xid: str) -> list[Entity]:
         """The Resources whose `xref` is this xid."""
         query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xref = ?"  # noqa: S608
-        return [entity_of(row) for row in self._db.execute(query, (xid,))]
+        return [entity_of(row) for row in self._execute(query, (xid,))]
 
     def put(self, entity: Entity) -> None:
         """Create or replace an entity."""
         if self._written is not None:
             self._written.append((entity.xid, entity))
         values = (*entity_values(entity), *_collection_and_id(entity.xid), _xref(entity))
-        self._db.execute(
-            f"INSERT OR REPLACE INTO entity ({ENTITY_COLUMNS}, collection, folded, xref) "  # noqa: S608
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            values,
-        )
+        self._execute(PUT_ENTITY, values)
 
     def delete(self, xid: str) -> None:
         """Remove one entity."""
         if self._written is not None:
             self._written.append((xid, None))
-        self._db.execute("DELETE FROM entity WHERE xid = ?", (xid,))
+        self._execute("DELETE FROM entity WHERE xid = ?", (xid,))
 
     def append_change(self, change: Change) -> int:
         """Add a row to the change log."""
-        cursor = self._db.execute(
+        sequence = self._insert(
             "INSERT INTO change (xid, action, epoch, changed, actor, correlation, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 change.xid,
@@ -155,11 +178,11 @@ class SqliteTransaction:
             ),
         )
         self.appended += 1
-        return int(cursor.lastrowid or 0)
+        return sequence
 
     def append_history(self, entity: Entity, sequence: int) -> None:
         """Keep a superseded body."""
-        self._db.execute(
+        self._execute(
             f"INSERT INTO history ({ENTITY_COLUMNS}, sequence) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (*entity_values(entity), sequence),
         )
@@ -179,42 +202,42 @@ class SqliteTransaction:
             return self._changes("sequence > ?", (after,), limit)
         end = after + NEAR * min(limit, 2**40)
         span = (f"{xid}/", f"{xid}0")  # "0" is the character after "/"
-        found = self._changes(CHANGES_NEAR, (after, end, xid, *span), limit)
+        found = self._changes(self.changes_near, (after, end, xid, *span), limit)
         if len(found) < limit:
             found += self._changes(CHANGES_BELOW, (xid, end, *span, end), limit - len(found))
         return found
 
     def _changes(self, where: str, values: tuple[str | int, ...], limit: int) -> list[Change]:
         query = f"SELECT {CHANGE_COLUMNS} FROM change WHERE {where} ORDER BY sequence LIMIT ?"  # noqa: S608
-        return [change_of(row) for row in self._db.execute(query, (*values, limit))]
+        return [change_of(row) for row in self._execute(query, (*values, limit))]
 
     def last_change(self) -> Change | None:
         """The newest row of the change log."""
         query = f"SELECT {CHANGE_COLUMNS} FROM change ORDER BY sequence DESC LIMIT 1"  # noqa: S608
-        row = self._db.execute(query).fetchone()
+        row = self._execute(query).fetchone()
         return change_of(row) if row else None
 
     def forget_changes(self, last: int) -> None:
         """Remove the oldest rows of the change log."""
-        self._db.execute(
+        self._execute(
             "DELETE FROM change WHERE sequence <= ? AND sequence < (SELECT max(sequence) FROM change)", (last,)
         )
 
     def superseded(self, xid: str, after: int) -> tuple[int, Entity] | None:
         """The first superseded body after a sequence."""
         query = f"SELECT {ENTITY_COLUMNS}, sequence FROM history WHERE xid = ? AND sequence > ? ORDER BY sequence"  # noqa: S608
-        row = self._db.execute(query + " LIMIT 1", (xid, after)).fetchone()
+        row = self._execute(query + " LIMIT 1", (xid, after)).fetchone()
         return (int(row[-1]), entity_of(row[:-1])) if row else None
 
     def history(self, xid: str) -> list[Entity]:
         """Superseded bodies of an entity, oldest first."""
         query = f"SELECT {ENTITY_COLUMNS} FROM history WHERE xid = ? ORDER BY sequence"  # noqa: S608
-        return [entity_of(row) for row in self._db.execute(query, (xid,))]
+        return [entity_of(row) for row in self._execute(query, (xid,))]
 
     def history_below(self, xid: str) -> list[tuple[int, Entity]]:
         """Superseded bodies of an entity, and what was below it: two ranges of the primary key."""
         query = f"SELECT {OUTLINE_COLUMNS}, sequence FROM history WHERE xid = ? OR (xid > ? AND xid < ?)"  # noqa: S608
-        rows = self._db.execute(query + " ORDER BY sequence", (xid, xid, f"{xid}/", f"{xid}0"))
+        rows = self._execute(query + " ORDER BY sequence", (xid, xid, f"{xid}/", f"{xid}0"))
         return [(int(row[-1]), entity_of(row[:-1])) for row in rows]
 
     def model(self) -> Model:
@@ -231,10 +254,8 @@ class SqliteTransaction:
     def put_modelsource(self, source: dict[str, Any], expanded: dict[str, Any]) -> None:
         """Replace the model."""
         self._model = None
-        self._db.executemany(
-            "INSERT OR REPLACE INTO configuration (name, value) VALUES (?, ?)",
-            [("modelsource", msgspec.json.encode(source)), ("modelexpanded", msgspec.json.encode(expanded))],
-        )
+        self._configure("modelsource", source)
+        self._configure("modelexpanded", expanded)
 
     def capabilities(self) -> dict[str, Any] | None:
         """The capabilities as they were set."""
@@ -243,31 +264,31 @@ class SqliteTransaction:
 
     def put_capabilities(self, capabilities: dict[str, Any]) -> None:
         """Replace the capabilities."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO configuration (name, value) VALUES ('capabilities', ?)",
-            (msgspec.json.encode(capabilities),),
-        )
+        self._configure("capabilities", capabilities)
 
     def records(self, kind: str, after: str = "", limit: int = 2**62) -> list[tuple[str, bytes]]:
         """The records of a kind that follow an id, in the order of their ids."""
         query = "SELECT id, body FROM record WHERE kind = ? AND id > ? ORDER BY id LIMIT ?"
-        return [(str(row[0]), bytes(row[1])) for row in self._db.execute(query, (kind, after, limit))]
+        return [(str(row[0]), bytes(row[1])) for row in self._execute(query, (kind, after, limit))]
 
     def record(self, kind: str, record_id: str) -> bytes | None:
         """One record."""
-        row = self._db.execute("SELECT body FROM record WHERE kind = ? AND id = ?", (kind, record_id)).fetchone()
+        row = self._execute("SELECT body FROM record WHERE kind = ? AND id = ?", (kind, record_id)).fetchone()
         return bytes(row[0]) if row else None
 
     def put_record(self, kind: str, record_id: str, body: bytes) -> None:
         """Create or replace a record."""
-        self._db.execute("INSERT OR REPLACE INTO record (kind, id, body) VALUES (?, ?, ?)", (kind, record_id, body))
+        self._execute(PUT_RECORD, (kind, record_id, body))
 
     def delete_record(self, kind: str, record_id: str) -> None:
         """Remove a record."""
-        self._db.execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
+        self._execute("DELETE FROM record WHERE kind = ? AND id = ?", (kind, record_id))
+
+    def _configure(self, name: str, value: dict[str, Any]) -> None:
+        self._execute(PUT_CONFIGURATION, (name, msgspec.json.encode(value)))
 
     def _configuration(self, name: str) -> bytes:
-        row = self._db.execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
+        row = self._execute("SELECT value FROM configuration WHERE name = ?", (name,)).fetchone()
         return bytes(row[0]) if row else b""
 
 
@@ -276,7 +297,7 @@ def _conditions(within: Sequence[IdRange] | None, backwards: bool = False) -> It
     if within is None:
         yield "", ()
         return
-    named = itertools.groupby(reversed(within) if backwards else within, key=lambda one: one[1] == one[0] + "\0")
+    named = itertools.groupby(reversed(within) if backwards else within, key=lambda one: one[1] == one[0] + AFTER)
     for are_single, ranges in named:
         if not are_single:
             yield from ((" AND folded >= ? AND folded < ?", one) for one in ranges)
@@ -314,7 +335,7 @@ def entity_values(entity: Entity) -> Row:
         msgspec.json.encode(entity.attributes),
         document.content if document else None,
         document.url if document else None,
-        document.text if document else False,
+        int(document.text) if document else 0,
         entity.counter,
     )
 
