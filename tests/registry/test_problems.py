@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from postroom.registry.problem_types import CORE, HTTP
+from postroom.registry.problem_types import CORE, HTTP, OURS
 from postroom.registry.problems import PROBLEMS, RegistryProblem
 
 # The error types of the specification: id of the requirement, name, status, arguments, where it is defined.
@@ -91,8 +91,10 @@ def test_every_type_of_the_specification(name: str, status: int, arguments: str,
     assert document["title"].endswith(".")
 
 
-def test_there_is_no_type_of_our_own() -> None:
-    assert set(PROBLEMS) == {row.values[0] for row in TYPES}
+def test_the_only_types_of_our_own_are_those_for_access() -> None:
+    own = set(PROBLEMS) - {row.values[0] for row in TYPES}
+    assert own == {"forbidden", "unauthorized"}
+    assert {PROBLEMS[name].base for name in own} == {OURS}
 
 
 def test_what_a_client_sent_is_not_sent_back_at_length() -> None:

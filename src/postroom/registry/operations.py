@@ -63,6 +63,7 @@ def initialise(tx: Transaction, model: str, fetch: Fetch = refuse_fetch) -> None
 @operation
 def update_registry(work: UnitOfWork, body: Any, patch: bool) -> None:
     """PUT or PATCH of the Registry: capabilities first, then the model, then the rest (REG-068)."""
+    work.permissions.require_write("/")
     body = as_body(body, "/")
     before = work.capabilities
     if "capabilities" in body:
@@ -98,6 +99,7 @@ def put_members(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> l
 @operation
 def put_versions(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None) -> WriteResult:
     """POST or PATCH of Versions."""
+    work.permissions.require_write(path.resource_xid)
     body = as_entities(body, path.xid)
     ensure_group(work, path)
     return ResourceWrite(work, path, patch).write_versions(body, default)
@@ -126,12 +128,14 @@ def _maps_of_entities(collections: dict[str, Any], subject: str) -> dict[str, di
 @operation
 def put_group(work: UnitOfWork, path: EntityPath, body: Any, patch: bool) -> bool:
     """PUT or PATCH of a Group; whether it is new."""
+    work.permissions.require_write(path.xid)
     return write_group(work, path.group, path.ids[1], as_body(body, path.xid), patch)
 
 
 @operation
 def put_resource(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None) -> WriteResult:
     """PUT or PATCH of a Resource."""
+    work.permissions.require_write(path.xid)
     body = as_body(body, path.xid)
     ensure_group(work, path)
     return write_resource(work, path, body, patch, default)
@@ -140,6 +144,7 @@ def put_resource(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, def
 @operation
 def put_meta(work: UnitOfWork, path: EntityPath, body: Any, patch: bool, default: str | None = "") -> WriteResult:
     """PUT or PATCH of a Resource's meta; a Resource that is not there is made."""
+    work.permissions.require_write(path.resource_xid)
     body = as_body(body, path.xid)
     ensure_group(work, path)
     is_new = work.tx.entity(path.resource_xid) is None
@@ -151,6 +156,7 @@ def put_version(
     work: UnitOfWork, path: EntityPath, version_id: str | None, body: Any, patch: bool, default: str | None
 ) -> WriteResult:
     """PUT or PATCH of a Version, or POST of one to its Resource (then it may lack an id)."""
+    work.permissions.require_write(path.resource_xid)
     body = as_body(body, path.xid)
     ensure_group(work, path)
     return ResourceWrite(work, path, patch).write_version(version_id, body, default)

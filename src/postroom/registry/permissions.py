@@ -8,6 +8,7 @@ from typing import Self
 import msgspec
 
 from postroom.model.names import is_entity_id
+from postroom.registry.problems import RegistryProblem
 
 ROOT = "/"
 ANY = "*"
@@ -140,6 +141,26 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     write: Prefixes = NOWHERE
     own: Prefixes = NOWHERE
     is_admin: bool = False
+
+    @property
+    def administers(self) -> bool:
+        """Whether they may change the model, which changes entities everywhere, and what services keep."""
+        return self.is_admin and self.write.is_everything and self.read.is_everything
+
+    def require_write(self, xid: str) -> None:
+        """Refuse a write, with the grant that is missing; Versions and meta are written with their Resource."""
+        if not self.write.covers(xid):
+            raise _forbidden(xid, f"write on {'/'.join(xid.split('/')[: DEEPEST + 1])}")
+
+    def require_admin(self, subject: str) -> None:
+        """Refuse what only administrators may do."""
+        if not self.administers:
+            raise _forbidden(subject, f"admin on {ROOT}")
+
+
+def _forbidden(subject: str, grant: str) -> RegistryProblem:
+    detail = "Whoever owns that part of the registry, or an administrator, can grant it."
+    return RegistryProblem("forbidden", subject, detail=detail, grant=grant)
 
 
 UNRESTRICTED = Permissions(read=EVERYWHERE, write=EVERYWHERE, own=EVERYWHERE, is_admin=True)

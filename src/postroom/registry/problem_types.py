@@ -1,7 +1,8 @@
 """The error types of xRegistry as data: status, the sentence that becomes the title, where the type is defined.
 
 Titles are our own wording; the placeholders are those of the specification and appear in `args` (core and http §Error
-Processing). Every type of the specification is here, whether or not a request can lead to it today.
+Processing). Every type of the specification is here, whether or not a request can lead to it today. It has none for
+access, so two are our own.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import msgspec
 
 CORE = "https://github.com/xregistry/spec/blob/main/core/spec.md#"
 HTTP = "https://github.com/xregistry/spec/blob/main/core/http.md#"
+OURS = "urn:postroom:problems#"
 
 
 class ProblemType(msgspec.Struct, frozen=True):
@@ -48,6 +50,7 @@ PROBLEMS: dict[str, ProblemType] = {
     "extra_xregistry_header": ProblemType(
         400, "{subject}: the header {name} cannot be used here: {error_detail}.", HTTP
     ),
+    "forbidden": ProblemType(403, "{subject}: this needs {grant}.", OURS),
     "format_external": ProblemType(400, "{subject}: the document is elsewhere, so its format cannot be checked."),
     "format_unknown": ProblemType(400, "{subject}: the format {format} cannot be checked here."),
     "format_violation": ProblemType(400, "{subject}: the document does not follow its format {format}."),
@@ -83,6 +86,7 @@ PROBLEMS: dict[str, ProblemType] = {
     "sort_noncollection": ProblemType(400, "{subject} is no collection and cannot be sorted."),
     "too_large": ProblemType(406, "{subject}: the answer would be too large."),
     "too_many_versions": ProblemType(400, "{subject}: several Versions were given where one is expected."),
+    "unauthorized": ProblemType(401, "{subject}: {error_detail}.", OURS),
     "unknown_attribute": ProblemType(400, "{subject}: there is no attribute {name} here."),
     "unknown_group_type": ProblemType(400, "{subject}: there is no group type {name}."),
     "unknown_id": ProblemType(400, "{subject}: there is no {singular} {id}."),

@@ -89,6 +89,14 @@ def allow_everything(group_type: GroupType, group: Body) -> Iterable[AttributeVi
     return ()
 
 
+def note_no_owner(tx: Any, xid: str, principal: str) -> None:
+    """Keep no owners."""
+
+
+def forget_nothing(tx: Any, xid: str) -> None:
+    """Keep nothing that would have to go."""
+
+
 class GroupRules(msgspec.Struct, frozen=True, kw_only=True):
     """Rules on the Groups of one type and on the Versions in them."""
 
@@ -115,6 +123,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with entities by their paths, as they are in a transaction."""
     guard: Callable[[Any, Mapping[str, Any]], None] = allow_changes
     """Refuses a write that nobody here may do: the transaction at its end, and the entities as they were before."""
+    group_created: Callable[[Any, str, str], None] = note_no_owner
+    """Gets the xid of a Group and the principal who created it, in the same transaction: whoever does so owns it."""
+    group_deleted: Callable[[Any, str], None] = forget_nothing
+    """Gets the xid of a Group that is no more: whoever creates it anew shall not find the owners of the former."""
 
     def of(self, group_type: GroupType) -> GroupRules:
         """The rules on one Group type."""

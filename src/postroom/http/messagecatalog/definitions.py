@@ -55,6 +55,7 @@ def get_definition(context: CatalogRequest) -> Response:
 
 def post_version(context: CatalogRequest) -> Response:
     """Add a version to a definition, which is made when it is not there."""
+    context.tx.permissions.require_write(context.path.xid)
     around = message_context(context.tx, context.path.xid, context.root)
     states = read_states(context.tx, context.path.xid)
     if not states:

@@ -34,6 +34,7 @@ def get_group(context: CatalogRequest) -> Response:
 
 def put_group(context: CatalogRequest) -> Response:
     """Create a group, or update it; the attributes that it has then."""
+    context.tx.permissions.require_write(context.path.xid)
     body = _body(context)
     existing = context.tx.entity(context.path.xid)
     if existing is None:

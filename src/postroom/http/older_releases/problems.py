@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from postroom.http.older_releases.releases import OlderRelease
-from postroom.registry.problem_types import CORE, PROBLEMS
+from postroom.registry.problem_types import CORE, OURS, PROBLEMS
 from postroom.registry.problems import RegistryProblem
 
 INVALID = "invalid_data"
@@ -74,7 +74,7 @@ def problem_document(problem: RegistryProblem, release: OlderRelease, base: str)
         return plain
     name = RC2_NAMES.get(problem.name, problem.name)
     document: dict[str, Any] = {
-        "type": CORE + name,
+        "type": (OURS if PROBLEMS[problem.name].base == OURS else CORE) + name,
         "instance": base + ("" if problem.subject in SERVER_SUBJECTS else "/" + problem.subject.removeprefix("/")),
         "title": plain["title"],
     }

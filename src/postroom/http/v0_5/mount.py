@@ -77,6 +77,8 @@ def _methods(request: Request, path: EntityPath, capabilities: Capabilities) -> 
 
 def _written(tx: Transaction, request: Request, settings: Settings) -> Response:
     path = resolve_path(tx.model(), request.path)
+    if request.method != "DELETE" and not path.is_collection:
+        tx.permissions.require_write(path.xid)
     _check_preconditions(tx, request, path, settings)
     work = UnitOfWork(tx, actor=request.actor)
     answer = _write(work, request, path, settings)

@@ -143,6 +143,8 @@ def _dispatch(request: Request, store: Store, settings: Settings) -> Response:
 
 
 def _includes(request: Request, name: str | None, store: Store, settings: Settings) -> Fetch:
+    if not request.permissions.administers:
+        return refuse_fetch
     if settings.allow_fetch:  # nothing is fetched for a write that is not allowed
         with store.read() as tx:
             check_method(request, _target(tx, request, name, read_capabilities(tx))[1])

@@ -23,6 +23,8 @@ LONGEST_URI = 2048
 
 _ATTACHMENT = "provenance"
 _BY_URI = "versionuri"
+_SEPARATOR = " "  # no normal URI has it
+_MOST_NAMESAKES = 1000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _URI_CHARACTERS = "!#$%&'()*+,/:;=?@[]~"
 
@@ -97,13 +99,23 @@ def attach_provenance(tx: Transaction, version: Entity, provenance: Provenance) 
 def find_version(tx: Transaction, uri: str) -> tuple[str, int] | None:
     """The Version with a URI, and its epoch at the time of the write that brought it.
 
-    None when no Version had it, or when its Resource is deleted; the Version may have changed since.
+    None when no Version had it, or when its Resource is deleted; the Version may have changed since. Of several the
+    one that was written last counts, unless it may not be read.
     """
-    found = tx.record(_BY_URI, normal_uri(uri)[:LONGEST_URI])
+    key = normal_uri(uri)[:LONGEST_URI]
+    newest = tx.record(_BY_URI, key)
+    found = _present(tx, newest) if newest is not None else None
     if found is None:
-        return None
-    state = _READ_STATE.decode(found)
-    return (state.xid, state.epoch) if tx.entity(state.xid.rpartition("/versions/")[0]) else None
+        following = tx.records(_BY_URI, key + _SEPARATOR, _MOST_NAMESAKES)
+        others = (_present(tx, body) for name, body in following if name.startswith(key + _SEPARATOR))
+        found = next((one for one in others if one is not None), None)
+    return (found.xid, found.epoch) if found is not None else None
+
+
+def _present(tx: Transaction, body: bytes) -> _State | None:
+    state = _READ_STATE.decode(body)
+    resource = state.xid.rpartition("/versions/")[0]
+    return state if tx.permissions.read.covers(resource) and tx.entity(resource) is not None else None
 
 
 def index_version_uri(tx: Transaction, entity: Entity) -> None:
@@ -114,5 +126,7 @@ def index_version_uri(tx: Transaction, entity: Entity) -> None:
 
 
 def _index(tx: Transaction, version: Entity, uri: str) -> None:
-    state = _State(version.xid, version.epoch)
-    tx.put_record(_BY_URI, normal_uri(uri)[:LONGEST_URI], msgspec.msgpack.encode(state))
+    key, state = normal_uri(uri)[:LONGEST_URI], msgspec.msgpack.encode(_State(version.xid, version.epoch))
+    tx.put_record(_BY_URI, key, state)
+    # Also by its Resource: one principal must not take a URI away from those who cannot see what they write.
+    tx.put_record(_BY_URI, f"{key}{_SEPARATOR}{version.xid.rpartition('/versions/')[0]}", state)

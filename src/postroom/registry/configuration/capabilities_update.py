@@ -26,6 +26,7 @@ def write_capabilities(work: UnitOfWork, written: Any, patch: bool, with_registr
 
     `with_registry` is off when the same request writes the Registry entity anyway.
     """
+    work.permissions.require_admin(SUBJECT)
     before = work.capabilities
     rules = work.rules
     after = initial_capabilities(rules) if written is None else _updated(rules, before, written, patch)

@@ -34,6 +34,7 @@ def write_modelsource(work: UnitOfWork, source: Any, with_registry: bool = True)
 
     `with_registry` is off when the same request goes on to write entities: they are looked at when it settles.
     """
+    work.permissions.require_admin("/modelsource")
     if not isinstance(source, dict):
         raise RegistryProblem("model_error", "/model", error_detail="a model must be a JSON object")
     before = work.model

@@ -16,6 +16,7 @@ from postroom.registry.write.versions import drop, link_ancestors
 def delete_entity(work: UnitOfWork, path: EntityPath, epoch: int | None, default: str | None = "") -> None:
     """Delete a Group, a Resource or a Version; `not_found` when it is not there."""
     entity = require_entity(work.tx, _stored_xid(work, path), path.xid)
+    work.permissions.require_write(path.xid)
     check_epoch(work, {"epoch": epoch}, entity, path.xid)
     if path.kind == "version":
         _delete_versions(work, path, [entity.id], default)

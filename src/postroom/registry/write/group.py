@@ -79,6 +79,7 @@ def write_group(work: UnitOfWork, group_type: GroupType, group_id: str, written:
     """Create or update a Group and everything nested in it; whether it is new."""
     xid = f"/{group_type.plural}/{group_id}"
     check_id(group_id, xid)
+    work.permissions.require_write(xid)
     body = as_nested(written, xid, group_type.plural)
     check_identity(body, group_type.singular + "id", group_id, xid, group_type.singular)
     existing = work.tx.entity(xid)

@@ -60,6 +60,8 @@ def apply_meta(
     managed = (resource_type.singular + "id", *META_MANAGED)
     draft.attributes = compose(work, resource_type.metaattributes, body, base if patch else {}, subject, managed)
     draft.attributes["readonly"] = before.get("readonly", False)
+    if work.may_lock and isinstance(body.get("readonly"), bool):
+        draft.attributes["readonly"] = body["readonly"]
     draft.touched = True
     _read_default(draft, resource_type, body, patch, subject)
     return draft

@@ -41,6 +41,7 @@ class ResourceWrite:
     """One write to one Resource; `apply` runs the steps and saves what came of them."""
 
     def __init__(self, work: UnitOfWork, path: EntityPath, patch: bool) -> None:
+        work.permissions.require_write(path.resource_xid)
         self.work = work
         self.resource_type = path.resource
         self.group_type = path.group
@@ -61,7 +62,7 @@ class ResourceWrite:
     ) -> WriteResult:
         """Write the Resource's own attributes, a map of Versions and its meta; `default` is setdefaultversionid."""
         self._check_ids(own, meta)
-        self.refuse_readonly()
+        self.refuse_readonly(meta)
         reference = reference_of(self.existing, meta, self.patch, self.xid)
         if reference:
             return self._refer(reference, own, versions, meta, default)
@@ -127,8 +128,10 @@ class ResourceWrite:
         if is_reference(self.existing):
             raise RegistryProblem("bad_request", self.xid, error_detail="its Versions are those of its xref")
 
-    def refuse_readonly(self) -> None:
-        """Refuse to change a Resource that is read-only (META-005)."""
+    def refuse_readonly(self, meta: Body | None = None) -> None:
+        """Refuse to change a Resource that is read-only (META-005), unless an administrator ends that."""
+        if self.work.may_lock and meta is not None and meta.get("readonly") is False:
+            return
         if self.existing is not None and self.existing.attributes.get("readonly"):
             raise RegistryProblem("readonly", self.xid)
 

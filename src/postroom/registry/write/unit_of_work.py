@@ -18,6 +18,7 @@ from postroom.registry.changes.entity_attachments import detach_all
 from postroom.registry.changes.provenance import index_version_uri
 from postroom.registry.configuration.capabilities import Capabilities, read_capabilities
 from postroom.registry.entities import Change, Entity
+from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.transaction_interface import Transaction
 
@@ -55,7 +56,8 @@ class UnitOfWork:
         self.tx = tx
         self.rules = tx.rules
         self.now = now or _no_earlier_than(tx.last_change())
-        self.actor = tx.permissions.principal or actor
+        self.permissions = tx.permissions
+        self.actor = actor if self.replicates else tx.permissions.principal or actor
         self.correlation = correlation or str(uuid.uuid4())
         self.checks_epochs = True
         self.fetch = fetch
@@ -77,14 +79,24 @@ class UnitOfWork:
         """The capabilities in force, also right after this request changed them."""
         return read_capabilities(self.tx)
 
+    @property
+    def may_lock(self) -> bool:
+        """Whether `readonly` can be set: by administrators; where access is off there are none."""
+        return self.permissions.administers and self.permissions is not UNRESTRICTED
+
     def save(self, entity: Entity) -> None:
-        """Create or replace an entity."""
+        """Create or replace an entity; refused where the principal may not write."""
+        self.permissions.require_write(entity.xid)
+        self._put(entity)
+
+    def _put(self, entity: Entity) -> None:
         self._remember(entity.xid)
         self.tx.put(entity)
         index_version_uri(self.tx, entity)
 
     def remove(self, xid: str) -> None:
-        """Remove an entity and everything below it."""
+        """Remove an entity and everything below it; refused where the principal may not write."""
+        self.permissions.require_write(xid)
         for entity in self.tx.below(xid):
             self._before.setdefault(entity.xid, entity)
             self._delete(entity.xid)
@@ -93,11 +105,11 @@ class UnitOfWork:
         detach_all(self.tx, xid)
 
     def touch(self, xid: str) -> None:
-        """Raise an entity's epoch because a member came or went; once per request is enough."""
+        """Raise an entity's epoch because a member came or went; once per request is enough. It takes no grant."""
         entity = self.tx.entity(xid)
         if entity is None or self.is_changed(xid):
             return
-        self.save(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
+        self._put(msgspec.structs.replace(entity, epoch=entity.epoch + 1, modifiedat=self.now))
 
     def note(self, path: str, changed: Iterable[str] = (), before: dict[str, object] | None = None) -> None:
         """Log a change of configuration, which is no entity but belongs to the Registry, with what was there before."""
@@ -161,7 +173,18 @@ class UnitOfWork:
             changes.append(msgspec.structs.replace(change, sequence=sequence))
             if row.superseded is not None:
                 self.tx.append_history(row.superseded, sequence)
+        self._report_groups(changes)
         return changes
+
+    def _report_groups(self, changes: Iterable[Change]) -> None:
+        """Tell of Groups that came and went. Who replicates is not their author."""
+        for change in changes:
+            if change.xid.count("/") != 2:
+                continue
+            if change.action == "deleted":
+                self.rules.group_deleted(self.tx, change.xid)
+            elif change.action == "created" and self.permissions.principal and not self.replicates:
+                self.rules.group_created(self.tx, change.xid, self.permissions.principal)
 
     def _remember(self, xid: str) -> None:
         if xid not in self._before:

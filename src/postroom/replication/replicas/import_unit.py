@@ -52,12 +52,11 @@ class ImportUnitOfWork(UnitOfWork):
         if created and modified:
             self._times[xid] = created, modified
 
-    def save(self, entity: Entity) -> None:
-        """Create or replace an entity."""
+    def _put(self, entity: Entity) -> None:
         if entity.xid in self._times:
             created, modified = self._times[entity.xid]
             entity = msgspec.structs.replace(entity, createdat=created, modifiedat=modified)
-        super().save(entity)
+        super()._put(entity)
 
 
 def write_unit(work: ImportUnitOfWork, model: Model, unit: Unit, present: int = 0) -> None:
