@@ -77,8 +77,9 @@ def _without_split_messages(document: Tree, tree: Tree, dialect: Dialect) -> Tre
     )
     pruned = {}
     for name, group in objects(document, groups_named).items():
-        known = objects(objects(tree, "messagegroups").get(name), "messages")
+        known = objects(objects(tree, "messagegroups").get(dialect.entity_id(name)), "messages")
         written = objects(group, messages_named)
         if len(written) > len(known):
-            pruned[name] = {**group, messages_named: {one: written[one] for one in written if one in known}}
+            kept = {one: written[one] for one in written if dialect.entity_id(one) in known}
+            pruned[name] = {**group, messages_named: kept}
     return {**document, groups_named: {**document[groups_named], **pruned}} if pruned else document
