@@ -16,6 +16,7 @@ from postroom.documents.dialects.preserved_members import (
     strip_extras,
 )
 from postroom.documents.dialects.release_candidates import RC4
+from postroom.documents.dialects.split_protocols import without_split_protocols
 from postroom.documents.dialects.walk_tree import objects
 
 FOREIGN = ("0.5-message", "0.5-service", "catalog")
@@ -72,6 +73,7 @@ def write_tree(tree: Tree, name: str, *, extras: bool = True) -> WrittenCatalog:
 
 def _without_split_messages(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     """The document without messages that the tree does not have: those that were split off another one in writing."""
+    document = without_split_protocols(document, tree)
     groups_named, messages_named = (
         collection_name(group_type, dialect) for group_type in ("messagegroups", "messages")
     )
