@@ -21,6 +21,7 @@ import msgspec
 from postroom.cli.command import ExampleCommand
 from postroom.cli.main import all_commands, main
 from postroom.errors import PostroomError
+from postroom.http.access.routes import NEEDS, ROUTES, Route
 from postroom.protocols.protocol import Option, Wire
 from postroom.protocols.protocol_table import PROTOCOLS
 from postroom.registry.problems import PROBLEMS
@@ -156,7 +157,48 @@ def _option_rows(option: Option) -> Iterator[tuple[str, str, str, str]]:
         yield f"`{option.name}.{member}`", f"`{member_type}`", compared, ""
 
 
+def access_page() -> str:
+    """What each route needs, from the data that a test asks every route with."""
+    opening = """
+        # Access
+
+        What a request needs where [access is on](../how-to/letting-others-in.md). Roles hold the lesser ones: whoever
+        has `own` has `write`, and whoever has `write` has `read`; `admin` has all of them everywhere. Without
+        credentials the answer is 401, unless `anonymous` has a grant; *otherwise* is what somebody gets who has
+        credentials and lacks the grant. What may not be read answers 404 like what is not there.
+    """
+    rows = [
+        (f"`{route.path}`", ", ".join(route.methods), route.need, route.on or "-", _otherwise(route))
+        for route in ROUTES
+    ]
+    more = """
+        ## Grants {#grants}
+
+        `GET /-/grants` answers `{"grants": [{"subject": …, "role": …, "prefix": …}]}`: those that one may manage, and
+        those that one has. `POST` adds the grants of such a body, `PUT` replaces all that one may manage by them, and
+        `DELETE /-/grants?subject=…&role=…&prefix=…` removes one. What would leave nobody to administer the registry is
+        refused.
+
+        ## Keys {#keys}
+
+        `POST /-/keys` takes `{"id": …, "grants": [{"role": …, "prefix": …}], "expires": "90d"}` and answers with the
+        key, once. `POST /-/keys/ID/rotate` gives it another secret, `DELETE /-/keys/ID` ends it. `GET /-/keys` lists
+        all keys with the first digits of their secrets, their grants, and when they were used last.
+
+        ## Who am I {#session}
+
+        `GET /-/session` answers with the principal of the request and the prefixes that it may read, write and own.
+    """
+    table = _table(("path", "methods", "needs", "on", "otherwise"), rows)
+    return _page(inspect.cleandoc(opening), table, inspect.cleandoc(more))
+
+
+def _otherwise(route: Route) -> str:
+    return "-" if route.need in NEEDS[:2] else str(route.otherwise)
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "access.md": access_page,
     "commands.md": commands_page,
     "settings.md": settings_page,
     "errors.md": errors_page,

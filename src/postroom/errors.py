@@ -21,6 +21,7 @@ PostroomError
 │   ├── CursorBroken            cursor_broken
 │   ├── CursorForeign           cursor_foreign
 │   ├── CursorTooOld            cursor_too_old
+│   ├── AccessRefused           access_refused
 │   └── LakeRefused             lake_refused
 └── MissingSystem             exit 3: something the command needs is not there
     ├── ExtraMissing            extra_missing
@@ -179,6 +180,12 @@ class CursorTooOld(InputError):
     """A place in the change log whose successors are no longer kept: what happened since then is not known."""
 
     code = "cursor_too_old"
+
+
+class AccessRefused(InputError):
+    """A grant, a key or a file of grants that means nothing."""
+
+    code = "access_refused"
 
 
 class LakeRefused(InputError):

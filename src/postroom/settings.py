@@ -30,9 +30,54 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of the service; 0 picks a free one.")] = 8080
     workers: Annotated[int, Meta(ge=1, le=64, description="Server processes.")] = 1
     model: Annotated[str, Meta(description="Model of a new registry: messaging, none, or a model file.")] = "messaging"
-    insecure: Annotated[
-        bool, Meta(description="Allow listening on other addresses than loopback, without authentication.")
-    ] = False
+    access: Annotated[
+        Literal["off", "on"],
+        Meta(
+            description="Whether requests need credentials and grants: on, or off, where everybody who reaches the "
+            "service may do everything."
+        ),
+    ] = "off"
+    access_file: Annotated[
+        str,
+        Meta(description="YAML file with the grants, instead of those in the store; it is read again when it changes."),
+    ] = ""
+    insecure: Annotated[bool, Meta(description="Allow listening on other addresses than loopback with access off.")] = (
+        False
+    )
+    oidc_issuer: Annotated[
+        str, Meta(description="URL of the OpenID provider whose tokens count. Empty: no tokens do.")
+    ] = ""
+    oidc_audience: Annotated[
+        str, Meta(description="Audience (aud) that tokens for this service have; needed beside oidc_issuer.")
+    ] = ""
+    oidc_user_claim: Annotated[str, Meta(description="Claim of a token that names the user.")] = "sub"
+    oidc_groups_claim: Annotated[
+        str,
+        Meta(
+            description="Claim of a token whose values are subjects of grants (claim:VALUE); dots lead into objects, "
+            "as in realm_access.roles."
+        ),
+    ] = "groups"
+    oidc_skew_s: Annotated[
+        int, Meta(ge=0, le=300, description="How far the provider's clock may differ from ours, in seconds.")
+    ] = 30
+    sign_in_failures: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            description="How often a minute one address may fail to sign in with one key, before it has to wait; ten "
+            "times as often with different ones. 0 sets no limit.",
+        ),
+    ] = 10
+    requests_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000_000,
+            description="How many requests a minute one principal may send to a server process; 0 sets no limit.",
+        ),
+    ] = 0
     tls_cert: Annotated[
         str, Meta(description="Certificate (chain) in PEM, to serve HTTPS. It is read anew when the file changes.")
     ] = ""
@@ -70,6 +115,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(gt=0, description="How long a client may read nothing of its answer until it is dropped, in seconds."),
     ] = 60.0
+    key: Annotated[
+        str,
+        Meta(
+            description="API key, or token, for the service that a command talks to: itself, env:NAME, file:PATH, "
+            "or none. Empty: what `postroom login` has kept."
+        ),
+    ] = ""
     actor_header: Annotated[
         str,
         Meta(description="Header in which a trusted proxy says who asks, to be logged with changes. None by default."),
@@ -203,7 +255,7 @@ class SettingOrigin(msgspec.Struct, frozen=True):
 
 
 FIELDS = {field.name: field for field in msgspec.structs.fields(Settings)}
-SECRETS = frozenset({"webhook_secret"})
+SECRETS = frozenset({"key", "webhook_secret"})
 HIDDEN = "…"
 
 

@@ -190,8 +190,13 @@ def _fetcher(settings: Settings) -> Callable[[str], str | None] | None:
     return fetch
 
 
-def open_catalog(source: str, *, settings: Settings | None = None) -> Catalog:
-    """Open a catalog: a file, a folder, `http(s)://…` or `sqlite:///…`."""
+def open_catalog(source: str, *, settings: Settings | None = None, key: str = "") -> Catalog:
+    """Open a catalog: a file, a folder, `http(s)://…` or `sqlite:///…`.
+
+    `key` is for a service that wants one: the key itself, `env:NAME` or `file:PATH`.
+    """
     chosen = settings or load_settings()
+    if key:
+        chosen = msgspec.structs.replace(chosen, key=key)
     with no_garbage_collection():
         return Catalog(read_source(str(source), chosen), settings=chosen)

@@ -10,6 +10,7 @@ from urllib.parse import urlunsplit
 
 import msgspec
 
+from postroom.catalog.credentials import authorization_for
 from postroom.errors import DocumentRefused, PostroomError, ServiceRefused, ServiceUnreachable
 from postroom.outbound.client import HttpClient
 from postroom.outbound.policy import (
@@ -56,7 +57,7 @@ class ServiceClient:
             max_bytes=self.max_bytes,
             max_redirects=_MOST_REDIRECTS,
         )
-        self._http = HttpClient(policy, self.base)
+        self._http = HttpClient(policy, self.base, authorization_for(self.base, settings))
 
     @property
     def requests(self) -> int:
@@ -97,6 +98,12 @@ class ServiceClient:
     def json(self, response: OutboundResponse, path: str) -> Any:
         """The JSON of an answer that has to be a good one."""
         path = masked(path)
+        if response.status == 401:
+            raise ServiceRefused(
+                f"it wants credentials: {problem_in(response)}",
+                place=self.name,
+                remedy="Give --key or POSTROOM_KEY, or `postroom login`.",
+            )
         if not response.is_success:
             raise ServiceRefused(f"{path} answers {response.status}: {problem_in(response)}", place=self.name)
         if not response.body:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--message", default="", metavar="XID", help="Only the tables of this message.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be lifted; nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+@key_option
 def command(lake: str, catalog: str | None, message: str, dry_run: bool, as_json: bool) -> None:
     """Lift payload members into the columns that they have by now.
 

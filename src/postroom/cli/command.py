@@ -15,6 +15,8 @@ import click
 from postroom.settings import FIELDS, Settings, describe, load_settings
 
 MAX_CAUSE = 500
+KEY = "postroom.key"
+"""Where the context of a command keeps what --key says."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,9 +69,21 @@ def setting(name: str, metavar: str | None = None) -> Callable[[Function], Funct
     )
 
 
+def key_option(function: Function) -> Function:
+    """`--key`, for commands that talk to a service; `settings_from` knows it without being told."""
+    text = "Key for the service that is talked to: itself (others may see it), env:NAME or file:PATH. [setting key]"
+    return click.option("--key", metavar="KEY", expose_value=False, callback=_keep_key, help=text)(function)
+
+
+def _keep_key(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.meta[KEY] = value
+
+
 def settings_from(**flags: Any) -> Settings:
     """The settings with the given flags on top; a flag left at False or None was not given."""
-    return load_settings({name: value for name, value in flags.items() if value is not False})
+    context = click.get_current_context(silent=True)
+    given = {"key": context.meta.get(KEY) if context is not None else None, **flags}
+    return load_settings({name: value for name, value in given.items() if value is not False})
 
 
 class TextFormatter(logging.Formatter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.document_output import check_dialect, document_text, form_of, report_losses, write_text
 from postroom.cli.output import print_json, progress
 
@@ -19,6 +19,7 @@ from postroom.cli.output import print_json, progress
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
 @click.option("--plain", is_flag=True, help="Leave out what is kept for other dialects (`dialectextras`).")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON on stdout; without -o the document is in it.")
+@key_option
 def command(
     sources: tuple[str, ...], dialect: str, form: str | None, output: str | None, plain: bool, as_json: bool
 ) -> None:

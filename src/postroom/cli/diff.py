@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.output import print_json, progress
 
 
@@ -13,6 +13,7 @@ from postroom.cli.output import print_json, progress
 @click.argument("old")
 @click.argument("new")
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of all changes instead of a list.")
+@key_option
 def command(old: str, new: str, as_json: bool) -> int:
     """Say what changed between two catalogs.
 

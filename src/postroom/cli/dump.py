@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.document_output import check_dialect, document_text, report_losses, write_text
 from postroom.cli.output import progress
 
@@ -14,6 +14,7 @@ from postroom.cli.output import progress
 @click.option("--dialect", default="1.0-rc4", metavar="D", show_default=True, help="The dialect to write.")
 @click.option("--format", "form", type=click.Choice(["json", "yaml"]), default="json", show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of stdout.")
+@key_option
 def command(source: str, dialect: str, form: str, output: str | None) -> None:
     """Dump a catalog as one document. Loaded into an empty registry it gives the same dump."""
     from postroom.catalog.convert import dump

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.output import print_json, print_table
 
 
@@ -21,9 +21,11 @@ def command() -> None:
 
 def at_option(function: Any) -> Any:
     """Where the links are."""
-    return click.option(
-        "--at", metavar="WHERE", default="", help="Service (http(s)://…) or store; the setting db by default."
-    )(function)
+    return key_option(
+        click.option(
+            "--at", metavar="WHERE", default="", help="Service (http(s)://…) or store; the setting db by default."
+        )(function)
+    )
 
 
 @postroom_command(example="postroom links list --at sqlite:///catalog.db", name="list")
@@ -60,6 +62,9 @@ def list_(at: str, as_json: bool) -> None:
 @click.option("--every", type=float, default=60.0, show_default=True, metavar="SECONDS", help="Time between pulls.")
 @click.option("--adopt", is_flag=True, help="Take over what was written at the target, too.")
 @click.option("--authority", default="", metavar="URI", help="Who is responsible for what is pushed.")
+@click.option(
+    "--remote-key", "key", default="", metavar="REF", help="Key for REMOTE, by reference: env:NAME, file:PATH."
+)
 @click.option("--off", is_flag=True, help="Only note it; it does not run.")
 @at_option
 def add(name: str, remote: str, at: str, rename: tuple[str, ...], **chosen: Any) -> None:

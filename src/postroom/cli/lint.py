@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.output import print_json, progress
 from postroom.errors import PostroomError
 
@@ -27,6 +27,7 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of all findings instead of a list.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="SARIF 2.1.0, for code hosts and editors, instead of a list.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings as well.")
+@key_option
 def command(sources: tuple[str, ...], as_json: bool, as_sarif: bool, strict: bool) -> int:
     """Say what is wrong with catalogs: the place, how bad it is, a code, what to do.
 

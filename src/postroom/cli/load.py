@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.output import print_json, progress
 
 
@@ -12,6 +12,7 @@ from postroom.cli.output import print_json, progress
 @click.argument("sources", nargs=-1, required=True, metavar="SRC…")
 @click.option("--to", "target", required=True, metavar="TARGET", help="http(s)://… or sqlite:///path.db.")
 @click.option("--json", "as_json", is_flag=True, help="The counts as JSON.")
+@key_option
 def command(sources: tuple[str, ...], target: str, as_json: bool) -> None:
     """Load catalogs into a store or a running service. Each source is taken whole or not at all."""
     from postroom.catalog.sources import read_source

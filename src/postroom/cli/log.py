@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from postroom.cli.command import postroom_command, settings_from
+from postroom.cli.command import key_option, postroom_command, settings_from
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ STAMPS = frozenset({"epoch", "createdat", "modifiedat", "meta.epoch", "meta.crea
     "--last", type=click.IntRange(1), default=100, metavar="N", show_default=True, help="Only the newest changes."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of all changes instead of a table.")
+@key_option
 def command(xid: str, catalog: str, last: int, as_json: bool) -> int:
     """List what happened to XID and everything below it.
 

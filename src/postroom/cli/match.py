@@ -8,7 +8,7 @@ from itertools import chain
 
 import click
 
-from postroom.cli.command import postroom_command, setting, settings_from
+from postroom.cli.command import key_option, postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 _MOST_BYTES = 2**20
@@ -21,6 +21,7 @@ _MOST_BYTES = 2**20
 @click.option("--explain", is_flag=True, help="Say in words why a message does not land.")
 @click.option("--summary", is_flag=True, help="Only count: a table of outcomes and messages.")
 @setting("nulls", "strict|absent")
+@key_option
 def command(
     catalog: str, endpoint: str | None, source: BufferedReader, explain: bool, summary: bool, nulls: str | None
 ) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from postroom.cli.command import postroom_command, setting, settings_from
+from postroom.cli.command import key_option, postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table, progress
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ WITHOUT_SPARK = 20_000
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
+@key_option
 def command(
     catalog: str,
     lake: str,

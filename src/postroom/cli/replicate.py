@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from postroom.replication.replicas.link import Link
     from postroom.replication.replicas.peers.peer import ReplicaSource, ReplicaTarget
     from postroom.replication.replicas.pull import PullReport
+    from postroom.settings import Settings
 
 
 @click.group("replicate", context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,6 +31,8 @@ def link_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What all of the commands need to know which link is meant."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="JSON instead of sentences and tables."),
+        click.option("--target-key", default="", metavar="KEY", help="Key for TARGET: itself, env:NAME or file:PATH."),
+        click.option("--source-key", default="", metavar="KEY", help="Key for SOURCE: itself, env:NAME or file:PATH."),
         click.option("--authority", default="", metavar="URI", help="Who is responsible for a source in files."),
         click.option("--plain", is_flag=True, help="Use nothing but the specification's API, also with a Postroom."),
         click.option("--name", default="", metavar="ID", help="Name of the link; follows from the rest by default."),
@@ -53,6 +56,8 @@ def opened(
     authority: str,
     adopt: bool = False,
     reads: bool = False,
+    source_key: str = "",
+    target_key: str = "",
     **flags: Any,
 ) -> Iterator[tuple[ReplicaSource, ReplicaTarget, Link]]:
     """Both ends of a link, and the link."""
@@ -63,9 +68,9 @@ def opened(
 
     settings = settings_from(**flags)
     scope = parse_scope(only, rename)
-    begin = open_source(source, settings, plain=plain, authority=authority)
+    begin = open_source(source, _for_end(settings, source_key, target), plain=plain, authority=authority)
     try:
-        end = open_target(target, settings, plain=plain, reads=reads)
+        end = open_target(target, _for_end(settings, target_key, source), plain=plain, reads=reads)
         try:
             policy = ConflictPolicy(adopts=adopt, keeps_edits=settings.foreign_edits == "flag")
             yield begin, end, Link(id=name or link_id(begin.name, end.name, scope), scope=scope, policy=policy)
@@ -73,6 +78,16 @@ def opened(
             end.close()
     finally:
         begin.close()
+
+
+def _for_end(settings: Settings, key: str, other: str) -> Settings:
+    """The settings for one end. Where both are services, the setting key does not say which it is for: none gets it."""
+    import msgspec
+
+    from postroom.urls import scheme_of
+
+    is_clear = scheme_of(other) not in ("http", "https")
+    return msgspec.structs.replace(settings, key=key or (settings.key if is_clear else ""))
 
 
 @postroom_command(example="postroom replicate pull demo/catalog sqlite:///catalog.db", name="pull")

@@ -14,6 +14,8 @@ from postroom.cli.command import postroom_command, setting, settings_from
 @setting("model", "messaging|none|FILE")
 @setting("workers", "N")
 @setting("allow_fetch", "HOST[:PORT]")
+@setting("access", "on|off")
+@setting("access_file", "FILE")
 @setting("insecure")
 @setting("tls_cert", "FILE")
 @setting("tls_key", "FILE")
@@ -29,6 +31,8 @@ def command(
     model: str | None,
     workers: str | None,
     allow_fetch: tuple[str, ...],
+    access: str | None,
+    access_file: str | None,
     insecure: bool,
     tls_cert: str | None,
     tls_key: str | None,
@@ -49,6 +53,8 @@ def command(
             model=model,
             workers=workers,
             allow_fetch=allow_fetch,
+            access=access,
+            access_file=access_file,
             insecure=insecure,
             tls_cert=tls_cert,
             tls_key=tls_key,

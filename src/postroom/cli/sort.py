@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from postroom.cli.command import postroom_command, setting, settings_from
+from postroom.cli.command import key_option, postroom_command, setting, settings_from
 from postroom.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The ledger entry as JSON instead of tables.")
 @setting("nulls", "strict|absent")
 @setting("master", "URL")
+@key_option
 def command(
     catalog: str,
     source: str,

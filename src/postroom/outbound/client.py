@@ -25,11 +25,15 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class HttpClient:
-    """Sends requests within a policy, to the hosts that it names and to the one of `home`."""
+    """Sends requests within a policy, to the hosts that it names and to the one of `home`.
 
-    def __init__(self, policy: OutboundPolicy, home: str = "") -> None:
+    `authorization` goes to that one only, wherever it leads.
+    """
+
+    def __init__(self, policy: OutboundPolicy, home: str = "", authorization: str = "") -> None:
         self.policy = policy
         self.requests = 0
+        self._authorization = authorization
         self._home = parse_url(home) if home else None
         self._transport = _transport(policy)
 
@@ -40,7 +44,7 @@ class HttpClient:
         for _ in range(self.policy.max_redirects + 1):
             url = self.allowed_url(url)
             self.requests += 1
-            response = self._transport.exchange(method, url, headers or {}, content)
+            response = self._transport.exchange(method, url, self._with_authorization(url, headers or {}), content)
             location = response.headers.get("location")
             if method != "GET" or response.status not in _REDIRECTS or not (self.policy.max_redirects and location):
                 return response
@@ -52,16 +56,25 @@ class HttpClient:
         url = self.allowed_url(url)
         self.requests += 1
         transport: Any = self._transport
-        stream: ResponseStream = transport.stream(url, headers, silence_s)
+        stream: ResponseStream = transport.stream(url, self._with_authorization(url, headers), silence_s)
         return stream
 
     def allowed_url(self, url: str) -> str:
         """A URL as it is asked, with the user of `home` on its host; UrlRefused when it may not be asked."""
         parts = parse_url(url)
-        if self._home is None or parts is None or _origin(parts) != _origin(self._home):
+        if self._home is None or parts is None or not self._is_home(url):
             check_host(url, self.policy.hosts)
             return url
         return urlunsplit((parts.scheme, self._home.netloc, parts.path, parts.query, ""))
+
+    def _is_home(self, url: str) -> bool:
+        parts = parse_url(url)
+        return self._home is not None and parts is not None and _origin(parts) == _origin(self._home)
+
+    def _with_authorization(self, url: str, headers: Mapping[str, str]) -> Mapping[str, str]:
+        if not self._authorization or not self._is_home(url):
+            return headers
+        return {**headers, "authorization": self._authorization}
 
     def close(self) -> None:
         """Close the connections."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Hashable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
 import msgspec
 
+from postroom.access.authentication import Admission, Authenticator, MustVerify
+from postroom.access.upkeep import AccessUpkeep
+from postroom.http.access.doors import NOBODY, OPEN, PRIVATE, Doors
 from postroom.http.older_releases.releases import named_release
 from postroom.http.server.allowed_hosts import AllowedHosts
 from postroom.http.server.asgi import ASGIApp, Receive, Scope, Send, run_lifespan
 from postroom.http.server.base_url import BaseUrlReader
 from postroom.http.server.cors import READING, refuse_foreign_writes, sharing_headers
-from postroom.http.server.event_streams import Streams
+from postroom.http.server.event_streams import GuardedStream, Streams
 from postroom.http.server.representation import RawHeaders, Representation, matches, represent, takes_gzip
 from postroom.http.server.request import Request, parse_query
 from postroom.http.server.request_body import MEGABYTE, read_body
@@ -24,7 +27,6 @@ from postroom.http.services.match_and_make import NDJSON, MakeOrder
 from postroom.http.xregistry.dispatch import answer, finish, next_piece, refuse
 from postroom.model.types import Model
 from postroom.registry.configuration.capabilities import Access, Capabilities
-from postroom.registry.permissions import UNRESTRICTED, Permissions
 from postroom.registry.problems import RegistryProblem
 from postroom.registry.query.page import Cursor
 from postroom.replication.replicas.link_runner import LinkRunner
@@ -53,7 +55,9 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
         dispatcher.start()
         links = LinkRunner(store, settings)
         links.start()
+        edge.start()
         yield
+        edge.stop()
         links.stop()
         dispatcher.stop()
         store.close()
@@ -65,8 +69,10 @@ def create_app(store: Store, settings: Settings) -> ASGIApp:
             await run_lifespan(running(), receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close"})
-        elif not await edge.answer_kept(scope, send):
-            await edge(scope, receive, send)
+        else:
+            admission = edge.admit(scope) or await edge.examine(scope)
+            if not await edge.answer_kept(scope, send, admission):
+                await edge(scope, receive, send, admission)
 
     return front
 
@@ -78,14 +84,55 @@ class Edge:
         self._store = store
         self._settings = settings
         self._base_urls = BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
+        self._doors: Doors | None = None
+        self._common: RawHeaders = []
+        """What every answer has."""
+        self._upkeep: AccessUpkeep | None = None
+        if settings.access == "on":
+            authenticator = Authenticator(store, settings)
+            self._doors = Doors(authenticator, settings, self._base_urls)
+            self._upkeep = AccessUpkeep(authenticator)
+            self._common = PRIVATE
         self._origins = frozenset(settings.cors_origins)
         self._cache = ResponseCache(settings.cache_mb * MEGABYTE)
         self._streams = Streams(store, settings.max_streams)
         self._pools = Pools(settings)
 
-    async def answer_kept(self, scope: Scope, send: Send) -> bool:
+    def start(self) -> None:
+        """Begin what is done beside requests."""
+        if self._upkeep is not None:
+            self._upkeep.start()
+
+    def stop(self) -> None:
+        """End it."""
+        if self._upkeep is not None:
+            self._upkeep.stop()
+
+    def admit(self, scope: Scope) -> Admission | RegistryProblem | None:
+        """Whoever sent a request, or why they are not let in; None when it takes a while to find out."""
+        if self._doors is None:
+            return OPEN
+        try:
+            return self._doors.admit(scope, _first_headers(scope), waits=False)
+        except MustVerify:
+            return None
+        except RegistryProblem as problem:
+            return problem
+
+    async def examine(self, scope: Scope) -> Admission | RegistryProblem:
+        """Whoever sent a request, found out in a thread."""
+        doors = self._doors
+        if doors is None:
+            return OPEN
+        headers = _first_headers(scope)
+        try:
+            return await self._pools.sign_ins.run(lambda: doors.admit(scope, headers, waits=True), "/")
+        except RegistryProblem as problem:
+            return problem
+
+    async def answer_kept(self, scope: Scope, send: Send, admission: Admission | RegistryProblem) -> bool:
         """Answer a GET whose answer is kept from the present state; False when there is none."""
-        if scope["method"] != "GET" or not self._cache:
+        if scope["method"] != "GET" or not self._cache or isinstance(admission, RegistryProblem):
             return False
         headers = _first_headers(scope)
         if STREAM_TYPE in headers.get(b"accept", b""):
@@ -94,18 +141,22 @@ class Edge:
             base = self._base_urls.base(scope, headers)
         except RegistryProblem:
             return False
-        kept = self._cache.get(_key(base, scope, headers), self._store.version())
+        kept = self._cache.get(_key(base, scope, headers, admission), self._store.version())
         if kept is None:
             return False
         if b"if-none-match" in headers or b"origin" in headers:
-            await self._send(kept, self._request(scope), send)
+            await self._send(kept, self._request(scope, admission), send)
         else:
-            await _send_whole(kept.status, [*kept.headers, _content_length(kept.body)], kept.body, send)
+            headers_sent = [*kept.headers, *self._common, _content_length(kept.body)]
+            await _send_whole(kept.status, headers_sent, kept.body, send)
         return True
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        request, problem = self._accepted(scope)
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send, admission: Admission | RegistryProblem = OPEN
+    ) -> None:
+        """Answer one request; nothing of the body is read for somebody who is not let in."""
+        request, problem = self._accepted(scope, admission)
+        admitted = admission if isinstance(admission, Admission) else NOBODY
         if problem is None:
             try:
                 body = await read_body(scope, receive, self._settings)
@@ -121,9 +172,11 @@ class Edge:
             )
             return
         with suppress(ClientGone):
-            await self._respond(request, scope, receive, send)
+            await self._respond(request, scope, receive, send, admitted)
 
-    async def _respond(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _respond(
+        self, request: Request, scope: Scope, receive: Receive, send: Send, admission: Admission
+    ) -> None:
         state = self._store.version()
         async with listening(receive) as client:
             runner = RequestRunner(request, self._pools, self._settings, client)
@@ -132,28 +185,30 @@ class Edge:
                 await self._send_pieces(made, made.pieces, runner, request, send)
                 return
         if given.stream is not None:
-            await self._stream(given.stream, made, request, scope, receive, send)
+            await self._stream(self._guarded(given.stream, scope, admission), made, request, scope, receive, send)
             return
         if request.method not in READING:
             self._streams.nudge()
         if request.method == "GET" and given.status in (200, 303) and given.cacheable:
-            key = _key(request.base, scope, _first_headers(scope), request.permissions)
-            self._cache.put(key, state, made)
+            self._cache.put(_key(request.base, scope, _first_headers(scope), admission), state, made)
         await self._send(made, request, send)
 
-    def _accepted(self, scope: Scope) -> tuple[Request, RegistryProblem | None]:
+    def _accepted(self, scope: Scope, admission: Admission | RegistryProblem) -> tuple[Request, RegistryProblem | None]:
         try:
-            return self._request(scope), None
+            if isinstance(admission, RegistryProblem):
+                return self._request(scope, NOBODY), admission
+            return self._request(scope, admission), None
         except RegistryProblem as problem:
             return Request(method=scope["method"], path=_path(scope), base=UNKNOWN_BASE), problem
 
-    def _request(self, scope: Scope) -> Request:
+    def _request(self, scope: Scope, admission: Admission) -> Request:
         first = _first_headers(scope)
         return Request(
             method=scope["method"],
             path=_path(scope),
             base=self._base_urls.base(scope, first),
-            actor=self._actor(scope, first),
+            actor=self._actor(scope, first) if self._doors is None else admission.permissions.principal,
+            permissions=admission.permissions,
             query=parse_query(scope.get("query_string", b"").decode("utf-8", "replace")),
             headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]),
         )
@@ -164,6 +219,13 @@ class Edge:
             return ""
         return headers.get(name, b"").decode("utf-8", "replace").strip()[:LONGEST_ACTOR]
 
+    def _guarded(self, stream: Stream, scope: Scope, admission: Admission) -> Stream:
+        """A stream that ends when whoever follows it may do less, or more, than when it began."""
+        doors, headers = self._doors, _first_headers(scope)
+        if doors is None:
+            return stream
+        return GuardedStream(stream, lambda: doors.still_admits(admission, scope, headers))
+
     async def _stream(
         self, stream: Stream, made: Representation, request: Request, scope: Scope, receive: Receive, send: Send
     ) -> None:
@@ -172,7 +234,7 @@ class Edge:
             await self._send(represent(refuse(busy, request), request.method, gzips=False), request, send)
             return
         headers = [(name, value) for name, value in made.headers if name != b"etag"]
-        await self._streams.serve(stream, headers + self._sharing(request), scope, receive, send)
+        await self._streams.serve(stream, headers + self._always(request, headers), scope, receive, send)
 
     async def _make(self, runner: RequestRunner, request: Request, is_old: bool) -> tuple[Representation, Response]:
         try:
@@ -203,7 +265,7 @@ class Edge:
         """Send a body while it is made. One that cannot be completed is not ended either: the server closes the
         connection, and no client takes it for whole. Lines end in one that says why.
         """
-        headers = [*made.headers, *self._sharing(request)]
+        headers = [*made.headers, *self._always(request, made.headers)]
         await send({"type": "http.response.start", "status": made.status, "headers": headers})
         try:
             async for piece in self._pieces(pieces, runner, request):
@@ -221,14 +283,17 @@ class Edge:
         if condition is not None and matches(condition, made.etag):
             headers = [(name, value) for name, value in headers if name not in NOT_MODIFIED_HEADERS]
             status, body = 304, b""
-        headers += self._sharing(request)
+        headers += self._always(request, headers)
         if status not in (204, 304):
             headers.append(_content_length(body))
         await _send_whole(status, headers, b"" if request.method == "HEAD" else body, send)
 
-    def _sharing(self, request: Request) -> RawHeaders:
+    def _always(self, request: Request, given: RawHeaders) -> RawHeaders:
+        """The headers of every answer: who may share it, and for how long."""
         shared = sharing_headers(request, self._origins)
-        return [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
+        sharing = [(name.lower().encode(), value.encode("latin-1")) for name, value in shared.items()]
+        has_control = any(name == b"cache-control" for name, _ in given)
+        return sharing + [one for one in self._common if not (has_control and one[0] == b"cache-control")]
 
 
 def _path(scope: Scope) -> str:
@@ -243,17 +308,11 @@ def _first_headers(scope: Scope) -> dict[bytes, bytes]:
 
 
 def _key(
-    base: str, scope: Scope, headers: dict[bytes, bytes], permissions: Permissions = UNRESTRICTED
-) -> tuple[Hashable, ...]:
-    """What an answer depends on beside the state; the dialect is part of the query (`specversion`).
-
-    Principals who may do the same share answers; nobody else does.
-    """
+    base: str, scope: Scope, headers: dict[bytes, bytes], admission: Admission
+) -> tuple[str, str, bytes, bool, int]:
+    """The dialect is part of the query (`specversion`)."""
     gzips = takes_gzip(headers.get(b"accept-encoding", b"").decode("latin-1"))
-    key = (base, _path(scope), scope.get("query_string", b""), gzips)
-    if permissions is UNRESTRICTED:
-        return key
-    return *key, permissions.read, permissions.write, permissions.is_admin
+    return base, _path(scope), scope.get("query_string", b""), gzips, admission.visibility
 
 
 def _content_length(body: bytes) -> tuple[bytes, bytes]:

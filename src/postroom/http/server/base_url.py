@@ -16,6 +16,7 @@ Headers = Mapping[bytes, bytes]
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?\Z")
 _PREFIX = re.compile(r"(?:/[A-Za-z0-9._~@:-]+)*\Z")
 _SCHEMES = ("http", "https")
+_LONGEST_ADDRESS = 64
 _PROBES = (b"/-/healthz", b"/-/readyz")
 """What says nothing about the registry: those who look after a process know its address only."""
 
@@ -49,13 +50,23 @@ class BaseUrlReader:
 
     def trusts(self, scope: Scope) -> bool:
         """Whether the peer is a proxy whose headers count."""
-        if self._everyone:
-            return True
         peer = scope.get("client")
-        if not self._networks or not peer:
+        return self._everyone or bool(peer and self._is_proxy(peer[0]))
+
+    def client_address(self, scope: Scope, headers: Headers) -> str:
+        """The address of the client: the peer's, or the last one before the proxies that are trusted."""
+        peer = scope.get("client")
+        address = str(peer[0]) if peer else "?"
+        if not self.trusts(scope):
+            return address
+        hops = [hop.strip() for hop in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",") if hop.strip()]
+        return next((hop for hop in reversed(hops) if not self._is_proxy(hop)), address)[:_LONGEST_ADDRESS]
+
+    def _is_proxy(self, name: str) -> bool:
+        if not self._networks:
             return False
         try:
-            address = ipaddress.ip_address(peer[0])
+            address = ipaddress.ip_address(name)
         except ValueError:
             return False
         return any(address in network for network in self._networks)

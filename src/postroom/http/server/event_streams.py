@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from postroom.http.server.asgi import Receive, Scope, Send
 from postroom.http.server.representation import RawHeaders
-from postroom.http.server.response import Stream
+from postroom.http.server.response import Stream, StreamChunk
 from postroom.store.interface import Store
 
 POLL_SECONDS = 0.25
+LOOKS_PER_PULL = 16
 THREADS = 16
 HEARTBEAT_SECONDS = 15.0
 STOP = "postroom.stop"
 """The key of a request's scope under which a stream says how it is told to stop."""
+
+
+class GuardedStream:
+    """A stream that ends as soon as it may not go on."""
+
+    def __init__(self, stream: Stream, may_go_on: Callable[[], bool]) -> None:
+        self._stream = stream
+        self._may_go_on = may_go_on
+
+    def pull(self) -> StreamChunk:
+        """What is to be sent now, if it may be sent."""
+        return self._stream.pull() if self._may_go_on() else StreamChunk(data=b"", ends=True)
+
+    def beat(self) -> bytes:
+        """What is sent when nothing happened for a while."""
+        return self._stream.beat()
 
 
 class Follower:
@@ -66,20 +84,24 @@ class Streams:
             self._remove(follower)
 
     async def _follow(self, follower: Follower, stream: Stream, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        next_beat = loop.time() + HEARTBEAT_SECONDS
         while not follower.is_stopped:
             follower.awake.clear()
-            piece = await asyncio.get_running_loop().run_in_executor(self._threads, stream.pull)
+            piece = await loop.run_in_executor(self._threads, stream.pull)
             if piece.data:
                 await send({"type": "http.response.body", "body": piece.data, "more_body": True})
+                next_beat = loop.time() + HEARTBEAT_SECONDS
             if piece.ends:
                 return
             if piece.more or follower.is_stopped:
                 continue
             try:
-                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                async with asyncio.timeout_at(next_beat):
                     await follower.awake.wait()
             except TimeoutError:
                 await send({"type": "http.response.body", "body": stream.beat(), "more_body": True})
+                next_beat = loop.time() + HEARTBEAT_SECONDS
 
     def _added(self) -> Follower:
         follower = Follower()
@@ -95,11 +117,11 @@ class Streams:
             self._looking = None
 
     async def _look(self) -> None:
-        seen = self._store.version()
+        seen, looks = self._store.version(), 0
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            now = self._store.version()
-            if now != seen:
+            now, looks = self._store.version(), looks + 1
+            if now != seen or looks % LOOKS_PER_PULL == 0:  # permissions may end without a commit: keys expire
                 seen = now
                 self.nudge()
 

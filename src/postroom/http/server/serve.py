@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import logging
 import os
 import socket
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from postroom.errors import BadFlag, PortBusy
 from postroom.settings import Settings
 
+if TYPE_CHECKING:
+    from postroom.store.interface import Store
+
+LOG = logging.getLogger(__name__)
 BACKLOG = 2048
 
 
 def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     """Serve until a signal says stop."""
+    from postroom.catalog.credentials import NO_KEY
     from postroom.catalog.open_store import open_store, warn_if_world_readable
     from postroom.http.server.allowed_hosts import AllowedHosts
     from postroom.http.server.base_url import BaseUrlReader
@@ -29,13 +37,15 @@ def serve(settings: Settings, *, resets_capabilities: bool = False) -> None:
     _check_host(settings)
     check_files(settings)
     BaseUrlReader(settings.trusted_proxies, AllowedHosts(settings))
-    settings = msgspec.structs.replace(settings, db=settings.db or default_database())
+    # Keys of the setting and of `postroom login` are for commands, not for what the service itself sends elsewhere.
+    settings = msgspec.structs.replace(settings, db=settings.db or default_database(), key=NO_KEY)
     with _listen(settings.host, settings.port) as listening:
         fetch = allowed_fetcher(settings.allow_fetch, settings.timeout_s, settings.max_document_mb)
         with open_store(settings.db, settings.model, fetch=fetch) as store:
             if resets_capabilities:
                 with store.write() as transaction:
                     reset_capabilities(transaction)
+            _check_access(settings, store)
         warn_if_world_readable(settings.db)
         run(settings, listening)
 
@@ -47,18 +57,37 @@ def default_database() -> str:
 
 
 def _check_host(settings: Settings) -> None:
-    if settings.insecure or settings.host == "localhost":
+    if settings.access == "on" or _is_loopback(settings.host):
         return
+    if settings.insecure:
+        LOG.warning("access is off: everybody who reaches %s may read and change everything", settings.host)
+        return
+    raise BadFlag(
+        f"{settings.host} can be reached from other machines, and access is off.",
+        place="--host",
+        remedy="Say --access on, use 127.0.0.1, or say --insecure.",
+    )
+
+
+def _is_loopback(host: str) -> bool:
     try:
-        loopback = ipaddress.ip_address(settings.host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        loopback = False
-    if not loopback:
-        raise BadFlag(
-            f"{settings.host} can be reached from other machines, and there is no authentication yet.",
-            place="--host",
-            remedy="Use 127.0.0.1, or say --insecure.",
-        )
+        return False
+
+
+def _check_access(settings: Settings, store: Store) -> None:
+    """Refuse a broken file of grants, and say how the first administrator comes to be."""
+    from postroom.access.authentication import Authenticator
+
+    if settings.access == "off" or Authenticator(store, settings).grants.has_admin:
+        return
+    if settings.access_file:
+        remedy = f"Give somebody the role admin on / in {settings.access_file}."
+    else:
+        remedy = f"Make the first key with: postroom keys create NAME --grant admin:/ --at {settings.db}"
+    sys.stderr.write(f"Access is on, and nobody administers this registry yet. {remedy}\n")
+    sys.stderr.flush()
 
 
 def _listen(host: str, port: int) -> socket.socket:

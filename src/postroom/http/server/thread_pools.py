@@ -72,6 +72,7 @@ class Pools:
         self.writes = Pool(4, 256)
         self.matches = Pool(4, 64)
         self.fetches = Pool(16, 64)
+        self.sign_ins = Pool(4, 64)
 
     def of(self, request: Request) -> Pool:
         """The pool that answers a request."""

@@ -112,6 +112,7 @@ def configuration(settings: Settings, factory: Callable[[], ASGIApp]) -> uvicorn
 def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     """The application of one process; a worker ends when the process that started it is gone."""
     import postroom.catalog.entity_lint  # noqa: F401  # so that the first write need not wait for it
+    from postroom.access.grants import disown_group, own_new_group
     from postroom.catalog.open_store import open_store
     from postroom.catalog.wiring import rules_of
     from postroom.http.server.app import create_app
@@ -125,6 +126,8 @@ def worker_app(settings: Settings, logs: Logs, parent: int) -> ASGIApp:
     try:
         retention = Retention(days=settings.changes_kept_days, count=settings.changes_kept)
         rules = msgspec.structs.replace(guarded(rules_of(settings), settings), most_entities=settings.max_entities)
+        if settings.access == "on" and not settings.access_file:
+            rules = msgspec.structs.replace(rules, group_created=own_new_group, group_deleted=disown_group)
         store = open_store(
             settings.db, settings.model, retention=retention, rules=rules, write_wait_s=settings.write_wait_s
         )

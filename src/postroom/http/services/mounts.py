@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from postroom.http.access.administration import answer_grants, answer_keys, answer_session
 from postroom.http.messagecatalog.mount import answer_catalog, answer_lookup
 from postroom.http.server.request import Request
 from postroom.http.server.response import Response
@@ -25,15 +26,19 @@ Mount = Callable[[Request, Store, Settings], Response]
 
 MOUNTS: dict[str, Mount] = {
     "changes": answer_changes,
+    "grants": answer_grants,
+    "keys": answer_keys,
     "messagecatalog": answer_catalog,
     "messagedefinition": answer_lookup,
     "replication": answer_replication,
+    "session": answer_session,
     "subscriptions": answer_subscriptions,
     "v0.5": answer_v0_5,
 }
 
-ONLY_ESCAPED = frozenset({"replication"})
+ONLY_ESCAPED = frozenset({"grants", "keys", "replication", "session"})
 """What lives under `/-/` and nowhere else."""
+
 OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}
 """The same registry as other texts have it."""
 

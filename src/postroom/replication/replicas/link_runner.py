@@ -6,6 +6,9 @@ import logging
 import threading
 from contextlib import suppress
 
+import msgspec
+
+from postroom.catalog.credentials import NO_KEY
 from postroom.errors import PostroomError
 from postroom.registry.write.unit_of_work import timestamp
 from postroom.replication.replicas.export_units import registry_id
@@ -119,14 +122,15 @@ class _Running:
         config = self.config
         if "://" in config.remote:
             check_host(config.remote, self._settings, files=True)
+        remote_settings = msgspec.structs.replace(self._settings, key=config.key or NO_KEY)
         here = StoreEndpoint(self._store, "here", config.authority)
         source: ReplicaSource
         target: ReplicaTarget
         if config.mode == "push":
-            source, target = here, open_target(config.remote, self._settings)
+            source, target = here, open_target(config.remote, remote_settings)
             self._remote = target
         else:
-            source, target = open_source(config.remote, self._settings), here
+            source, target = open_source(config.remote, remote_settings), here
             self._remote = source
         with self._store.read() as tx:
             link = config.link(self._id, registry_id(tx), self._settings)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from postroom.catalog.credentials import REFERENCES
 from postroom.catalog.service_client import masked
 from postroom.errors import BadFlag
 from postroom.model.names import is_entity_id
@@ -19,6 +20,8 @@ from postroom.settings import Settings
 from postroom.urls import is_plain, parse_url
 
 RUNS = "linkrun"
+LINK_VARIABLES = "env:LINK_KEY_"
+"""What references to keys begin with that are given over HTTP."""
 
 RunStatus = Literal["new", "running", "waiting", "failed", "off"]
 
@@ -36,6 +39,8 @@ class LinkConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     authority: str = ""
     """Who is responsible for what was written here, for a push."""
     off: bool = False
+    key: str = ""
+    """Where the key for the other end is: `env:NAME` or `file:PATH`, never the key itself."""
 
     def link(self, link_id: str, home: str, settings: Settings) -> Link:
         """The link; at the target of a push its name has to be unlike those of other registries."""
@@ -63,6 +68,20 @@ def check(link_id: str, config: LinkConfig, settings: Settings, *, files: bool) 
         raise BadFlag("the other end must be a service, http(s)://….")
     if "://" in config.remote:
         check_host(config.remote, settings, files=files)
+    if config.key:
+        check_key(config.key, files=files)
+
+
+def check_key(reference: str, *, files: bool) -> None:
+    """Refuse a key that is not a reference.
+
+    Over HTTP it names a variable that is meant for links: whoever manages them must not have other secrets of the
+    service sent to a host.
+    """
+    if not reference.startswith(REFERENCES):
+        raise BadFlag("the key of a link is kept by reference.", remedy="Write env:NAME or file:PATH.")
+    if not files and not reference.startswith(LINK_VARIABLES):
+        raise BadFlag(f"over HTTP the key of a link is in a variable, {LINK_VARIABLES}….")
 
 
 def check_host(remote: str, settings: Settings, *, files: bool) -> None:

@@ -1,0 +1,1 @@
+"""Who asks, and what they may do: keys, tokens and sessions, and the grants of principals. No HTTP server in it."""

@@ -1,0 +1,138 @@
+"""The credentials of requests: a trusted proxy's word, an API key, or none, and what is answered to bad ones."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import NoReturn
+
+from postroom.access.authentication import Admission, Authenticator, ProviderDown, SignInFailed
+from postroom.access.keys import split_key
+from postroom.access.sign_in_limits import RateLimit, SignInLimit
+from postroom.errors import BadSetting
+from postroom.http.server.asgi import Scope
+from postroom.http.server.base_url import BaseUrlReader, Headers
+from postroom.registry.permissions import UNRESTRICTED, Permissions
+from postroom.registry.problems import RegistryProblem
+from postroom.settings import Settings
+
+OPEN = Admission(UNRESTRICTED)
+"""Everybody, where access is off."""
+NOBODY = Admission(Permissions())
+"""Somebody who is not let in."""
+REALM = 'realm="postroom"'
+CHALLENGE = f'Bearer {REALM}, Basic {REALM}, charset="UTF-8"'
+OPEN_PATHS = frozenset({b"/healthz", b"/readyz", b"/-/healthz", b"/-/readyz"})
+"""What needs no credentials, because it says nothing about the registry. A Group type may have such a name at the root;
+without grants nothing of it is seen.
+"""
+RETRY_AFTER = "10"
+LONGEST_CREDENTIALS = 16 * 1024
+PRIVATE = [(b"vary", b"Authorization, Cookie"), (b"cache-control", b"private")]
+"""What keeps a shared cache from giving one principal's answer to another."""
+
+
+class Doors:
+    """Finds out who sent a request. What it refuses is a problem to be answered; nobody falls back to anonymous."""
+
+    def __init__(self, authenticator: Authenticator, settings: Settings, base_urls: BaseUrlReader) -> None:
+        if settings.actor_header and "*" in settings.trusted_proxies:
+            raise BadSetting(
+                "with access on, everybody could say who they are.",
+                place="trusted_proxies",
+                remedy="Name the addresses of the proxies whose actor_header counts.",
+            )
+        self.authenticator = authenticator
+        self._base_urls = base_urls
+        self._actor_header = settings.actor_header.lower().encode("latin-1", "replace")
+        self._failures = SignInLimit(settings.sign_in_failures)
+        self._requests = RateLimit(settings.requests_per_minute)
+
+    def admit(self, scope: Scope, headers: Headers, *, waits: bool) -> Admission:
+        """Whoever sent a request; RegistryProblem (401, 429) when that is not good enough.
+
+        Unless it may take a while, MustVerify for credentials that have to be looked at in a thread.
+        """
+        address = self._base_urls.client_address(scope, headers)
+        if scope.get("raw_path") in OPEN_PATHS:
+            return self.authenticator.anonymous()
+        admission = self._recognised(scope, headers, address, waits)
+        self._limit_requests(admission, address)
+        return admission
+
+    def still_admits(self, admission: Admission, scope: Scope, headers: Headers) -> bool:
+        """Whether a request would be answered alike if it came now; a stream goes on as long as that is so."""
+        try:
+            return self._recognised(scope, headers, "", waits=True).permissions == admission.permissions
+        except RegistryProblem:
+            return False
+
+    def _recognised(self, scope: Scope, headers: Headers, address: str, waits: bool) -> Admission:
+        try:
+            if self._actor_header and headers.get(self._actor_header) and self._base_urls.trusts(scope):
+                name = headers[self._actor_header].decode("utf-8", "replace").strip()
+                return self.authenticator.user(name)
+            if b"authorization" in headers:
+                return self._by_authorization(scope, headers[b"authorization"], address, waits)
+        except ProviderDown as down:
+            detail = f"{down.sentence}, please try again later"
+            raise RegistryProblem(
+                "bad_request", "/", error_detail=detail, status=503, headers={"retry-after": RETRY_AFTER}
+            ) from None
+        except SignInFailed as failed:
+            self._refuse(failed, address)
+        admission = self.authenticator.anonymous()
+        if not admission.permissions.read.patterns:
+            raise _unauthorized("credentials are needed")
+        return admission
+
+    def _by_authorization(self, scope: Scope, given: bytes, address: str, waits: bool) -> Admission:
+        if len(given) > LONGEST_CREDENTIALS or sum(name == b"authorization" for name, _ in scope["headers"]) > 1:
+            raise SignInFailed("the Authorization header is there twice, or too long")
+        scheme, _, value = given.decode("latin-1").partition(" ")
+        is_bearer, value = scheme.lower() == "bearer", value.strip()
+        found = split_key(value if is_bearer else _basic(value) if scheme.lower() == "basic" else "")
+        if found is None and is_bearer and value.count(".") == 2:
+            self._limit_failures(address, "token")
+            return self.authenticator.token(value, waits=waits)
+        if found is None:
+            raise SignInFailed("the Authorization header holds no key of this service")
+        self._limit_failures(address, f"key:{found[0]}")
+        return self.authenticator.key(*found)
+
+    def _limit_failures(self, address: str, subject: str) -> None:
+        wait = self._failures.wait(address, subject) if address else 0
+        if wait:
+            raise _too_many("too many sign-ins failed", wait)
+
+    def _limit_requests(self, admission: Admission, address: str) -> None:
+        principal = admission.permissions.principal
+        name = principal if ":" in principal else f"{principal} {address}"
+        if wait := self._requests.wait(name):
+            raise _too_many("this principal sends too many requests", wait)
+        self._requests.count(name)
+
+    def _refuse(self, failed: SignInFailed, address: str) -> NoReturn:
+        if address:
+            self._limit_failures(address, failed.subject)
+            self._failures.fail(address, failed.subject)
+        raise _unauthorized(failed.sentence, 'Bearer realm="postroom", error="invalid_token", Basic realm="postroom"')
+
+
+def _basic(value: str) -> str:
+    """The key of Basic credentials, `ID:KEY`; what names another key is none."""
+    try:
+        user, _, key = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+    found = split_key(key)
+    return key if found is not None and found[0] == user else ""
+
+
+def _unauthorized(detail: str, challenge: str = CHALLENGE) -> RegistryProblem:
+    headers = {"www-authenticate": challenge}
+    return RegistryProblem("unauthorized", "/", error_detail=detail, headers=headers)
+
+
+def _too_many(detail: str, wait: int) -> RegistryProblem:
+    return RegistryProblem("bad_request", "/", error_detail=detail, status=429, headers={"retry-after": str(wait)})
