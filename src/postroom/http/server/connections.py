@@ -1,4 +1,16 @@
-"""HTTP connections: uvicorn's protocol with limits of size and time, and problem documents for what is refused."""
+"""HTTP connections: uvicorn's protocol with limits of size and time, and problem documents for what is refused.
+
+uvicorn gives keep-alive timeouts, pipelining and flow control. Each override here gives what it does not:
+
+- `connection_made`, `data_received`, `on_message_begin`: a time limit for the head of a request, from its first byte;
+- `on_url`, `on_header`, `data_received`: limits of size for the request target and the head; trailers are dropped;
+- `on_headers_complete`: known versions of HTTP only, exactly one Host, targets in absolute form, methods of any name;
+- `on_message_complete`: an offer to upgrade is declined and the body read all the same;
+- `pause_writing`, `resume_writing`, `on_response_complete`: a time limit for clients that do not read their response,
+  or do not send the rest of a body that nobody reads;
+- `eof_received`: a client that only closed its side still gets its response;
+- `shutdown`, `connection_lost`: event streams end, timers go.
+"""
 
 from __future__ import annotations
 
