@@ -30,6 +30,9 @@ def _patterns() -> Iterator[str]:
             yield f"{name}*"
 
 
+_OFFERED = dict.fromkeys(sorted(_patterns()), COMPATIBILITY_MODES)
+
+
 class PayloadFormats:
     """The payload formats, as a registry checks and compares documents with them."""
 
@@ -39,7 +42,7 @@ class PayloadFormats:
     @property
     def offered(self) -> Mapping[str, tuple[str, ...]]:
         """Every name of every format, in all versions."""
-        return dict.fromkeys(sorted(_patterns()), COMPATIBILITY_MODES)
+        return _OFFERED
 
     def check(self, name: str, content: bytes, around: Surroundings) -> Judgement:
         """Whether a document is a schema of its format."""
