@@ -20,7 +20,7 @@ from postroom.pipeline.lake.lake import create_lake, open_lake
 from postroom.pipeline.lake.ledger import read_ledger
 from postroom.pipeline.lake.manifest import put_manifest
 from postroom.pipeline.sources.file_ranges import cut_ranges
-from postroom.pipeline.spark.errors import told_by_spark
+from postroom.pipeline.spark.errors import error_from_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -261,7 +261,7 @@ def test_a_foreign_table_in_the_way_is_one_sentence(
     ],
 )
 def test_what_spark_says_becomes_a_sentence(said: str, kind: int, sentence: str) -> None:
-    error = told_by_spark(f"An error occurred\n{said}\n\tat somewhere", "lake")
+    error = error_from_spark(f"An error occurred\n{said}\n\tat somewhere", "lake")
     assert (error.exit_code, sentence in str(error)) == (kind, True)
 
 

@@ -17,7 +17,7 @@ from postroom.pipeline.lake.manifest import read_manifest, unfinished
 from postroom.pipeline.lake.orphan_files import Sweeper, sweep
 from postroom.pipeline.sources.source import frame_of_records
 from postroom.pipeline.spark.batch_progress import BatchProgress
-from postroom.pipeline.spark.errors import told_by_spark
+from postroom.pipeline.spark.errors import error_from_spark
 from postroom.pipeline.summary import added_up
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _write(records: DataFrame, job: Job, source: str) -> None:
     try:
         write_to_sink(records, job, source)
     except PySparkException as error:
-        raise told_by_spark(str(error), job.lake) from error
+        raise error_from_spark(str(error), job.lake) from error
 
 
 def finish_commits(lake: Lake) -> list[LedgerEntry]:

@@ -119,11 +119,11 @@ def _alike(lines: list[bytes], most: int) -> Iterable[list[int]]:
                 marker = next((one for one in _MARKERS if one in line), marker)
                 at = line.find(marker)
             start = at + len(marker)
-        kind = line[start : line.find(b'"', start + 4)]
-        if kind in seeming:
-            seeming[kind].append(row)
+        event_type = line[start : line.find(b'"', start + 4)]
+        if event_type in seeming:
+            seeming[event_type].append(row)
         else:
-            seeming[kind] = [row]
+            seeming[event_type] = [row]
     return seeming.values() if len(seeming) <= most else [list(range(len(lines)))]
 
 
@@ -133,8 +133,8 @@ def group_columns(events: EventReader, records: ColumnSlice, longest: int) -> It
     for some in records.alike():
         if events.knows(some.attributes):
             by_type.setdefault(some.type, []).append(some)
-    for kind, several in by_type.items():
-        if kind is None or events.planned(records.protocol, kind) is not None:
+    for event_type, several in by_type.items():
+        if event_type is None or events.planned(records.protocol, event_type) is not None:
             found = (_group_alike(events, records.protocol, some.read(), longest) for some in several)
             yield from join_groups(itertools.chain.from_iterable(found))
 
@@ -178,9 +178,9 @@ def _row_info(records: RecordColumns, *, binary: bool) -> RowInfo:
 
 
 def _columns_of(events: list[Any]) -> dict[str, Sequence[Any]] | None:
-    """The members of events that are of one kind, by column; None where one step for all of them does not pay."""
-    kinds: set[Any] = set(map(type, events))
-    fields = kinds.pop().__struct_fields__ if len(kinds) == 1 else ()
+    """The members of events of one type, by column; None where one step for all of them does not pay."""
+    types: set[Any] = set(map(type, events))
+    fields = types.pop().__struct_fields__ if len(types) == 1 else ()
     if len(events) < _FEWEST_TOGETHER or len(fields) > _MOST_TOGETHER:
         return None
     return dict(zip(fields, zip(*map(astuple, events), strict=True), strict=False))
@@ -202,11 +202,11 @@ class _Grouping:
         """Put the events of these rows of lines into their groups."""
         some = [lines[row] for row in rows]
         is_record = bool(some) and some[0].startswith(RECORD)
-        doubts: set[int] = set()
-        found = decode_all(self._events.lines.read if is_record else self._events.read_event, some, doubts)
-        if doubts:
-            for place in sorted(doubts):
-                self._add_line(rows[place], some[place])
+        undecoded: set[int] = set()
+        found = decode_all(self._events.lines.read if is_record else self._events.read_event, some, undecoded)
+        if undecoded:
+            for index in sorted(undecoded):
+                self._add_line(rows[index], some[index])
             keep = [one is not None for one in found]
             rows, found = list(compress(rows, keep)), list(compress(found, keep))
         if not is_record:
@@ -221,8 +221,8 @@ class _Grouping:
 
     def _add_plain(self, rows: list[int], records: list[Any], lines: list[bytes]) -> bool:
         """Put records into their groups that are plain and have one protocol and one content type; False for others."""
-        kinds = set(map(type, records))
-        protocol = self._events.lines.plain.get(kinds.pop(), "") if len(kinds) == 1 else ""
+        types = set(map(type, records))
+        protocol = self._events.lines.plain.get(types.pop(), "") if len(types) == 1 else ""
         if not protocol:
             return False
         stated = set(map(_stated_of, records))
@@ -272,9 +272,9 @@ class _Grouping:
 
     def add_structured(self, protocol: str, rows: list[int], bodies: Iterable[Any], info: RowInfo) -> None:
         """Put events into their groups that are the bodies of records."""
-        doubts: set[int] = set()
-        events = decode_all(self._events.read_event, bodies, doubts)
-        if doubts:
+        undecoded: set[int] = set()
+        events = decode_all(self._events.read_event, bodies, undecoded)
+        if undecoded:
             keep = [event is not None for event in events]
             rows, events = list(compress(rows, keep)), list(compress(events, keep))
         self._add_all(protocol, rows, events, None, info)
@@ -304,10 +304,10 @@ class _Grouping:
         info: RowInfo | None,
     ) -> bool:
         """Make a group of events that are columns already; False where they are not of one type."""
-        kinds = set(columns.get("type", ()))
-        if len(kinds) != 1:
+        types = set(columns.get("type", ()))
+        if len(types) != 1:
             return False
-        found = self._events.planned(protocol, kinds.pop())
+        found = self._events.planned(protocol, types.pop())
         if found is None or (info is None and found[0].wants_metadata):
             return True
         group = self._new_group(protocol, *found, structured=bodies is None)
@@ -323,20 +323,20 @@ class _Grouping:
         columns = _columns_of(events)
         if columns is not None and self._make_group(protocol, rows, columns, bodies, info):
             return
-        for place, event in enumerate(events):
-            body = None if bodies is None else bodies[place : place + 1]
-            self._extend(protocol, event.type, rows[place : place + 1], [event], body, info)
+        for index, event in enumerate(events):
+            body = None if bodies is None else bodies[index : index + 1]
+            self._extend(protocol, event.type, rows[index : index + 1], [event], body, info)
 
     def _extend(
         self,
         protocol: str,
-        kind: str | None,
+        event_type: str | None,
         rows: list[int],
         events: list[Any],
         bodies: list[Any] | None,
         info: RowInfo | None,
     ) -> None:
-        group = self._group(protocol, kind, structured=bodies is None)
+        group = self._group(protocol, event_type, structured=bodies is None)
         if group is None or (info is None and group.plan.wants_metadata):
             return
         group.rows += rows
@@ -363,10 +363,10 @@ class _Grouping:
         if group.plan.wants_metadata:
             group.metadata.append(metadata)
 
-    def _group(self, protocol: str, kind: str | None, *, structured: bool) -> EventGroup | None:
-        key = (protocol, kind, structured)
+    def _group(self, protocol: str, event_type: str | None, *, structured: bool) -> EventGroup | None:
+        key = (protocol, event_type, structured)
         if key not in self._groups:
-            found = self._events.planned(protocol, kind)
+            found = self._events.planned(protocol, event_type)
             self._groups[key] = None if found is None else self._new_group(protocol, *found, structured=structured)
         return self._groups[key]
 

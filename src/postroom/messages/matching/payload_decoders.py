@@ -18,9 +18,9 @@ from postroom.formats.schema_versions import WriterVersion
 Judge = Callable[[bytes, str], tuple[Any, list[Violation]]]
 Undeclared = Callable[[bytes, str], str | None]
 Writers = dict[int, WriterVersion]
-"""The versions that wrote payloads, by the places of those payloads; places without a header are not there."""
+"""The versions that wrote payloads, by the indexes of those payloads; only payloads behind a header have one."""
 Kept = dict[int, str] | None
-"""What payloads have and their columns do not, by place; None where nobody keeps it."""
+"""What payloads have and their columns do not, by index; None where nobody keeps it."""
 _BETWEEN_LOOKS_AT_THE_CLOCK = 64
 
 
@@ -30,7 +30,7 @@ class Decoder(Protocol):
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any] | MemberColumns:
-        """The values of many payloads; the indexes of those in doubt are added to `bad`, those in it are passed over.
+        """The values of many payloads; indexes of those for the exact judge are added to `bad`, which are passed over.
 
         Who wrote payloads behind a header is added to `writers`, what payloads have and their columns do not to `kept`,
         where that is given.
@@ -49,33 +49,33 @@ class ExactDecoder:
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any]:
-        """The values of many payloads; the places of those that do not fit are added to `bad`."""
+        """The values of many payloads; the indexes of those that do not fit are added to `bad`."""
         judge, fill = self._judge, self._fill
         undeclared = self._undeclared if kept is not None else None
         values: list[Any] = []
-        for place, (body, contenttype) in enumerate(zip(bodies, contenttypes, strict=True)):
+        for index, (body, contenttype) in enumerate(zip(bodies, contenttypes, strict=True)):
             values.append(None)
-            if place in bad:
+            if index in bad:
                 continue
-            if place % _BETWEEN_LOOKS_AT_THE_CLOCK == 0:
+            if index % _BETWEEN_LOOKS_AT_THE_CLOCK == 0:
                 check_deadline()
             value, violations = judge(bytes_of(body), contenttype)
             if violations:
-                bad.add(place)
+                bad.add(index)
                 continue
             try:
-                values[place] = fill(value)
+                values[index] = fill(value)
             except ColumnMismatch:
-                bad.add(place)
+                bad.add(index)
                 continue
             left = None if undeclared is None else undeclared(bytes_of(body), contenttype)
             if kept is not None and left is not None:
-                kept[place] = left
+                kept[index] = left
         return values
 
 
 class QuickDecoder:
-    """Takes the short way that a schema has, for payloads that it is for."""
+    """Takes the fast path of a schema, for content types that have one."""
 
     def __init__(self, schema: FastSchema, exact: ExactDecoder) -> None:
         self._is_quick = schema.has_fast_path
@@ -87,7 +87,7 @@ class QuickDecoder:
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any] | MemberColumns:
-        """The values of many payloads; the places of those in doubt are added to `bad`."""
+        """The values of many payloads; the indexes of those for the exact judge are added to `bad`."""
         if not all(map(self._is_quick, set(contenttypes))):
             return self._exact.all(bodies, contenttypes, bad, writers, kept)
         if bodies and type(bodies[0]) is str:
@@ -126,10 +126,10 @@ class CheckingDecoder:
     ) -> list[Any]:
         """None for every payload; the indexes of those that do not surely fit are added to `bad`."""
         for contenttype in set(contenttypes):
-            places = [place for place, kind in enumerate(contenttypes) if kind == contenttype and place not in bad]
+            indexes = [index for index, one in enumerate(contenttypes) if one == contenttype and index not in bad]
             fallback: set[int] = set()
-            self._accepts_all([bytes_of(bodies[place]) for place in places], contenttype, fallback)
-            bad.update(places[number] for number in fallback)
+            self._accepts_all([bytes_of(bodies[index]) for index in indexes], contenttype, fallback)
+            bad.update(indexes[number] for number in fallback)
         return [None] * len(bodies)
 
 

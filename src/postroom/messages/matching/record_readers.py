@@ -124,13 +124,13 @@ class LineReader:
         return made
 
     def transport(self, records: list[Any], *, binary: bool, keep: bool) -> list[Transport] | None:
-        """What plain records of one kind carry besides their events; None where each has to be looked at."""
+        """What plain records of one type carry besides their events; None where each has to be looked at."""
         carriage = self._carriages.get(type(records[0])) if records else None
         return None if carriage is None else carriage.read(records, binary=binary, keep=keep)
 
 
 class PlainTransport:
-    """Where plain records of one kind have what is not part of their events."""
+    """Where plain records of one type have what is not part of their events."""
 
     def __init__(self, wire: Wire, options: dict[str, str], headers: dict[str, str]) -> None:
         self._read = TransportReader(wire, wire, ()).read
@@ -271,20 +271,20 @@ class EventReader:
         except TypeError:  # an attribute that no definition names
             return None
 
-    def planned(self, protocol: str, kind: str | None) -> Planned:
+    def planned(self, protocol: str, event_type: str | None) -> Planned:
         """How events of a type on a protocol land, worked out once; None when the exact engine has to decide."""
-        known = self._plans.get((protocol, kind))
-        if known is not None or (protocol, kind) in self._plans:
+        known = self._plans.get((protocol, event_type))
+        if known is not None or (protocol, event_type) in self._plans:
             return known
-        if kind is None or not self.index.has_type(kind) or len(protocol) > _LONGEST_NAME:
+        if event_type is None or not self.index.has_type(event_type) or len(protocol) > _LONGEST_NAME:
             return None  # nothing is remembered about types that anybody may invent
-        candidates = self.index.contenders(canonical_protocol(protocol), kind)
+        candidates = self.index.contenders(canonical_protocol(protocol), event_type)
         found = None
         if len(candidates) == 1 and self._can_plan(candidates[0]):
             decoder = self._decoder_of(candidates[0].definition)
             found = None if decoder is None else (Plan(candidates[0], self.names), decoder)
         if len(self._plans) < _MOST_PLANS:
-            self._plans[protocol, kind] = found
+            self._plans[protocol, event_type] = found
         return found
 
     def _can_plan(self, candidate: DefinitionMatcher) -> bool:

@@ -20,7 +20,7 @@ _BEGINNINGS = frozenset((*HEADER_FIRST_BYTES, "\0"))
 class _Framed(NamedTuple):
     """A payload behind a header."""
 
-    place: int
+    position: int
     body: bytes
     start: int
     contenttype: str
@@ -41,20 +41,20 @@ class VersionDecoder:
     def all(
         self, bodies: Sequence[Any], contenttypes: list[str], bad: set[int], writers: Writers, kept: Kept = None
     ) -> list[Any] | MemberColumns:
-        """The values of many payloads; the places of those in doubt are added to `bad`."""
+        """The values of many payloads; the indexes of those for the exact judge are added to `bad`."""
         if bodies and type(bodies[0]) is Raw:  # JSON within JSON
             return self._bare.all(bodies, contenttypes, bad, writers, kept)
         if self._versions.headers_first or (bodies and _begins(bodies[0])):
             return self._headers_first(bodies, contenttypes, bad, writers, kept)
-        doubts = set(bad)
-        values = self._bare.all(bodies, contenttypes, doubts, writers, kept)
-        if len(doubts) == len(bad):
+        fallback = set(bad)
+        values = self._bare.all(bodies, contenttypes, fallback, writers, kept)
+        if len(fallback) == len(bad):
             return values
-        framed = self._framed(sorted(doubts - bad), bodies, contenttypes, bad)
-        bad |= doubts.difference(one.place for some in framed.values() for one in some)
+        framed = self._framed(sorted(fallback - bad), bodies, contenttypes, bad)
+        bad |= fallback.difference(one.position for some in framed.values() for one in some)
         if not framed:
             return values
-        found = [None if place in doubts else values[place] for place in range(len(bodies))]
+        found = [None if index in fallback else values[index] for index in range(len(bodies))]
         return self._placed(framed, found, bad, writers, kept)
 
     def _headers_first(
@@ -67,55 +67,55 @@ class VersionDecoder:
         framed = self._framed(range(len(bodies)), bodies, contenttypes, bad)
         if not framed:
             return self._bare.all(bodies, contenttypes, bad, writers, kept)
-        apart = {one.place for some in framed.values() for one in some}
+        apart = {one.position for some in framed.values() for one in some}
         if len(framed) == 1 and len(apart) == len(bodies):
             return self._behind(next(iter(framed.values())), bad, writers, kept)
-        rest = [place for place in range(len(bodies)) if place not in apart and place not in bad]
-        doubts: set[int] = set()
-        values = self._some([bodies[p] for p in rest], [contenttypes[p] for p in rest], rest, doubts, kept)
-        bad.update(rest[number] for number in doubts)
+        rest = [index for index in range(len(bodies)) if index not in apart and index not in bad]
+        fallback: set[int] = set()
+        values = self._some([bodies[p] for p in rest], [contenttypes[p] for p in rest], rest, fallback, kept)
+        bad.update(rest[number] for number in fallback)
         found: list[Any] = [None] * len(bodies)
-        for number, place in enumerate(rest):
-            found[place] = None if number in doubts else values[number]
+        for number, index in enumerate(rest):
+            found[index] = None if number in fallback else values[number]
         return self._placed(framed, found, bad, writers, kept)
 
     def _some(
-        self, bodies: list[Any], contenttypes: list[str], places: list[int], doubts: set[int], kept: Kept
+        self, bodies: list[Any], contenttypes: list[str], indexes: list[int], fallback: set[int], kept: Kept
     ) -> list[Any] | MemberColumns:
-        """The values of some payloads without headers; what their columns do not hold is kept by their places."""
+        """The values of some payloads without headers; what their columns do not hold is kept by their indexes."""
         mine: Kept = None if kept is None else {}
-        values = self._bare.all(bodies, contenttypes, doubts, {}, mine)
+        values = self._bare.all(bodies, contenttypes, fallback, {}, mine)
         if kept is not None and mine:
-            kept.update((places[number], left) for number, left in mine.items())
+            kept.update((indexes[number], left) for number, left in mine.items())
         return values
 
     def _alike(self, bodies: Sequence[Any]) -> tuple[WriterVersion, list[Any]] | None:
         """The reader's own version and what stands behind the headers, if they are all alike and name that one."""
         if not bodies or type(bodies[0]) is not bytes:
             return None
-        way = self._versions.plan_for_header(bodies[0][:HEADER_LENGTH])
-        if way is None or way.writer is None or way.writer.version != self._versions.own:
+        plan = self._versions.plan_for_header(bodies[0][:HEADER_LENGTH])
+        if plan is None or plan.writer is None or plan.writer.version != self._versions.own:
             return None
         if len({body[:HEADER_LENGTH] for body in bodies}) > 1:
             return None
-        bare, start = self._reader.strip_header, way.start
+        bare, start = self._reader.strip_header, plan.start
         found = [bare(body, start) for body in bodies]
-        return None if None in found else (way.writer, found)
+        return None if None in found else (plan.writer, found)
 
     def _framed(
-        self, places: Iterable[int], bodies: Sequence[Any], contenttypes: list[str], bad: set[int]
+        self, indexes: Iterable[int], bodies: Sequence[Any], contenttypes: list[str], bad: set[int]
     ) -> dict[str, list[_Framed]]:
         """The payloads behind headers, by the version that wrote them."""
         framed: dict[str, list[_Framed]] = {}
-        for place in places:
-            if not _begins(bodies[place]) or place in bad:
+        for index in indexes:
+            if not _begins(bodies[index]) or index in bad:
                 continue
-            body, contenttype = bytes_of(bodies[place]), contenttypes[place]
+            body, contenttype = bytes_of(bodies[index]), contenttypes[index]
             writer, start, problem = self._versions.read_plan(body, contenttype)
             if writer is not None:
-                framed.setdefault(writer.version, []).append(_Framed(place, body, start, contenttype, writer))
+                framed.setdefault(writer.version, []).append(_Framed(index, body, start, contenttype, writer))
             elif problem is not None:
-                bad.add(place)
+                bad.add(index)
         return framed
 
     def _placed(
@@ -124,19 +124,19 @@ class VersionDecoder:
         for some in framed.values():
             values = self._behind(some, bad, writers, kept)
             for number, one in enumerate(some):
-                found[one.place] = None if one.place in bad else values[number]
+                found[one.position] = None if one.position in bad else values[number]
         return found
 
     def _behind(self, some: list[_Framed], bad: set[int], writers: Writers, kept: Kept) -> list[Any] | MemberColumns:
         """The values of payloads that one version wrote."""
-        writers.update((one.place, one.writer) for one in some)
+        writers.update((one.position, one.writer) for one in some)
         if some[0].writer.version != self._versions.own:
             return [self._read(one, bad, kept) for one in some]
         bare = [self._reader.strip_header(one.body, one.start) for one in some]
-        doubts = {number for number, body in enumerate(bare) if body is None}
-        places, types = [one.place for one in some], [one.contenttype for one in some]
-        values = self._some([body or b"" for body in bare], types, places, doubts, kept)
-        bad.update(some[number].place for number in doubts)
+        fallback = {number for number, body in enumerate(bare) if body is None}
+        indexes, types = [one.position for one in some], [one.contenttype for one in some]
+        values = self._some([body or b"" for body in bare], types, indexes, fallback, kept)
+        bad.update(some[number].position for number in fallback)
         return values
 
     def _read(self, one: _Framed, bad: set[int], kept: Kept) -> Any:
@@ -148,14 +148,14 @@ class VersionDecoder:
                     return self._kept(one, self._fill(value), kept)
             except ColumnMismatch:
                 pass
-        bad.add(one.place)
+        bad.add(one.position)
         return None
 
     def _kept(self, one: _Framed, value: Any, kept: Kept) -> Any:
         if kept is not None:
             left = self._versions.undeclared_framed(one.body, one.start, one.contenttype, one.writer)
             if left is not None:
-                kept[one.place] = left
+                kept[one.position] = left
         return value
 
 

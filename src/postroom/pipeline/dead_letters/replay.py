@@ -25,7 +25,7 @@ from postroom.pipeline.lake.lake import DEAD_LETTERS, Lake, create_lake, open_la
 from postroom.pipeline.lake.ledger import LedgerEntry
 from postroom.pipeline.lake.manifest import AddedFile
 from postroom.pipeline.lake.orphan_files import sweep
-from postroom.pipeline.spark.errors import told_by_spark
+from postroom.pipeline.spark.errors import error_from_spark
 from postroom.settings import Settings
 
 if TYPE_CHECKING:
@@ -141,5 +141,5 @@ def run_on_spark(spark: SparkSession, tasks: list[ReplayTask]) -> list[Replayed]
     try:
         done = spark.sparkContext.parallelize(encoded, len(encoded)).map(replay_encoded).collect()
     except (PySparkException, Py4JError) as error:
-        raise told_by_spark(str(error)) from error
+        raise error_from_spark(str(error)) from error
     return [msgspec.msgpack.decode(answer, type=Replayed) for answer in done]

@@ -129,7 +129,9 @@ def _ask(
 def _group(*values: Any) -> LetterGroup:
     outcome, code, letters, first_seen, last_seen, sample = values
     found = sample["match"]
-    reasons = tuple(Reason(**{name: said or "" for name, said in reason.items()}) for reason in found["reasons"] or ())
+    reasons = tuple(
+        Reason(**{name: value or "" for name, value in reason.items()}) for reason in found["reasons"] or ()
+    )
     match = Match(outcome, found["message"], candidates=tuple(found["candidates"] or ()), reasons=reasons)
     place = (sample["record"], sample["id"], sample["source"], sample["position"], sample["number"])
     return LetterGroup(outcome, code, letters, first_seen, last_seen, match, *place)

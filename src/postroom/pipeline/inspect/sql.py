@@ -92,13 +92,15 @@ def _values(column: pa.ChunkedArray) -> list[Any] | None:
     return values
 
 
-def _has_plain_keys(kind: pa.DataType) -> bool:
+def _has_plain_keys(data_type: pa.DataType) -> bool:
     """Whether all maps in a type have keys that JSON can have as names."""
     import pyarrow as pa
 
-    if pa.types.is_map(kind) and not (pa.types.is_string(kind.key_type) or pa.types.is_integer(kind.key_type)):
+    if pa.types.is_map(data_type) and not (
+        pa.types.is_string(data_type.key_type) or pa.types.is_integer(data_type.key_type)
+    ):
         return False
-    return all(_has_plain_keys(kind.field(number).type) for number in range(kind.num_fields))
+    return all(_has_plain_keys(data_type.field(number).type) for number in range(data_type.num_fields))
 
 
 def _in_texts(connection: DuckDBPyConnection, sql: str, as_text: list[bool]) -> pa.Table:
@@ -111,9 +113,9 @@ def _in_texts(connection: DuckDBPyConnection, sql: str, as_text: list[bool]) -> 
 
 def only_select(connection: DuckDBPyConnection, sql: str) -> None:
     """Refuse all but one SELECT."""
-    kinds = [statement.type.name for statement in connection.extract_statements(sql)]
-    if kinds != ["SELECT"]:
-        what = f"this is {' and '.join(kinds)}" if kinds else "there is none"
+    statements = [statement.type.name for statement in connection.extract_statements(sql)]
+    if statements != ["SELECT"]:
+        what = f"this is {' and '.join(statements)}" if statements else "there is none"
         raise BadFlag(f"a lake is only read: one SELECT is allowed, and {what}.")
 
 

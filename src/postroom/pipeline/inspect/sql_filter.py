@@ -51,5 +51,5 @@ def enclosed(where: str) -> str:
 
 def condition_error(where: str, error: Exception, columns: Sequence[str]) -> BadFlag:
     """What is wrong with a condition, in a sentence, and what it can speak of."""
-    said = " ".join(str(error).partition("\n\n")[0].partition("\nLINE")[0].split())
-    return BadFlag(f"{said.rstrip('.')}.", place=where, remedy=f"The columns are {', '.join(columns)}.")
+    message = " ".join(str(error).partition("\n\n")[0].partition("\nLINE")[0].split())
+    return BadFlag(f"{message.rstrip('.')}.", place=where, remedy=f"The columns are {', '.join(columns)}.")

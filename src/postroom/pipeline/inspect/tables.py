@@ -77,23 +77,23 @@ def _info(lake: Lake, place: TablePlace, entries: list[LedgerEntry], catalogs: d
 def _columns(fields: list[dict[str, Any]], prefix: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for field in fields:
-        kind, name = field["type"], prefix + field["name"]
-        if isinstance(kind, dict) and kind["type"] == "struct":
-            found.extend(_columns(kind["fields"], f"{name}."))
+        delta_type, name = field["type"], prefix + field["name"]
+        if isinstance(delta_type, dict) and delta_type["type"] == "struct":
+            found.extend(_columns(delta_type["fields"], f"{name}."))
         else:
-            found.append((name, type_name(kind)))
+            found.append((name, type_name(delta_type)))
     return found
 
 
-def type_name(kind: Any) -> str:
+def type_name(delta_type: Any) -> str:
     """A Delta type in a word or a few: `long`, `array<string>`, `map<string, long>`."""
-    if isinstance(kind, str):
-        return kind
-    if kind["type"] == "array":
-        return f"array<{type_name(kind['elementType'])}>"
-    if kind["type"] == "map":
-        return f"map<{type_name(kind['keyType'])}, {type_name(kind['valueType'])}>"
-    return f"struct<{', '.join(field['name'] for field in kind['fields'])}>"
+    if isinstance(delta_type, str):
+        return delta_type
+    if delta_type["type"] == "array":
+        return f"array<{type_name(delta_type['elementType'])}>"
+    if delta_type["type"] == "map":
+        return f"map<{type_name(delta_type['keyType'])}, {type_name(delta_type['valueType'])}>"
+    return f"struct<{', '.join(field['name'] for field in delta_type['fields'])}>"
 
 
 def _last_version(lake: Lake, definition: str, entries: list[LedgerEntry], catalogs: dict[str, CompiledCatalog]) -> str:

@@ -88,7 +88,7 @@ def backfill(
     compiled = catalog.compiled if isinstance(catalog, Catalog) else catalog
     if dry_run:
         tables = [_Table(target, *known) for known in _tables(target, compiled, message)]
-        return _told(tables, None)
+        return _backfill(tables, None)
     for _ in range(MOST_TRIES):
         # Only when the commits of processes that died are finished is it known what is left to lift.
         finish_commits(target)
@@ -97,7 +97,7 @@ def backfill(
             with hold_lease(target, run, 0):
                 known = _tables(target, compiled, message)
                 tables = [_Table(target, *one, run=run) for one in known]
-                return _told(tables, _commit(target, run, [table for table in tables if table.commit is not None]))
+                return _backfill(tables, _commit(target, run, [table for table in tables if table.commit is not None]))
         except FilesReplaced:
             continue
         finally:
@@ -105,8 +105,8 @@ def backfill(
     raise LakeRefused("others exchange files of these tables.", place=str(lake), remedy="Try again when they are done.")
 
 
-def _told(tables: list[_Table], entry: LedgerEntry | None) -> Backfill:
-    return Backfill(tuple(table.told for table in tables if table.told is not None), entry)
+def _backfill(tables: list[_Table], entry: LedgerEntry | None) -> Backfill:
+    return Backfill(tuple(table.report for table in tables if table.report is not None), entry)
 
 
 def _tables(
@@ -176,7 +176,7 @@ class _Table:
     ) -> None:
         self.folder = folder
         self.paths: list[str] = []
-        self.told: TableBackfill | None = None
+        self.report: TableBackfill | None = None
         self.commit: TableCommit | None = None
         self._path = lake.path(folder)
         self._definition = definition
@@ -219,7 +219,7 @@ class _Table:
                 removed.append(file)
                 added.append(self._written(job, file, changed))
         counts = (self._rows, self._members, self._misfits)
-        self.told = TableBackfill(self.folder, self._definition.xid, *counts, why)
+        self.report = TableBackfill(self.folder, self._definition.xid, *counts, why)
         if added and job is not None:
             self.commit = TableCommit(
                 self.folder,
@@ -241,25 +241,25 @@ class _Table:
 
     def _lifted(self, table: pa.Table) -> pa.Table | None:
         """The rows of a file after lifting; None where nothing can be lifted."""
-        kind = _merged(table.schema.field("data").type, self._schema.field("data").type)
-        data = aligned(table.column("data").combine_chunks(), kind)
+        data_type = _merged(table.schema.field("data").type, self._schema.field("data").type)
+        data = aligned(table.column("data").combine_chunks(), data_type)
         rescued: list[str | None] = table.column(RESCUED).to_pylist()
         rows = [row for row, text in enumerate(rescued) if text is not None and self._lifter.concerns(text)]
-        places = list(range(len(rescued)))
+        indexes = list(range(len(rescued)))
         values: list[Any] = []
         for row, value in zip(rows, data.take(pa.array(rows, pa.int64())).to_pylist(), strict=True):
             found = self._lifter.lift(rescued[row] or "", value)
             self._misfits += found.misfits
             if found.members:
                 self._members += found.members
-                places[row] = len(rescued) + len(values)
+                indexes[row] = len(rescued) + len(values)
                 values.append(found.data)
                 rescued[row] = found.remaining
         if not values:
             return None
         self._rows += len(values)
-        merged = pa.concat_arrays([data, pa.array(values, kind)]).take(pa.array(places, pa.int64()))
-        table = table.set_column(table.schema.get_field_index("data"), pa.field("data", kind), merged)
+        merged = pa.concat_arrays([data, pa.array(values, data_type)]).take(pa.array(indexes, pa.int64()))
+        table = table.set_column(table.schema.get_field_index("data"), pa.field("data", data_type), merged)
         texts = pa.array(rescued, pa.string())
         return table.set_column(table.schema.get_field_index(RESCUED), table.schema.field(RESCUED), texts)
 
@@ -317,15 +317,15 @@ def _merged(present: pa.DataType, wanted: pa.DataType) -> pa.DataType:
     return present
 
 
-def aligned(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def aligned(array: pa.Array, data_type: pa.DataType) -> pa.Array:
     """An array of structs with further members, which are null."""
-    if not pa.types.is_struct(kind) or array.type == kind:
+    if not pa.types.is_struct(data_type) or array.type == data_type:
         return array
     present = {field.name: number for number, field in enumerate(array.type)}
     members = [
         aligned(array.field(present[field.name]), field.type)
         if field.name in present
         else pa.nulls(len(array), field.type)
-        for field in kind
+        for field in data_type
     ]
-    return pa.StructArray.from_arrays(members, fields=list(kind), mask=pc.is_null(array))
+    return pa.StructArray.from_arrays(members, fields=list(data_type), mask=pc.is_null(array))

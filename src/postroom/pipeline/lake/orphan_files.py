@@ -59,7 +59,7 @@ def sweep_ledger(lake: Lake, since: float) -> None:
     if files:
         logs = [path.read_text() for path in folder.glob("_delta_log/*.json") if path.stat().st_mtime >= since]
         for file in files:
-            if not any(file.name in told for told in logs):
+            if not any(file.name in text for text in logs):
                 file.unlink()
 
 

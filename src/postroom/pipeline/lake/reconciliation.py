@@ -42,9 +42,10 @@ def balance_of(entries: Iterable[LedgerEntry]) -> Balance:
 def differences(lake: Lake) -> Iterator[str]:
     """Where the tables of a lake are not what its ledger says, in sentences; nothing when all is well."""
     entries = read_ledger(lake)
-    told = balance_of(entries)
-    if not told.holds:
-        yield f"By the ledger {told.read:,} messages were read, {told.landed:,} landed and {told.dead:,} are dead."
+    balance = balance_of(entries)
+    if not balance.holds:
+        read, landed_and_dead = balance.read, f"{balance.landed:,} landed and {balance.dead:,} are dead"
+        yield f"By the ledger {read:,} messages were read, {landed_and_dead}."
     landed: Counter[str] = Counter()
     for entry in entries:
         landed.update(entry.landed)
@@ -56,8 +57,8 @@ def differences(lake: Lake) -> Iterator[str]:
         if landed[definition] != there[definition]:
             yield f"{definition}: the ledger has {landed[definition]:,} rows, its tables have {there[definition]:,}."
     letters = rows_of(DeltaTable(lake.path(DEAD_LETTERS))) if lake.has(DEAD_LETTERS) else 0
-    if letters != told.dead:
-        yield f"The ledger has {told.dead:,} dead letters, their table has {letters:,}."
+    if letters != balance.dead:
+        yield f"The ledger has {balance.dead:,} dead letters, their table has {letters:,}."
 
 
 def rows_of(table: DeltaTable) -> int:

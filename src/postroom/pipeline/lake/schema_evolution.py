@@ -58,5 +58,5 @@ def _added_in_type(old: Any, new: Any, path: str) -> list[str]:
     return []
 
 
-def _named(kind: Any) -> str:
-    return kind if isinstance(kind, str) else str(kind["type"])
+def _named(delta_type: Any) -> str:
+    return delta_type if isinstance(delta_type, str) else str(delta_type["type"])

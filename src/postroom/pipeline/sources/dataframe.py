@@ -110,14 +110,14 @@ def microseconds(moments: pa.Array) -> pa.Array:
 
     Null for what is no time, and for one too far away to be counted.
     """
-    kind = moments.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return moments.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-    if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind)):
+    data_type = moments.type
+    if pa.types.is_timestamp(data_type) and data_type.unit == "ns":
+        return moments.cast(pa.timestamp("us", data_type.tz), safe=False).cast(pa.int64())
+    if not (pa.types.is_timestamp(data_type) or pa.types.is_integer(data_type)):
         return pa.nulls(len(moments), pa.int64())
-    if pa.types.is_uint64(kind):
-        moments = pc.min_element_wise(moments, pa.scalar(_MOST, kind))
-    counts, unit = moments.cast(pa.int64()), _UNITS[kind.unit] if pa.types.is_timestamp(kind) else 1000
+    if pa.types.is_uint64(data_type):
+        moments = pc.min_element_wise(moments, pa.scalar(_MOST, data_type))
+    counts, unit = moments.cast(pa.int64()), _UNITS[data_type.unit] if pa.types.is_timestamp(data_type) else 1000
     is_near = pc.and_(pc.less_equal(counts, _MOST // unit), pc.greater_equal(counts, -(_MOST // unit)))
     return pc.multiply(pc.if_else(is_near, counts, pa.scalar(None, pa.int64())), unit)
 

@@ -81,8 +81,8 @@ OUTAGES = (
     "No resolvable bootstrap urls",
 )
 
-PATIENCE_S = 5.0
-ANSWER_S = 30
+CONNECT_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 30
 PORT = 9092
 
 
@@ -168,7 +168,7 @@ def answers(server: str) -> bool:
     """Whether something listens there."""
     host, _, port = server.rpartition(":")
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), PATIENCE_S):
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S):
             return True
     except (OSError, ValueError):
         return False
@@ -192,12 +192,14 @@ def cluster_id(spark: SparkSession, options: Mapping[str, str], place: str) -> s
     except Py4JJavaError:  # of bad options Spark has more to say
         return ""
     try:
-        return client.describeCluster().clusterId().get(ANSWER_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
+        return (
+            client.describeCluster().clusterId().get(ANSWER_TIMEOUT_S, java.java.util.concurrent.TimeUnit.SECONDS) or ""
+        )
     except Py4JJavaError as error:
-        told = str(error.java_exception.toString())
+        reported = str(error.java_exception.toString())
         # Once with it and once without would be two ids for one record.
-        if any(sign in told for sign in OUTAGES):
-            raise ServiceUnreachable(f"the brokers do not answer: {told}", place=place) from None
+        if any(sign in reported for sign in OUTAGES):
+            raise ServiceUnreachable(f"the brokers do not answer: {reported}", place=place) from None
         return ""
     finally:
         client.close(java.java.time.Duration.ZERO)

@@ -11,7 +11,7 @@ from postroom.errors import FolderUnwritable, LakeRefused, PostroomError
 _NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|File too large|os error (?:27|28|122)\b")
 
 
-def told_by_spark(text: str, place: str = "") -> PostroomError:
+def error_from_spark(text: str, place: str = "") -> PostroomError:
     """The error of ours inside what Spark says, or the telling line of what it says."""
     if _NO_ROOM.search(text):
         return FolderUnwritable(
@@ -21,7 +21,7 @@ def told_by_spark(text: str, place: str = "") -> PostroomError:
         )
     ours = re.search(r"postroom\.errors\.(\w+): (.+)", text)
     if ours and hasattr(postroom.errors, ours[1]):
-        kind: type[PostroomError] = getattr(postroom.errors, ours[1])
-        return kind(ours[2].strip())
+        error_class: type[PostroomError] = getattr(postroom.errors, ours[1])
+        return error_class(ours[2].strip())
     causes = re.findall(r"^\s*(?:Caused by: )?(\w[\w.]*(?:Error|Exception): .+)$", text, re.MULTILINE)
     return LakeRefused(f"Spark could not finish the batch: {causes[-1] if causes else text[:300]}")

@@ -53,7 +53,7 @@ def jar_folder(choices: Sequence[Libraries], needed: Sequence[str] = ()) -> Path
     """The folder with the files of the first choice that can be had."""
     cache = cache_folder(os.environ) / "jars"
     cache.mkdir(parents=True, exist_ok=True)
-    said: list[str] = []
+    reported: list[str] = []
     # Ivy's cache takes one process at a time.
     with (cache / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -61,11 +61,11 @@ def jar_folder(choices: Sequence[Libraries], needed: Sequence[str] = ()) -> Path
         if kept:
             return kept[0]
         for choice in choices:
-            said.append(_fetch(choice, _folder(cache, choice)))
-            if not said[-1]:
+            reported.append(_fetch(choice, _folder(cache, choice)))
+            if not reported[-1]:
                 return _folder(cache, choice)
     raise MissingSystem(
-        f"Java libraries that Spark needs for this cannot be had from Maven Central: {said[0]}.",
+        f"Java libraries that Spark needs for this cannot be had from Maven Central: {reported[0]}.",
         place=", ".join(choices[0].wanted),
         remedy=_advice(needed) if needed else "Is there a network?",
     )

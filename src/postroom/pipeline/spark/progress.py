@@ -53,7 +53,9 @@ class Progress:
             self._show()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -146,10 +146,10 @@ def start_spark(
         | dict(configuration or {})
     )
     chosen = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    said = scratch / "java.log"
+    java_log = scratch / "java.log"
     # Only this variable says where Spark's pages listen; without it they do on all addresses of the machine.
     environment = {"JAVA_HOME": str(java_home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": LOOPBACK}
-    with said.open("wb") as output, _environment(environment):
+    with java_log.open("wb") as output, _environment(environment):
         gateway: Any = None
         try:
             gateway = launch_gateway(  # type: ignore[no-untyped-call]  # Spark left it untyped
@@ -159,7 +159,7 @@ def start_spark(
             _hush(context)
             return SparkSession(context)
         except (PySparkException, OSError, Py4JError) as error:
-            why = _telling_line(said, str(error))  # a Java error asks Java for its text, so before that ends
+            why = _telling_line(java_log, str(error))  # a Java error asks Java for its text, so before that ends
             _stop_gateway(gateway)
             raise MissingSystem(f"Spark did not start: {why}", place=master) from None
 
@@ -263,8 +263,8 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _telling_line(said: Path, error: str) -> str:
-    lines = [line.strip() for line in (said.read_text(errors="replace") + f"\n{error}").splitlines()]
+def _telling_line(java_log: Path, error: str) -> str:
+    lines = [line.strip() for line in (java_log.read_text(errors="replace") + f"\n{error}").splitlines()]
     spoken = [line for line in lines if line and not line.startswith(("at ", "...", "WARNING"))]
     telling = [line for line in spoken if " ERROR " in line or "xception: " in line or "rror: " in line] or spoken
     return telling[0] if telling else "Java ended without a word."

@@ -17,7 +17,7 @@ from postroom.pipeline.batch_sorter import Sorter
 from postroom.pipeline.sources.lag import Reached
 from postroom.pipeline.sources.source import Source
 from postroom.pipeline.spark.batch_progress import ticking
-from postroom.pipeline.spark.errors import told_by_spark
+from postroom.pipeline.spark.errors import error_from_spark
 from postroom.pipeline.spark.progress import Watcher
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ LOOK_S = 0.2
 # A batch that is on its way when somebody says stop has so long to end well; a restart would do it again.
 GRACE_S = 30.0
 # How long a source that went away is waited for when nobody follows it, and between two tries.
-PATIENCE_S = 60.0
-PAUSE_S = 3.0
+OUTAGE_TIMEOUT_S = 60.0
+RETRY_S = 3.0
 
 
 def run_stream(
@@ -49,17 +49,17 @@ def run_stream(
     """Sort what is there and return; with `every`, go on and look again after so many seconds, until `stop` is set."""
     stopping = stop or Event()
     stream = _Stream(spark, source, sorter, checkpoint, every, stopping, watcher)
-    tries = int(PATIENCE_S / PAUSE_S)
+    tries = int(OUTAGE_TIMEOUT_S / RETRY_S)
     while not stopping.is_set():
         sorted_before = sorter.batches
         try:
             stream.run()
         except _Outage as outage:
-            tries = tries - 1 if sorter.batches == sorted_before else int(PATIENCE_S / PAUSE_S)
+            tries = tries - 1 if sorter.batches == sorted_before else int(OUTAGE_TIMEOUT_S / RETRY_S)
             if every is None and tries <= 0:
                 raise ServiceUnreachable(f"the source is away: {outage}", place=source.name) from None
-            log.warning("%s is away; trying again in %.0f s", source.name, PAUSE_S)
-            stopping.wait(PAUSE_S)
+            log.warning("%s is away; trying again in %.0f s", source.name, RETRY_S)
+            stopping.wait(RETRY_S)
         else:
             return
 
@@ -95,10 +95,10 @@ class _Stream:
         except PySparkException as error:
             if self.sorter.error is not None:
                 raise self.sorter.error from error
-            told = str(error)
-            if self.source.is_outage(told):
-                raise _Outage(told_by_spark(told).sentence) from error
-            raise told_by_spark(told, self.source.name) from error
+            reported = str(error)
+            if self.source.is_outage(reported):
+                raise _Outage(error_from_spark(reported).sentence) from error
+            raise error_from_spark(reported, self.source.name) from error
 
     def _wait(self, query: StreamingQuery) -> None:
         while not query.awaitTermination(LOOK_S):  # type: ignore[arg-type]  # Spark takes parts of a second

@@ -69,13 +69,13 @@ def arrow_schema(columns: Iterable[Column]) -> pa.Schema:
     return pa.schema([_field(column.name, column.type, column.description) for column in columns])
 
 
-def _field(name: str, kind: ColumnType, description: str) -> pa.Field:
-    return pa.field(name, arrow_type(kind), metadata={"comment": description} if description else None)
+def _field(name: str, column_type: ColumnType, description: str) -> pa.Field:
+    return pa.field(name, arrow_type(column_type), metadata={"comment": description} if description else None)
 
 
-def arrow_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def arrow_column(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
     """One column of Python values; raises one of MISFITS when a value does not fit."""
-    return pa.array(values, type=kind, size=len(values))
+    return pa.array(values, type=data_type, size=len(values))
 
 
 def numbers(first: int, count: int) -> pa.Array:

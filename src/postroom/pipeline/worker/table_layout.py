@@ -107,10 +107,10 @@ DEAD_LETTER_COLUMNS = (
 
 def table_folder(xid: str) -> str:
     """Where in the lake the table of a definition lies."""
-    kind, _, rest = xid.removeprefix("/").partition("/")
+    collection, _, rest = xid.removeprefix("/").partition("/")
     group, _, message = rest.partition("/messages/")
     parts = [folder_of(group), folder_of(message)]
-    return "/".join(["_endpoints", *parts] if kind == "endpoints" else parts)
+    return "/".join(["_endpoints", *parts] if collection == "endpoints" else parts)
 
 
 def layout_of(definition: Definition, data: ColumnType) -> Layout:
@@ -134,8 +134,10 @@ def _attribute_columns(definition: Definition) -> Iterator[Column]:
     declared = {constraint.path[-1]: constraint for constraint in definition.envelope_constraints}
     for name in dict.fromkeys((*CLOUDEVENT, *declared)):
         constraint = declared.get(name)
-        kind = constraint.type if constraint else CLOUDEVENT[name]
-        yield Column(f"ce_{name}", _column_type(kind), "attribute", name, constraint.description if constraint else "")
+        type_name = constraint.type if constraint else CLOUDEVENT[name]
+        yield Column(
+            f"ce_{name}", _column_type(type_name), "attribute", name, constraint.description if constraint else ""
+        )
 
 
 def _variable_columns(definition: Definition) -> Iterator[Column]:
@@ -153,5 +155,5 @@ def _metadata_columns(definition: Definition) -> Iterator[Column]:
         yield Column(f"meta_{member}", _column_type(constraint.type), "metadata", member, constraint.description)
 
 
-def _column_type(kind: str) -> ColumnType:
-    return _TYPES.get(kind.lower(), STRING)
+def _column_type(type_name: str) -> ColumnType:
+    return _TYPES.get(type_name.lower(), STRING)
