@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
+from postroom.protocols.cloudevents import media_type
+
 _PARAMETER = re.compile(r';\s*([^\s;="]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)')
 _ESCAPED = re.compile(r"\\(.)")
 _LONGEST_KNOWN = 200
@@ -33,9 +35,10 @@ def _parts(content_type: str) -> Parts:
 
 def _split(content_type: str) -> Parts:
     """The media type in lower case, and the parameters: names, and the values of `charset`, in lower case too."""
-    media = content_type.partition(";")[0].strip().lower()
     parameters = ((name.lower(), _unquoted(value.strip())) for name, value in _PARAMETER.findall(content_type))
-    return media, frozenset((name, value.lower() if name == "charset" else value) for name, value in parameters)
+    return media_type(content_type), frozenset(
+        (name, value.lower() if name == "charset" else value) for name, value in parameters
+    )
 
 
 _known_parts = functools.lru_cache(maxsize=1024)(_split)

@@ -24,7 +24,7 @@ from postroom.messages.making.make_invalid import make_invalid
 from postroom.messages.matching.explain import explain_reason
 from postroom.messages.matching.line_batches import match_lines
 from postroom.messages.matching.outcome import Match
-from postroom.protocols.cloudevents import EVENT_MEDIA, BatchTooLarge, Malformed, Message
+from postroom.protocols.cloudevents import EVENT_MEDIA, BatchTooLarge, Malformed, Message, media_type
 from postroom.protocols.records import Record, render_record
 from postroom.registry.permissions import Permissions, Prefixes
 from postroom.registry.problems import RegistryProblem
@@ -68,7 +68,7 @@ def _catalogs(store: Store, settings: Settings, read: Prefixes) -> Catalogs:
 
 def answer_match(request: Request, store: Store, settings: Settings) -> Response:
     """Records in, outcomes out: one record or batch as JSON, any number as lines, or one event in binary mode."""
-    media = (request.header("content-type") or "").partition(";")[0].strip().lower()
+    media = media_type(request.header("content-type") or "")
     event = _binary_event(request) if not media.startswith(EVENT_MEDIA) else None
     is_lines = event is None and media in NDJSON
     if not is_lines and event is None and not request.body.strip():

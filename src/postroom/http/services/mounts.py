@@ -40,7 +40,7 @@ ONLY_ESCAPED = frozenset({"grants", "keys", "replication", "session"})
 """What lives under `/-/` and nowhere else."""
 
 OTHER_APIS = {"v0.5": "Registry Service 0.5", "messagecatalog": "Message and Event Catalog"}
-"""The same registry as other texts have it."""
+"""Older services over this registry, by their paths."""
 
 
 def links_to_other_apis(base: str, model: Model) -> tuple[str, ...]:

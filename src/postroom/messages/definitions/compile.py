@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from postroom.errors import DefinitionRefused
+from postroom.formats.format_table import format_named
 from postroom.messages.definitions.catalog_tree import CatalogMessage, Tree, catalog_messages, xref_target
 from postroom.messages.definitions.constraints import Check, is_required
 from postroom.messages.definitions.definition import CompiledCatalog, Constraint, Definition, SchemaSource
-from postroom.messages.definitions.implied_attributes import (
-    NOT_IMPLIED,
-    Implied,
-    implied_schema,
-    implied_type,
-    same_references,
-    stated_type,
-)
 from postroom.messages.definitions.inheritance import Chain, Fetch, chain_of, declarer, envelope_of, merged
 from postroom.messages.definitions.property_types import EVENT_RULES
 from postroom.messages.definitions.schema_documents import with_fetched
@@ -35,6 +28,20 @@ ALWAYS_REQUIRED = ("specversion", "id", "source", "type")
 _OPTIONAL = ("time", "subject", "dataschema")
 # DESIGN "Matching rules": absent, these two are taken from the definition, where it says or implies a value.
 TAKEN_FROM_DEFINITION = ("datacontenttype", "dataschema")
+# What producers call payloads besides the names that a format has of its own.
+_SUFFIXES = {"JsonSchema": ("text/json", "+json"), "JsonStructure": ("text/json", "+json"), "XSD": ("+xml",)}
+_OF_BINARY_FORMATS = ("application/octet-stream", "+json")
+
+
+class _Implied(NamedTuple):
+    """A value that a message implies, the member that implies it where the author wrote another, and its equals."""
+
+    value: str = ""
+    by: str = ""
+    accepts: tuple[str, ...] = ()
+
+
+_NOT_IMPLIED = _Implied()
 
 
 def compile_catalog(tree: Tree, fetch: Fetch | None = None) -> tuple[CompiledCatalog, list[DefinitionRefused]]:
@@ -66,7 +73,7 @@ def compile_definition(tree: Tree, entry: CatalogMessage, fetch: Fetch | None = 
     schema = schema_source(tree, message, fetch)
     options = message.get("envelopeoptions") or {}
     mode = _string(options, "mode").lower()
-    stated = stated_type(message)
+    stated = _stated_type(message)
     is_of_message = bool(stated) and (not is_event or is_event_type(stated, mode))
     implied = _implied(message, "" if is_of_message else stated, schema) if is_event else {}
     definition = Definition(
@@ -104,7 +111,7 @@ def _declared(constraints: Iterable[Constraint], chain: Chain) -> tuple[Constrai
     return tuple(msgspec.structs.replace(c, origin=origin if origin != own else "") for c, origin in origins)
 
 
-def _envelope(message: Tree, is_event: bool, implied: Mapping[str, Implied]) -> Iterator[Constraint]:
+def _envelope(message: Tree, is_event: bool, implied: Mapping[str, _Implied]) -> Iterator[Constraint]:
     declared: Tree = {name: _property(value) for name, value in (message.get("envelopemetadata") or {}).items()}
     # "Requirements for absent definitions are implied by the CloudEvents specification" (MSG-056).
     ruled = EVENT_RULES.keys() - (("dataschema",) if "dataschema" in declared else ()) if is_event else frozenset()
@@ -116,7 +123,7 @@ def _envelope(message: Tree, is_event: bool, implied: Mapping[str, Implied]) -> 
             declared.setdefault(name, {})
     for name, value in declared.items():
         type_name = _type(value, _ATTRIBUTE_TYPES.get(name, "string") if is_event else "any")
-        taken = implied.get(name, NOT_IMPLIED) if _value(value) is None else NOT_IMPLIED
+        taken = implied.get(name, _NOT_IMPLIED) if _value(value) is None else _NOT_IMPLIED
         found = taken.value or _value(value)
         is_taken = name in TAKEN_FROM_DEFINITION and found is not None
         yield Constraint(
@@ -132,13 +139,45 @@ def _envelope(message: Tree, is_event: bool, implied: Mapping[str, Implied]) -> 
         )
 
 
-def _implied(message: Tree, stated: str, schema: SchemaSource | None) -> dict[str, Implied]:
+def _implied(message: Tree, stated: str, schema: SchemaSource | None) -> dict[str, _Implied]:
     """What a message implies of attributes that it gives no value."""
-    media, others = implied_type(schema)
-    type_ = Implied(stated) if stated else Implied(media, "dataschemaformat", others)
-    reference, by = implied_schema(message)
-    found = {"datacontenttype": type_, "dataschema": Implied(reference, by, same_references(reference, schema))}
+    media, others = _implied_type(schema)
+    type_ = _Implied(stated) if stated else _Implied(media, "dataschemaformat", others)
+    reference, by = _implied_schema(message)
+    found = {"datacontenttype": type_, "dataschema": _Implied(reference, by, _same_references(reference, schema))}
     return {name: implied for name, implied in found.items() if implied.value}
+
+
+def _stated_type(message: Tree) -> str:
+    """The content type that a message states as a whole; empty where it states none, or leaves it open."""
+    stated = message.get("datacontenttype")
+    return stated if isinstance(stated, str) and not has_placeholder(stated) else ""
+
+
+def _implied_type(schema: SchemaSource | None) -> tuple[str, tuple[str, ...]]:
+    """The content type that the format of the schema implies, and the others that its payloads may have (C-21)."""
+    known = format_named(schema.format) if schema is not None else None
+    if known is None:
+        return "", ()
+    family = known.family
+    return family.media_types[0], (*family.media_types, *_SUFFIXES.get(family.name, _OF_BINARY_FORMATS))
+
+
+def _implied_schema(message: Tree) -> tuple[str, str]:
+    """The reference that a message implies for `dataschema`, and the member that has it; empty where there is none."""
+    if message.get("dataschema") is None:
+        for name in ("dataschemauri", "dataschemaxid"):
+            reference = message.get(name)
+            if isinstance(reference, str) and reference and not has_placeholder(reference):
+                return reference, name
+    return "", ""
+
+
+def _same_references(reference: str, schema: SchemaSource | None) -> tuple[str, ...]:
+    """Other references to the schema that a reference names: its default version is meant by its own path too."""
+    if schema is None or "/versions/" not in reference or not schema.place or "/versions/" in schema.place:
+        return ()
+    return (schema.place,)
 
 
 def _protocol(message: Tree) -> Iterator[Constraint]:
@@ -211,7 +250,7 @@ def _type(value: Tree, default: str) -> str:
 def _content_type(message: Tree, stated: str, schema: SchemaSource | None) -> str:
     """The content type of the data: as the envelope, the message or the protocol state it, or as the schema implies."""
     declared = _property((message.get("envelopemetadata") or {}).get("datacontenttype"))
-    return str(_value(declared) or "") or stated or _protocol_type(message) or implied_type(schema)[0]
+    return str(_value(declared) or "") or stated or _protocol_type(message) or _implied_type(schema)[0]
 
 
 def _protocol_type(message: Tree) -> str:
