@@ -79,7 +79,13 @@ def _prepare(store: Store, url: str) -> tuple[Subscription, list[bytes]]:
 def _deliver(store: Store, subscription: Subscription) -> None:
     deliveries = DeliveryStore(store)
     delivery = SubscriptionDelivery(
-        subscription, DeliveryProgress(cursor=""), deliveries.batch, deliveries.note, RetryPolicy(), threading.Event()
+        subscription,
+        DeliveryProgress(cursor=""),
+        deliveries.batch,
+        deliveries.note,
+        deliveries.permissions,
+        RetryPolicy(),
+        threading.Event(),
     )
     while delivery.progress.delivered < EVENTS:
         delivery.work(lambda wanted: open_sink(wanted, SETTINGS, lambda *_: None), "")

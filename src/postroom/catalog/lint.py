@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from postroom.catalog.service import read_service_document
 from postroom.catalog.sources import read_source
 from postroom.documents.catalog_files import CatalogFiles, FileProblem, GroupOrigin
 from postroom.documents.dialects.convert import FOREIGN, ParsedCatalog, translate_older
@@ -26,7 +27,7 @@ from postroom.urls import scheme_of
 _NOT_DEMANDED = {
     "0.5-message": frozenset({"consumergroup_missing"}),
     "0.5-service": frozenset({"consumergroup_missing"}),
-    "catalog": frozenset({"dataschemaformat_missing"}),
+    "catalog": frozenset({"dataschemaformat_missing", "selector_malformed", "type_id_mismatch"}),
 }
 
 
@@ -48,17 +49,21 @@ class _SourceCatalog:
         self.source = source
         self.problems: list[FileProblem] = []
         self.files: CatalogFiles | None = None
+        self.document: Tree | None = None
+        """What a service gave, as it is written there."""
 
     @cached_property
     def older_documents(self) -> dict[str, Tree]:
-        """The documents of older dialects among the files."""
-        found = self.files.documents if self.files is not None else {}
+        """The documents of older dialects among the files, or that of a service."""
+        found: dict[Any, Tree] = {self.source: self.document} if self.document is not None else {}
+        found |= self.files.documents if self.files is not None else {}
         return {str(file): document for file, document in found.items() if dialect_of(document) in FOREIGN}
 
     def locate(self, tree_pointer: str) -> tuple[str, str]:
         """The file that a pointer into the tree leads into, and the pointer in the names of that file."""
         if self.files is None:
-            return self.source, tree_pointer
+            document = self.older_documents.get(self.source)
+            return self.source, source_pointer(document, tree_pointer) if document else tree_pointer
         steps = [step.replace("~1", "/").replace("~0", "~") for step in tree_pointer.split("/")[1:3]]
         group_type, group = steps[0] if steps else "", steps[1] if len(steps) > 1 else ""
         if not group_type and not self.files.is_folder:
@@ -95,9 +100,15 @@ class _SourceCatalog:
 
 def _read(source: str, settings: Settings) -> _SourceCatalog:
     """The catalog of a source: of all files of a folder together, of a service or of a store."""
-    if scheme_of(source):
-        return _SourceCatalog(read_source(source, settings, as_written=True), source)
     catalog = _SourceCatalog({}, source)
+    if scheme_of(source) in ("http", "https"):
+        # A service of any release of 1.0 keeps its own names, which lint has something to say about.
+        catalog.document = read_service_document(source, settings)
+        catalog.tree = translate_older(catalog.document)
+        return catalog
+    if scheme_of(source):
+        catalog.tree = read_source(source, settings)
+        return catalog
     catalog.files = CatalogFiles(Path(source), settings, _parse, catalog.problems.append)
     catalog.files.read()
     catalog.tree = catalog.files.tree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroom.catalog.messagecatalog_reader import is_catalog_url, read_message_catalog
 from postroom.catalog.service_client import ServiceClient, open_client
 from postroom.catalog.service_entities import Tree, as_document, find_incomplete_part
 from postroom.catalog.service_reader import ServiceReader
@@ -29,6 +30,8 @@ def read_service_document(url: str, settings: Settings, *, with_model: bool = Fa
     with open_client(url, settings) as client:
         if client.is_document:
             document = _read_document(client, settings)
+        elif is_catalog_url(url):
+            document = read_message_catalog(client)
         else:
             document = ServiceReader(client).whole(modelsource=with_model)
         if not dialect_of(document) and not any(name in document for name in _REGISTRY_MEMBERS):

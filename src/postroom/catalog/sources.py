@@ -6,9 +6,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from postroom.catalog.service import read_service, read_service_document
+from postroom.catalog.service import read_service
 from postroom.documents.catalog_files import read_catalog
-from postroom.documents.dialects.convert import ParsedCatalog, translate_older
+from postroom.documents.dialects.convert import ParsedCatalog
 from postroom.errors import SourceUnknown
 from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
@@ -18,14 +18,9 @@ Tree = dict[str, Any]
 log = logging.getLogger(__name__)
 
 
-def read_source(source: str, settings: Settings, *, as_written: bool = False) -> Tree:
-    """Read the catalog of a source as one document in the names of 1.0-rc4.
-
-    `as_written` leaves a service of any release of 1.0 its own names, which lint has something to say about.
-    """
+def read_source(source: str, settings: Settings) -> Tree:
+    """Read the catalog of a source as one document in the names of 1.0-rc4."""
     scheme = scheme_of(source)
-    if scheme in ("http", "https") and as_written:
-        return translate_older(read_service_document(source, settings))
     if scheme in ("http", "https"):
         return _noted(read_service(source, settings))
     if scheme in STORE_SCHEMES:

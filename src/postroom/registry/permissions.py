@@ -11,6 +11,8 @@ from postroom.model.names import is_entity_id
 from postroom.registry.problems import RegistryProblem
 
 ROOT = "/"
+ANONYMOUS = "anonymous"
+"""The principal of requests without credentials."""
 ANY = "*"
 DEEPEST = 4
 """Prefixes end at a Resource: its Versions are read and written with it."""
@@ -141,6 +143,11 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     write: Prefixes = NOWHERE
     own: Prefixes = NOWHERE
     is_admin: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is somebody in particular, to whom things can belong."""
+        return self.principal not in ("", ANONYMOUS)
 
     @property
     def administers(self) -> bool:

@@ -124,6 +124,6 @@ def with_endpoint(change: Tree) -> Tree:
 
 
 def lint(tree: Tree) -> list[Finding]:
-    """The findings in a catalog as a service would give it."""
+    """The findings in a catalog as a store would give it."""
     with patch("postroom.catalog.lint.read_source", return_value=tree):
-        return lint_source("https://registry.example", Settings())
+        return lint_source("sqlite:///registry.db", Settings())

@@ -16,6 +16,7 @@ from postroom.documents.dialects.preserved_members import (
     strip_extras,
 )
 from postroom.documents.dialects.release_candidates import RC4
+from postroom.documents.dialects.split_protocols import without_split_protocols
 from postroom.documents.dialects.walk_tree import objects
 
 FOREIGN = ("0.5-message", "0.5-service", "catalog")
@@ -72,13 +73,15 @@ def write_tree(tree: Tree, name: str, *, extras: bool = True) -> WrittenCatalog:
 
 def _without_split_messages(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     """The document without messages that the tree does not have: those that were split off another one in writing."""
+    document = without_split_protocols(document, tree)
     groups_named, messages_named = (
         collection_name(group_type, dialect) for group_type in ("messagegroups", "messages")
     )
     pruned = {}
     for name, group in objects(document, groups_named).items():
-        known = objects(objects(tree, "messagegroups").get(name), "messages")
+        known = objects(objects(tree, "messagegroups").get(dialect.entity_id(name)), "messages")
         written = objects(group, messages_named)
         if len(written) > len(known):
-            pruned[name] = {**group, messages_named: {one: written[one] for one in written if one in known}}
+            kept = {one: written[one] for one in written if dialect.entity_id(one) in known}
+            pruned[name] = {**group, messages_named: kept}
     return {**document, groups_named: {**document[groups_named], **pruned}} if pruned else document

@@ -9,12 +9,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroom.documents.dialects.dialect import Tree
-from postroom.documents.dialects.name_tables import GROUP_IDS, GROUP_TYPES, SERVICE_SCHEMA
+from postroom.documents.dialects.messagecatalog_sections import FORMATS
+from postroom.documents.dialects.name_tables import AMQP_CATALOG_PROPERTIES, GROUP_IDS, GROUP_TYPES, SERVICE_SCHEMA
 from postroom.documents.dialects.walk_tree import groups, messages, objects
 
 _SERVICE = ("definitionGroups", "schemaGroups", "definitionGroupsUrl", "schemaGroupsUrl", "endpointsUrl")
 _CATALOG = ("messagecatalog", "messagedefinitions")
-_SECTIONS = ("attributes", "publish", "applicationproperties", "applicationdata", "messageannotations")
+_SECTIONS = (
+    *("attributes", "publish", "userproperty", "applicationproperties", "applicationdata"),
+    *("deliveryannotations", "messageannotations"),
+)
+# Sections of AMQP whose names other documents have as well, and what can be in them.
+_CLOSED_SECTIONS = {
+    "header": frozenset(("durable", "priority", "ttl")),
+    "properties": frozenset(AMQP_CATALOG_PROPERTIES),
+}
 _RC = ("envelope", "protocol", "envelopemetadata", "protocoloptions", "envelopeoptions", "dataschemauri", "dataschema")
 _V0_5 = ("format", "binding", "metadata", "message", "schemaformat", "schemaurl")
 _SERVICE_SUFFIXES = (".cereg", ".cereg.yaml", ".cereg.yml")
@@ -64,9 +73,18 @@ def _has_listed_usage(document: Tree) -> bool:
 
 
 def _is_version(document: Tree) -> bool:
-    """One definition of a message catalog on its own."""
-    return not any(group_type in document for group_type in GROUP_TYPES) and any(
-        isinstance(document.get(name), dict) for name in _SECTIONS
+    """One definition of a message catalog on its own: of a format of its own, or with a section of one."""
+    if any(group_type in document for group_type in GROUP_TYPES):
+        return False
+    is_stated = document.get("format") in FORMATS if isinstance(document.get("format"), str) else False
+    return is_stated or any(isinstance(document.get(name), dict) for name in _SECTIONS) or _is_amqp(document)
+
+
+def _is_amqp(document: Tree) -> bool:
+    found = [(document[name], names) for name, names in _CLOSED_SECTIONS.items() if name in document]
+    return any(isinstance(one, dict) and one and one.keys() <= names for one, names in found) and all(
+        isinstance(one, dict) and one.keys() <= names and not any(isinstance(value, dict) for value in one.values())
+        for one, names in found
     )
 
 

@@ -50,7 +50,7 @@ class Loss(msgspec.Struct, frozen=True):
 class Dialect(msgspec.Struct, frozen=True):
     """One dialect. `canonical` turns a document into the one form that is written, where several are read; `trim`
     takes from a tree what the dialect implies; `collections` pairs its collection names with those of 1.0-rc4;
-    `reasons` are tried in order."""
+    `entity_id` and `own_id` translate ids, to 1.0-rc4 and back; `reasons` are tried in order."""
 
     name: str
     title: str
@@ -59,6 +59,8 @@ class Dialect(msgspec.Struct, frozen=True):
     canonical: Callable[[Tree], Tree] = lambda document: document
     trim: Callable[[Tree], Tree] = lambda tree: tree
     collections: dict[str, str] = {}
+    entity_id: Callable[[str], str] = str
+    own_id: Callable[[str], str] = str
     reasons: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def why(self, place: str) -> str:

@@ -43,7 +43,9 @@ def canonical(document: Tree) -> Tree:
 
 
 def _guessed(document: Tree) -> str:
-    return "CloudEvents" if "attributes" in document else "MQTT" if "publish" in document else "AMQP"
+    if "attributes" in document:
+        return "CloudEvents"
+    return "MQTT" if "publish" in document or "userproperty" in document else "AMQP"
 
 
 def _group(group: Tree) -> Tree:
@@ -168,6 +170,8 @@ DIALECT = Dialect(
     from_rc4=_write,
     canonical=canonical,
     collections=CATALOG_COLLECTIONS,
+    entity_id=entity_id,
+    own_id=catalog_id_of,
     reasons=reasons(
         (r"^/schemagroups\b", "a message catalog has no schemas"),
         (r"^/endpoints\b", "a message catalog has no endpoints"),

@@ -22,10 +22,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def entity_id(catalog_id: str) -> str:
-    """The id in a registry of what a catalog calls so; too long a one, or an empty one, is no legal id there."""
-    if is_entity_id(catalog_id) and catalog_id_of(catalog_id) == catalog_id:
-        return catalog_id
-    return _escaped(catalog_id)
+    """The id in a registry of what a catalog calls so; one that a catalog cannot have stays as it is."""
+    is_same = is_entity_id(catalog_id) and catalog_id_of(catalog_id) == catalog_id
+    return catalog_id if is_same or catalog_id_error(catalog_id) else _escaped(catalog_id)
 
 
 def catalog_id_of(entity_id: str) -> str:
@@ -48,7 +47,9 @@ def catalog_id_error(catalog_id: str) -> str:
     """Why a catalog cannot have an id; empty when it can."""
     if _CONTROL.search(catalog_id):
         return "it has control characters, which are no characters of a String in CloudEvents"
-    if not is_entity_id(entity_id(catalog_id)):
+    if catalog_id in ("", ".", ".."):
+        return "it is no name of a path segment"
+    if not is_entity_id(_escaped(catalog_id)) and not is_entity_id(catalog_id):
         return "it is longer than the 128 characters that an id in the registry has, where others are three each"
     return ""
 

@@ -13,6 +13,7 @@ from postroom.documents.dialects.name_tables import (
 )
 from postroom.documents.dialects.protocol_options import family_of, named_list
 from postroom.documents.dialects.uri_templates import at_level_1
+from postroom.messages.definitions.inheritance import envelope_attributes
 from postroom.protocols.protocol_table import PROTOCOLS, canonical_protocol
 
 Tree = dict[str, Any]
@@ -131,7 +132,7 @@ def write_sections(message: Tree, group: Tree, chosen: str) -> Tree:
     options: Tree = given if isinstance(given, dict) else {}
     reference = message.get("dataschemauri")
     if chosen == "CloudEvents":
-        metadata = message.get("envelopemetadata")
+        metadata = envelope_attributes(message)
         attributes = {name: _value(one) for name, one in metadata.items()} if isinstance(metadata, dict) else {}
         return {"attributes": {**attributes, **_schema(reference)}}
     if chosen == "AMQP":

@@ -29,8 +29,9 @@ def collect_extras(tree: Tree, document: Tree, dialect: Dialect) -> Tree:
     _compare(document, dialect.from_rc4(dialect.trim(tree)), (), differences)
     for steps, given, written in differences:
         group_type = ours.get(steps[0], "")
-        is_below = len(steps) > 2 and group_type != "" and steps[1] in groups[group_type]
-        owner, below = ((group_type, steps[1]), steps[2:]) if is_below else (("", ""), steps)
+        group_id = dialect.entity_id(steps[1]) if len(steps) > 2 and group_type else ""
+        is_below = group_id != "" and group_id in groups[group_type]
+        owner, below = ((group_type, group_id), steps[2:]) if is_below else (("", ""), steps)
         found.setdefault(owner, []).append(_extra(dialect.name, pointer(below), given, written))
     if not found:
         return tree
@@ -51,20 +52,20 @@ def lift_extras(tree: Tree, dialect: Dialect) -> Tree:
     for group_type in GROUP_TYPES:
         theirs = collection_name(RESOURCES[group_type], dialect)
         for name, group in objects(tree, group_type).items():
-            found = list(_kept_below(objects(group, RESOURCES[group_type]), (theirs,), dialect.name))
+            found = list(_kept_below(objects(group, RESOURCES[group_type]), (theirs,), dialect))
             if found:
                 moved[group_type] = {**moved[group_type], name: {**group, EXTRAS: [*_extras(group), *found]}}
     return moved
 
 
-def _kept_below(collection: Tree, above: tuple[str, ...], dialect: str) -> Iterator[Tree]:
+def _kept_below(collection: Tree, above: tuple[str, ...], dialect: Dialect) -> Iterator[Tree]:
     for name, entity in collection.items():
         if EXTRAS not in entity and "versions" not in entity:
             continue
-        steps = (*above, name)
+        steps = (*above, dialect.own_id(name))
         yield from _kept_below(objects(entity, "versions"), (*steps, "versions"), dialect)
         for extra in _extras(entity):
-            if extra.get("dialect") == dialect:
+            if extra.get("dialect") == dialect.name:
                 yield {**extra, "at": pointer(steps) + str(extra.get("at"))}
 
 
@@ -74,8 +75,11 @@ def restore_extras(document: Tree, tree: Tree, dialect: Dialect) -> Tree:
     for group_type in GROUP_TYPES:
         theirs = collection_name(group_type, dialect)
         written = dict(objects(document, theirs))
-        for name, group in objects(tree, group_type).items():
-            mine = [extra for extra in _extras(group) if extra.get("dialect") == dialect.name]
+        for entity_id, group in objects(tree, group_type).items():
+            name, mine = (
+                dialect.own_id(entity_id),
+                [one for one in _extras(group) if one.get("dialect") == dialect.name],
+            )
             if mine and name in written:
                 written[name] = _applied(written[name], mine)
                 document[theirs] = {**document[theirs], name: written[name]}

@@ -14,8 +14,10 @@ from postroom.documents.dialects.implied_members import without_implied
 from postroom.documents.dialects.messagecatalog_sections import with_usual_protocol
 from postroom.documents.dialects.protocol_options import family_of, write_options, write_properties
 from postroom.documents.dialects.references import as_pointer
+from postroom.documents.dialects.split_protocols import has_both, split_protocols, without_envelope, without_protocol
 from postroom.documents.dialects.walk_tree import map_objects, objects, rename_members
 from postroom.messages.definitions.catalog_tree import default_version
+from postroom.messages.definitions.inheritance import envelope_attributes
 
 _SERVICE_NAMES = {ours: theirs for theirs, ours in name_tables.SERVICE_ATTRIBUTES.items()}
 _SCHEMA_NAMES = {ours: theirs for theirs, ours in name_tables.SCHEMA_ATTRIBUTES.items()}
@@ -42,7 +44,7 @@ class V05Writer:
 
     def registry(self, tree: Tree) -> Tree:
         """The whole document."""
-        tree = flatten_inheritance(tree) if self.service else tree
+        tree = split_protocols(flatten_inheritance(tree)) if self.service else tree
         written: Tree = {"$schema": name_tables.SERVICE_SCHEMA} if self.service else {}
         written["specversion"] = "0.5-wip"
         for name, value in self._entity(tree, "registryid").items():
@@ -103,24 +105,23 @@ class V05Writer:
         return written
 
     def _aspects(self, message: Tree, group: Tree) -> list[tuple[str, Tree]]:
-        """One definition for the envelope and one for the protocol, where a message has both."""
-        protocol = message.get("protocol", group.get("protocol"))
-        has_envelope = bool(message.get("envelope", group.get("envelope")))
-        if not has_envelope or not isinstance(message.get("protocoloptions"), dict) or not isinstance(protocol, str):
+        """One definition for the envelope and one for the protocol, where a message has both (of endpoints only)."""
+        if not has_both(message, group):
             return [("", self._message(message, group))]
-        envelope = {name: one for name, one in message.items() if name not in ("protocol", "protocoloptions")}
-        native = {name: one for name, one in message.items() if name not in ("envelope", "envelopemetadata")}
+        suffix = "." + family_of(message.get("protocol", group.get("protocol"))).lower()
+        native = without_envelope(message)
         if isinstance(native.get("messageid"), str):
-            native["messageid"] += "." + family_of(protocol).lower()
+            native["messageid"] += suffix
         return [
-            ("", self._message(envelope, {**group, "protocol": None})),
-            ("." + family_of(protocol).lower(), self._message(native, {**group, "envelope": None})),
+            ("", self._message(without_protocol(message), {**group, "protocol": None})),
+            (suffix, self._message(native, {**group, "envelope": None})),
         ]
 
     def _message(self, message: Tree, group: Tree) -> Tree:
         written = self._resource(message, "messages")
         protocol = message.get("protocol", group.get("protocol"))
-        metadata = write_properties(written.pop("envelopemetadata", None))
+        written.pop("envelopemetadata", None)
+        metadata = write_properties(envelope_attributes(message))
         options = write_options(protocol, written.pop("protocoloptions", None))
         written = self._selectors(written)
         for name in ("schemaurl", "basemessageurl"):
@@ -228,7 +229,7 @@ def _read_service(document: Tree) -> tuple[Tree, list[ReadNote]]:
 
 
 _COMMON = (
-    (r"/envelopeoptions\b", "0.5 has no options of envelopes"),
+    (r"/envelopeoptions\b", "0.5 has no options of envelopes; attributes among them are written as metadata"),
     (r"/dataschemaxid$", "0.5 refers to schemas by URL only"),
     (r"/datacontenttype$", "0.5 has it in the metadata only"),
     (r"/messages/[^/]+/dataschema(uri)?$", "0.5 writes references in one form"),
@@ -261,7 +262,7 @@ SERVICE = Dialect(
         (r"/basemessage$", "0.5-service has no base messages: what is inherited is written out"),
         (
             r"/messages/[^/]+/(protocol|protocoloptions)\b",
-            "0.5-service describes envelope or protocol: the protocol became a definition of its own",
+            "0.5-service describes envelope or protocol: the protocol became a definition in a group of its own",
         ),
         (r"^/messagegroups/[^/]+/(envelope|protocol)$", "a group of 0.5-service has one format"),
         *_COMMON,

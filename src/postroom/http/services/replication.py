@@ -34,6 +34,8 @@ from postroom.store.interface import Store
 
 MOST_BYTES = 8_000_000
 NAME = MOUNT.rpartition("/")[2]
+ADMINISTRATORS = frozenset({"batches", "states", "links"})
+"""What brings in what others wrote, or tells with whom a registry is linked; the rest is read as it may be."""
 
 Body = TypeVar("Body")
 
@@ -63,6 +65,8 @@ def answer_replication(request: Request, store: Store, settings: Settings) -> Re
     if request.method not in allowed:
         headers = {"allow": ", ".join(allowed)}
         raise RegistryProblem("action_not_supported", f"/{NAME}{request.path}", action=request.method, headers=headers)
+    if word in ADMINISTRATORS:
+        request.permissions.require_admin(f"/{NAME}{request.path}")
     return handlers[request.method, word]()
 
 

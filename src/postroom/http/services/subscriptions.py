@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from postroom.http.server.request import Request
 from postroom.http.server.request_body import parse_json
 from postroom.http.server.response import Response
 from postroom.protocols.cloudevents import is_json, media_type
+from postroom.registry.permissions import UNRESTRICTED
 from postroom.registry.problems import RegistryProblem
 from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.sinks.http import parse_rate
@@ -21,6 +24,9 @@ from postroom.store.interface import Store
 NAME = "/subscriptions"
 UNSAID = "application/x-www-form-urlencoded"
 """What curl says of a body when nobody tells it."""
+CHALLENGE = 'Bearer realm="postroom", Basic realm="postroom"'
+CONFIRM = "confirm"
+"""What a sink is asked to call, with a key of its own."""
 Handler = Callable[[Request, Store, Settings, str], Response]
 
 
@@ -37,8 +43,13 @@ def answer_subscriptions(request: Request, store: Store, settings: Settings) -> 
     subject = NAME + request.path.rstrip("/")
     if handler is None:
         raise RegistryProblem("action_not_supported", subject, action=request.method, headers={"allow": methods})
+    if rest != CONFIRM and request.permissions is not UNRESTRICTED and not request.permissions.is_named:
+        detail = "a subscription belongs to whoever makes it, so credentials are needed"
+        raise RegistryProblem("unauthorized", subject, error_detail=detail, headers={"www-authenticate": CHALLENGE})
     try:
-        return handler(request, store, settings, subscription_id)
+        made = handler(request, store, settings, subscription_id)
+        # Others with the same permissions share cached answers, and have other subscriptions.
+        return made if request.permissions is UNRESTRICTED else msgspec.structs.replace(made, cacheable=False)
     except SubscriptionUnknown:
         raise RegistryProblem("not_found", f"{NAME}/{subscription_id}") from None
     except SubscriptionRefused as refusal:
@@ -121,5 +132,5 @@ _HANDLERS: dict[str | None, dict[str, Handler]] = {
     "delivery": {"GET": _delivery},
     "deadletters": {"GET": _letters},
     "resume": {"POST": _resume},
-    "confirm": {"GET": _confirm, "POST": _confirm},
+    CONFIRM: {"GET": _confirm, "POST": _confirm},
 }

@@ -117,15 +117,15 @@ def normalise(entry: CatalogMessage) -> Tree:
         # C-07: a message without a selector has its group's.
         if not message.get(selector) and isinstance(entry.owner.get(selector), str):
             message[selector] = entry.owner[selector]
-    metadata, options = _mapping(message.get("envelopemetadata")), _mapping(message.get("envelopeoptions"))
-    metadata = unwrapped(metadata)
-    if not metadata and _all_objects(options):
-        metadata, options = options, {}  # C-02: an example puts the attributes into the options
-    if metadata:
+    if metadata := unwrapped(_mapping(envelope_attributes(message))):
         message["envelopemetadata"] = metadata
-    if options:
-        message["envelopeoptions"] = options
     return message
+
+
+def envelope_attributes(message: Tree) -> Any:
+    """The attributes of the envelope as a message states them; an example puts them into the options (C-02)."""
+    metadata, options = message.get("envelopemetadata"), _mapping(message.get("envelopeoptions"))
+    return options if not metadata and _all_objects(options) else metadata
 
 
 def envelope_of(message: Tree) -> str:

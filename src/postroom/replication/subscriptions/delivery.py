@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from postroom.errors import CursorBroken, CursorForeign, CursorTooOld, PostroomError
+from postroom.registry.permissions import Permissions
 from postroom.replication.subscriptions.delivery_progress import STOPPED, DeliveryProgress, RetryPolicy
 from postroom.replication.subscriptions.filters import Filter, FilterRefused
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Event, Sink
@@ -23,17 +24,22 @@ MINUTE = 60.0
 
 
 class EventBatch(msgspec.Struct, frozen=True):
-    """Some changes: the mark of each with its events; `cursor` is behind all of them."""
+    """Some changes: the mark of each with its events; `cursor` is behind all of them.
+
+    Changes that may not be read with `permissions` have none.
+    """
 
     changes: Sequence[tuple[str, list[Event]]]
     cursor: str
     more: bool
+    permissions: Permissions
 
 
 class SubscriptionDelivery:
     """The delivery of one subscription. One thread at a time works on it.
 
-    `note` writes the progress and says whether it still counts.
+    `note` writes the progress and says whether it still counts; `allows` gives the permissions that its owner has now,
+    and raises DeliveryFailed when there are none.
     """
 
     def __init__(
@@ -42,6 +48,7 @@ class SubscriptionDelivery:
         progress: DeliveryProgress,
         read: Callable[[Subscription, str], EventBatch],
         note: Callable[[str, DeliveryProgress], bool],
+        allows: Callable[[Subscription], Permissions],
         policy: RetryPolicy,
         stopping: threading.Event,
     ) -> None:
@@ -51,6 +58,7 @@ class SubscriptionDelivery:
         self.used = time.monotonic()
         self._read = read
         self._note = note
+        self._allows = allows
         self._policy = policy
         self._stopping = stopping
         self._filter: Filter | None = None
@@ -112,6 +120,8 @@ class SubscriptionDelivery:
         """Deliver one batch; whether there is more to be done in this stretch."""
         batch = self._next()
         for mark, events in batch.changes:
+            if events and self._allows(self.subscription) != batch.permissions:
+                return True  # they have changed while a slow sink was waited for: read anew
             if not self._deliver_change(sink, events):
                 return False
             self._advance(mark)

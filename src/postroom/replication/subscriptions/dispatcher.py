@@ -16,7 +16,12 @@ from postroom.registry.transaction_interface import Transaction
 from postroom.replication.subscriptions import subscription_store
 from postroom.replication.subscriptions.delivery import SubscriptionDelivery
 from postroom.replication.subscriptions.delivery_progress import RetryPolicy
-from postroom.replication.subscriptions.delivery_store import DeliveryStore, Stopped
+from postroom.replication.subscriptions.delivery_store import (
+    DeliveryStore,
+    PermissionsOf,
+    Stopped,
+    allow_everything,
+)
 from postroom.replication.subscriptions.sinks.sink import DeliveryFailed, Sink
 from postroom.replication.subscriptions.sinks.sink_table import open_sink
 from postroom.replication.subscriptions.subscription import Subscription
@@ -31,15 +36,21 @@ MOST_WORKERS = 256
 
 
 class EventDispatcher:
-    """Delivers the events of a store's subscriptions, from `start` to `stop`."""
+    """Delivers the events of a store's subscriptions, from `start` to `stop`: what their owners may read then."""
 
     def __init__(
-        self, store: Store, settings: Settings, policy: RetryPolicy | None = None, *, poll_s: float = POLL_SECONDS
+        self,
+        store: Store,
+        settings: Settings,
+        policy: RetryPolicy | None = None,
+        *,
+        poll_s: float = POLL_SECONDS,
+        permissions_of: PermissionsOf = allow_everything,
     ) -> None:
         self._settings = settings
         self._policy = policy or RetryPolicy.of(settings)
         self._poll_s = poll_s
-        self._store = DeliveryStore(store, names=settings.changes_name_attributes)
+        self._store = DeliveryStore(store, names=settings.changes_name_attributes, permissions_of=permissions_of)
         self._stopping = threading.Event()
         self._workers = WorkerThreads(MOST_WORKERS)
         self._thread = threading.Thread(target=self._run, name="postroom-dispatcher", daemon=True)
@@ -108,7 +119,13 @@ class EventDispatcher:
         subscription = subscription_store.read(tx, subscription_id)
         self._bodies[subscription_id] = body
         self._deliveries[subscription_id] = SubscriptionDelivery(
-            subscription, progress, self._store.batch, self._store.note, self._policy, self._stopping
+            subscription,
+            progress,
+            self._store.batch,
+            self._store.note,
+            self._store.permissions,
+            self._policy,
+            self._stopping,
         )
 
     def _dispatch(self, newest: str) -> None:

@@ -15,6 +15,7 @@ from postroom.replication.subscriptions.sinks.options import ALIASES, PROTOCOLS,
 from postroom.settings import HIDDEN, Settings
 
 MEMBERS = ("id", "source", "types", "config", "filters", "sink", "sinkcredential", "protocol", "protocolsettings")
+SHOWN = (*MEMBERS, "owner")
 CONFIG = ("after",)
 TOKEN_PROTOCOLS = frozenset({"HTTP"})
 MOST_TYPES = 200
@@ -51,6 +52,8 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     protocol: str
     protocolsettings: dict[str, Any] = {}
     base: str = ""
+    owner: str = ""
+    """The principal who made it, and whose permissions its events are held to; empty where access was off."""
 
     def target(self, settings: Settings) -> SinkAddress:
         """Where its events go; SinkRefused when the settings do not allow it any more."""
@@ -69,7 +72,7 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     def shown(self) -> dict[str, Any]:
         """The subscription as clients see it: nothing empty, nothing secret."""
-        made = {name: getattr(self, name) for name in MEMBERS if getattr(self, name)}
+        made = {name: getattr(self, name) for name in SHOWN if getattr(self, name)}
         if self.types:
             made["types"] = list(self.types)
         if HEADERS in self.protocolsettings:
@@ -107,13 +110,14 @@ def parse_subscription(
         protocol=protocol,
         protocolsettings=_settings(given.get("protocolsettings"), protocol, kept.protocolsettings if kept else {}),
         base=base,
+        owner=before.owner if before is not None else "",
     )
     _check_targets(made, settings)
     return made
 
 
 def _normalised(given: dict[str, Any]) -> dict[str, Any]:
-    made = {name: value for name, value in given.items() if value is not None}
+    made = {name: value for name, value in given.items() if value is not None and name != "owner"}
     if "filter" in made:
         if "filters" in made:
             _refuse("/filter", "there is `filters` already")

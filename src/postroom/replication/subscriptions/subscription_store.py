@@ -23,7 +23,7 @@ SUBSCRIPTION, PROGRESS, DEAD_LETTER = "subscription", "delivery", "deadletter"
 MOST = 1000
 LARGEST = 256 * 1024
 LARGEST_TOGETHER = 8 * 1024 * 1024
-"""All of them are in memory while they are delivered, and take many times as much there."""
+"""Those of one owner together: they are in memory while they are delivered, and take many times as much there."""
 
 _ENCODER = msgspec.json.Encoder()
 _SUBSCRIPTIONS = msgspec.json.Decoder(Subscription)
@@ -38,9 +38,11 @@ class SubscriptionUnknown(LookupError):
 
 def create(tx: Transaction, given: Any, base: str, settings: Settings) -> Subscription:
     """A new subscription; it begins behind the newest change, or where its `config.after` says."""
-    if len(tx.records(SUBSCRIPTION, limit=MOST)) >= MOST:
+    owner = tx.permissions.principal
+    if len(_owned(tx, owner)) >= MOST:
         raise SubscriptionRefused("", f"there are {MOST} subscriptions already, which is the most")
     made = parse_subscription(given, str(uuid.uuid4()), base, settings)
+    made = msgspec.structs.replace(made, owner=owner)
     _check_library(made)
     _check_size(tx, made)
     put(tx, made)
@@ -49,16 +51,28 @@ def create(tx: Transaction, given: Any, base: str, settings: Settings) -> Subscr
 
 
 def listed(tx: Transaction) -> list[Subscription]:
-    """All subscriptions, in the order of their ids."""
-    return [_SUBSCRIPTIONS.decode(body) for _, body in tx.records(SUBSCRIPTION)]
+    """The subscriptions of whoever asks, or, for administrators, all of them, in the order of their ids."""
+    found = (_SUBSCRIPTIONS.decode(body) for _, body in tx.records(SUBSCRIPTION))
+    return [subscription for subscription in found if _belongs(tx, subscription)]
 
 
 def read(tx: Transaction, subscription_id: str) -> Subscription:
-    """One subscription."""
+    """One subscription; one of somebody else is as unknown as one that is not there."""
     body = tx.record(SUBSCRIPTION, subscription_id)
-    if body is None:
+    found = _SUBSCRIPTIONS.decode(body) if body is not None else None
+    if found is None or not _belongs(tx, found):
         raise SubscriptionUnknown(subscription_id)
-    return _SUBSCRIPTIONS.decode(body)
+    return found
+
+
+def _belongs(tx: Transaction, subscription: Subscription) -> bool:
+    return tx.permissions.administers or (tx.permissions.is_named and subscription.owner == tx.permissions.principal)
+
+
+def _owned(tx: Transaction, owner: str) -> list[tuple[str, int]]:
+    """The ids and sizes of what belongs to one owner: limits are each owner's own, so that they tell of nobody else."""
+    found = ((one, body, _SUBSCRIPTIONS.decode(body)) for one, body in tx.records(SUBSCRIPTION))
+    return [(one, len(body)) for one, body, subscription in found if subscription.owner == owner]
 
 
 def replace(tx: Transaction, subscription_id: str, given: Any, settings: Settings) -> Subscription:
@@ -67,6 +81,8 @@ def replace(tx: Transaction, subscription_id: str, given: Any, settings: Setting
     if isinstance(given, dict) and given.get("id", subscription_id) != subscription_id:
         raise SubscriptionRefused("/id", f"the id of this subscription is {subscription_id}, and it stays")
     made = parse_subscription(given, subscription_id, before.base, settings, before)
+    if not made.owner:  # made while access was off: an administrator takes it over
+        made = msgspec.structs.replace(made, owner=tx.permissions.principal)
     _check_library(made)
     _check_size(tx, made)
     put(tx, made)
@@ -112,7 +128,8 @@ def resume(tx: Transaction, subscription_id: str, *, skip: bool = False, after: 
 
 def confirm(tx: Transaction, subscription_id: str, key: str, rate: int) -> bool:
     """A sink's consent by callback; False when the key is not the one it was given."""
-    read(tx, subscription_id)
+    if tx.record(SUBSCRIPTION, subscription_id) is None:
+        raise SubscriptionUnknown(subscription_id)
     progress = read_progress(tx, subscription_id)
     if not progress.key or not hmac.compare_digest(progress.key.encode(), key.encode()):
         return False
@@ -190,7 +207,7 @@ def _check_size(tx: Transaction, made: Subscription) -> None:
     size = len(_ENCODER.encode(made))
     if size > LARGEST:
         raise SubscriptionRefused("", f"a subscription of {size} bytes is too large, {LARGEST} are the most")
-    others = sum(len(body) for found, body in tx.records(SUBSCRIPTION) if found != made.id)
+    others = sum(length for found, length in _owned(tx, made.owner) if found != made.id)
     if others + size > LARGEST_TOGETHER:
         sentence = f"with this one the subscriptions have {others + size} bytes, {LARGEST_TOGETHER} are the most"
         raise SubscriptionRefused("", sentence)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from postroom.catalog.messagecatalog_reader import is_catalog_url
 from postroom.catalog.open_store import open_store
 from postroom.catalog.service_client import masked
 from postroom.errors import SourceUnknown
@@ -23,7 +24,7 @@ from postroom.replication.replicas.peers.xregistry_target import XRegistryTarget
 from postroom.replication.replicas.replica_unit import Unit, UnitEntry
 from postroom.replication.replicas.scope import LinkScope
 from postroom.settings import Settings
-from postroom.urls import STORE_SCHEMES, parse_url, scheme_of
+from postroom.urls import STORE_SCHEMES, scheme_of
 
 HTTP = ("http", "https")
 _REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
@@ -32,7 +33,7 @@ _REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
 def open_source(address: str, settings: Settings, *, plain: bool = False, authority: str = "") -> ReplicaSource:
     """Where units come from. `plain`: use nothing but the specification's API; `authority`: of files and stores."""
     scheme = scheme_of(address)
-    if scheme in HTTP and is_catalog(address):
+    if scheme in HTTP and is_catalog_url(address):
         return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(state_path(address)))
     if scheme in HTTP:
         return DetectedService(ReplicaClient(address, settings), plain=plain)
@@ -46,7 +47,7 @@ def open_source(address: str, settings: Settings, *, plain: bool = False, author
 def open_target(address: str, settings: Settings, *, plain: bool = False, reads: bool = False) -> ReplicaTarget:
     """Where units go; with `reads` it is only to be looked at."""
     scheme = scheme_of(address)
-    if scheme in HTTP and is_catalog(address):
+    if scheme in HTTP and is_catalog_url(address):
         return MessageCatalogEndpoint(ReplicaClient(address, settings), StateFile(state_path(address)))
     if scheme in HTTP:
         return DetectedService(ReplicaClient(address, settings), StateFile(state_path(address)), plain=plain)
@@ -55,12 +56,6 @@ def open_target(address: str, settings: Settings, *, plain: bool = False, reads:
     if scheme:
         raise SourceUnknown(f"nothing can be written to {scheme}://.", place=masked(address), remedy=_REMEDY)
     return FilesSource(Path(address), settings) if reads else FilesTarget(Path(address), settings)
-
-
-def is_catalog(address: str) -> bool:
-    """Whether an address is that of a message catalog: S002 gives its path that name."""
-    parts = parse_url(address)
-    return parts is not None and parts.path.rstrip("/").endswith("/messagecatalog")
 
 
 def state_path(address: str) -> Path:
