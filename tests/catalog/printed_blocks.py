@@ -28,12 +28,13 @@ class Slip(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A code block: the line before it, what it is, the example of ours that it became, and its slips."""
+    """A code block: the line before it, what it is, the example of ours that it became, its slips, and its path."""
 
     line: int
     kind: str
     example: str = ""
     slips: tuple[Slip, ...] = ()
+    path: str = ""
 
 
 class Text(msgspec.Struct, frozen=True):

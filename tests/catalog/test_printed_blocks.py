@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from postroom.catalog.catalog import Catalog, open_catalog
+from postroom.catalog.open_store import open_store
 from postroom.catalog.sources import read_source
 from postroom.catalog.targets import write_target
+from postroom.http.server.app import create_app
 from postroom.settings import Settings
 from tests.catalog.printed import EXAMPLES, document_of, messages_of
 from tests.catalog.printed_blocks import TEXTS, Block, Text, blocks_in, content_of, document_in, mended
+from tests.http.requests import AsgiClient
+from tests.http.v0_5.requests import V05Client
 
 LOADED = ("message", "definition", "document", "config", "members")
 PLAIN = ("model", "request", "answer", "event")
@@ -54,7 +60,7 @@ def test_what_is_printed_is_json_after_its_slips_are_mended_and_no_sooner(
     content = content_of(blocks_in(mended(lines, block))[block.line])
     for left_out in range(len(block.slips)):
         slips = block.slips[:left_out] + block.slips[left_out + 1 :]
-        others = Block(block.line, block.kind, block.example, slips)
+        others = msgspec.structs.replace(block, slips=slips)
         with contextlib.suppress(json.JSONDecodeError):
             assert content_of(blocks_in(mended(lines, others))[block.line]) != content
 
@@ -90,3 +96,43 @@ def test_printed_events_are_events(text: Text, block: Block, seeds: Path, tmp_pa
     path.write_text(json.dumps(document_of(EXAMPLES["object-deleted"])))
     match = open_catalog(str(path)).match(content_of(blocks_in(text.lines(seeds))[block.line]))
     assert match.outcome == ("landed" if block.example else "unmatched")
+
+
+@pytest.fixture
+def v0_5(tmp_path: Path) -> Iterator[V05Client]:
+    """The Registry Service 0.5 with the two endpoints and the definition that the text speaks of."""
+    with open_store(f"sqlite:///{tmp_path}/registry.db") as store:
+        client = V05Client(AsgiClient(create_app(store, Settings())))
+        definition = {"id": "456", "name": "Blob Created", "format": "CloudEvents/1.0", "metadata": {"attributes": {}}}
+        for endpoint in ({"id": "123", "definitions": {"456": definition}}, {"id": "124"}):
+            assert client.post("/endpoints", {"name": "Queue", "usage": "consumer", **endpoint}).status == 201
+        yield client
+
+
+@of_kinds("model")
+def test_printed_models_are_those_of_the_service(text: Text, block: Block, seeds: Path, v0_5: V05Client) -> None:
+    (printed,) = content_of(blocks_in(mended(text.lines(seeds), block))[block.line])["groups"]
+    (ours,) = [group for group in v0_5.get("/?model")["groups"] if group["plural"] == printed["plural"]]
+    assert ours["singular"] == printed["singular"]
+    for known, one in zip(ours["resources"], printed["resources"], strict=True):
+        assert {**known, **one} == known
+
+
+@of_kinds("answer")
+def test_printed_answers_have_no_members_that_ours_lack(text: Text, block: Block, seeds: Path, v0_5: V05Client) -> None:
+    printed = content_of(blocks_in(mended(text.lines(seeds), block))[block.line])
+    ours = v0_5.get(block.path)
+    assert printed.keys() <= ours.keys()
+    for name, one in printed.items():
+        if isinstance(one, dict):
+            assert one.keys() <= ours[name].keys()
+
+
+def test_the_printed_request_is_taken_with_the_usage_that_it_lacks(seeds: Path, v0_5: V05Client) -> None:
+    (text,) = [one for one in TEXTS if one.dialect == "0.5-service"]
+    (block,) = [one for one in text.blocks if one.kind == "request"]
+    printed = content_of(blocks_in(text.lines(seeds))[block.line])
+    printed["epoch"] = v0_5.get(block.path)["epoch"]
+    assert v0_5.problem("PUT", block.path, printed) == (400, "required_attribute_missing")
+    answer = v0_5.put(block.path, {**printed, "usage": "consumer"})
+    assert (answer.status, answer.json["name"]) == (200, "A cooler endpoint")
