@@ -143,7 +143,7 @@ def test_binary_mode_and_another_method(office: Office, receiver: Receiver) -> N
 def test_source_types_and_filters_all_decide(office: Office, receiver: Receiver) -> None:
     cases: dict[str, dict[str, Any]] = {
         "source": {"source": BASE + "/"},
-        "othersource": {"source": "https://boats.example"},
+        "catalog": {"source": BASE + "/messagecatalog", "types": None},
         "othertype": {"types": ["io.xregistry.group.deleted"]},
         "filter": {"filters": [{"suffix": {"subject": "ovens"}}, {"sql": "EXISTS xregcorrelationid"}]},
         "otherfilter": {"filters": [{"suffix": {"subject": "ovens"}}, {"sql": "EXISTS missing"}]},
@@ -156,8 +156,9 @@ def test_source_types_and_filters_all_decide(office: Office, receiver: Receiver)
     office.group("end")
     wait_until(lambda: any("case=last" in got.path for got in receiver.received))
     wait_until(lambda: len(receiver.received) >= 6)
+    wait_until(lambda: any("case=catalog" in got.path for got in receiver.received))
     arrived = {got.path.partition("case=")[2] for got in receiver.received if got.event["subject"].endswith("ovens")}
-    assert arrived == {"source", "filter", "nofilter"}
+    assert arrived == {"source", "catalog", "filter", "nofilter"}
 
 
 @pytest.mark.feature("SUB-016", "SUB-017")
@@ -178,6 +179,18 @@ def test_the_message_catalog_is_subscribed_by_a_prefix_of_its_paths(office: Offi
     assert all(event["subject"].startswith("/messagecatalog/ovens") for event in receiver.events)
     assert all(event["type"].startswith("io.cloudevents.messagecatalog.") for event in receiver.events)
     assert all("data" not in event for event in receiver.events)
+
+
+@pytest.mark.audit("services-C4")
+@pytest.mark.parametrize("end", ["/messagecatalog", "/messagecatalog/", "/-/messagecatalog"])
+def test_the_message_catalog_is_a_source_of_its_own_events(office: Office, receiver: Receiver, end: str) -> None:
+    office.subscribe(receiver.url, source=BASE + end, types=None)
+    office.put("/messagegroups/ovens", {"messages": {"heated": {}}})
+    office.put("/schemagroups/loaves", {})
+    office.delete("/messagegroups/ovens/messages/heated")
+    wait_until(lambda: any(event["type"].endswith(".deleted.v1") for event in receiver.events))
+    assert {event["source"] for event in receiver.events} == {BASE + end.rstrip("/")}
+    assert {event["subject"].split("/")[1] for event in receiver.events} == {"messagecatalog"}
 
 
 @pytest.mark.feature("SUB-018")

@@ -179,6 +179,27 @@ def test_the_older_shape_is_read_and_the_newer_written(counter: Counter) -> None
     assert counter.refused({**older, "filters": []})["pointer"] == "/filter"
 
 
+@pytest.mark.audit("services-C4")
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(BASE, BASE + "/", "HTTPS://Bakery.Example:443", "/"),
+        *(BASE + "/messagecatalog", BASE + "/messagecatalog/", BASE + "/-/messagecatalog", "/messagecatalog"),
+    ],
+)
+def test_the_roots_of_registry_and_message_catalog_are_sources(counter: Counter, source: str) -> None:
+    made = counter.ask("POST", document={**PLAIN, "source": source})
+    assert (made.status, read(made)["source"]) == (201, source)
+
+
+@pytest.mark.audit("services-C4")
+@pytest.mark.parametrize("source", ["https://source.example.com", "urn:bakery", "messagegroups", BASE + "/v0.5"])
+def test_a_source_that_no_event_has_is_refused_with_those_that_there_are(counter: Counter, source: str) -> None:
+    refused = counter.refused({**PLAIN, "source": source})
+    assert refused["pointer"] == "/source"
+    assert f"{BASE} or {BASE}/messagecatalog" in refused["args"]["error_detail"]
+
+
 @pytest.mark.feature("SUB-001", "SUB-006", "SUB-009", "SUB-012", "SUB-015")
 @pytest.mark.parametrize(
     ("change", "pointer"),
@@ -199,6 +220,10 @@ def test_the_older_shape_is_read_and_the_newer_written(counter: Counter) -> None
         ({"protocol": "GOPHER"}, "/protocol"),
         ({"source": ""}, "/source"),
         ({"source": "a b"}, "/source"),
+        ({"source": "https://source.example.com"}, "/source"),
+        ({"source": BASE + "/messagegroups"}, "/source"),
+        ({"source": BASE + ".evil.example"}, "/source"),
+        ({"source": "http" + BASE.removeprefix("https")}, "/source"),
         ({"types": "a"}, "/types"),
         ({"types": [""]}, "/types"),
         ({"types": ["a"] * 201}, "/types"),

@@ -98,10 +98,11 @@ class DeliveryStore:
         permissions = self.permissions(subscription)
         with self.read() as tx:
             newest = tx.last_change()
-        key = (cursor, subscription.base, with_catalog, newest.mark if newest else "", permissions.read)
+        source = subscription.catalog or subscription.base
+        key = (cursor, source, with_catalog, newest.mark if newest else "", permissions.read)
         found = self._batches.get(key)
         if found is None:
-            found = self._batches[key] = self._made(cursor, subscription.base, with_catalog, permissions)
+            found = self._batches[key] = self._made(cursor, subscription, with_catalog, permissions)
             while len(self._batches) > KEPT:
                 self._batches.popitem(last=False)
         return msgspec.structs.replace(found, permissions=permissions)
@@ -129,15 +130,18 @@ class DeliveryStore:
                 self._users -= 1
                 self._using.notify_all()
 
-    def _made(self, cursor: str, base: str, with_catalog: bool, permissions: Permissions) -> EventBatch:
+    def _made(
+        self, cursor: str, subscription: Subscription, with_catalog: bool, permissions: Permissions
+    ) -> EventBatch:
+        catalog, base = subscription.catalog, subscription.base
         events: dict[int, list[Event]] = {}
         with self.read() as tx:
             page = page_of(tx, cursor, BATCH)
         with self._use(), self._store.seen_by(permissions).read() as tx:
             changes = _shown(tx, page.changes)
-            for sequence, event in events_of(tx, changes, base, names=self._names):
+            for sequence, event in events_of(tx, changes, base, names=self._names) if not catalog else ():
                 events.setdefault(sequence, []).append(event)
-            for sequence, event in catalog_events_of(tx, changes, base) if with_catalog else ():
+            for sequence, event in catalog_events_of(tx, changes, catalog or base) if with_catalog else ():
                 events.setdefault(sequence, []).append(event)
         # A change that is not shown any more keeps its place: what was settled of it must not be taken for another's.
         marked = [(change.mark, events.get(change.sequence, [])) for change in page.changes]

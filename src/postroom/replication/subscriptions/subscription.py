@@ -8,15 +8,18 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from postroom.outbound.policy import port_of
 from postroom.replication.subscriptions.credentials import Credential, PlainCredential, RefreshToken, completed, shown
 from postroom.replication.subscriptions.filters import Filter, FilterRefused, parse_filters
 from postroom.replication.subscriptions.sinks.allowed_addresses import SinkAddress, SinkRefused, parse_sink
 from postroom.replication.subscriptions.sinks.options import ALIASES, PROTOCOLS, HttpOptions
 from postroom.settings import HIDDEN, Settings
+from postroom.urls import join_url, parse_url
 
 MEMBERS = ("id", "source", "types", "config", "filters", "sink", "sinkcredential", "protocol", "protocolsettings")
 SHOWN = (*MEMBERS, "owner")
 CONFIG = ("after",)
+CATALOG = "/messagecatalog"
 TOKEN_PROTOCOLS = frozenset({"HTTP"})
 MOST_TYPES = 200
 HEADERS = "headers"
@@ -61,14 +64,19 @@ class Subscription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     def wanted(self) -> Filter:
         """The test that an event must pass."""
-        passes, source, types = parse_filters(self.filters), self.source.rstrip("/"), frozenset(self.types)
+        passes, types = parse_filters(self.filters), frozenset(self.types)
+        has_source = not self.source or bool(source_of(self.source, self.base))
 
         def wants(event: Mapping[str, Any]) -> bool:
-            if source and event["source"].rstrip("/") != source:
-                return False
-            return (not types or event["type"] in types) and passes(event)
+            return has_source and (not types or event["type"] in types) and passes(event)
 
         return wants
+
+    @property
+    def catalog(self) -> str:
+        """The root of the message catalog, if its events alone are wanted; they have it as their source then."""
+        found = source_of(self.source, self.base) if self.source else ""
+        return found if found.endswith(CATALOG) else ""
 
     def shown(self) -> dict[str, Any]:
         """The subscription as clients see it: nothing empty, nothing secret."""
@@ -101,7 +109,7 @@ def parse_subscription(
     kept = before if before is not None and before.sink == sink else None
     made = Subscription(
         id=subscription_id,
-        source=_source(given.get("source")),
+        source=_source(given.get("source"), base),
         types=_types(given.get("types")),
         config=_config(given.get("config")),
         filters=_filters(given.get("filters")),
@@ -130,11 +138,25 @@ def _normalised(given: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _source(given: Any) -> str:
+def source_of(given: str, base: str) -> str:
+    """The source of events that is meant: the root of the registry or of its message catalog; empty: neither is."""
+    wanted = _comparable(join_url(f"{base}/", given) or "")
+    roots = (base, base + CATALOG, f"{base}/-{CATALOG}")
+    return next((root for root in roots if _comparable(root) == wanted), "")
+
+
+def _comparable(url: str) -> tuple[Any, ...] | None:
+    parts = parse_url(url)
+    return (parts.scheme.lower(), parts.host.lower(), port_of(parts), parts.path.rstrip("/")) if parts else None
+
+
+def _source(given: Any, base: str) -> str:
     if given is None:
         return ""
     if not isinstance(given, str) or not given or len(given) > LONGEST or not given.isprintable() or " " in given:
         _refuse("/source", "this is a URI reference that is not empty")
+    if not source_of(given, base):
+        _refuse("/source", f"no event has the source {given[:200]}; those here have {base} or {base}{CATALOG}")
     return given
 
 
