@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from postroom.catalog import open_store as open_store_module
 from postroom.catalog.catalog import Catalog, open_catalog
+from postroom.store.interface import Store
 from tests.absence import absent
+from tests.postgres import postgres  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).parent.parent
 DEMO_CATALOG = ROOT / "demo" / "catalog"
@@ -29,6 +33,25 @@ def pytest_configure(config: pytest.Config) -> None:
     # A developer's own settings must not leak into the tests.
     for name in [name for name in os.environ if name.startswith("POSTROOM_")]:
         del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_store_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With TEST_STORE=postgresql, what tests open as a SQLite file is a registry in PostgreSQL instead."""
+    if os.environ.get("TEST_STORE") != "postgresql":
+        yield
+        return
+    server = request.getfixturevalue("postgres")
+    schemas: dict[str, str] = {}
+
+    def opened(url: str, create: bool, *more: Any) -> Store:
+        if url not in schemas:
+            schemas[url] = server.registry()
+        return open_store_module._open_postgres(schemas[url], create, *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(open_store_module, "_open_sqlite", opened)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,7 +24,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All settings, typed, with their defaults."""
 
     db: Annotated[
-        str, Meta(description="Store of the registry: sqlite:///path.db. Empty: a file in your data folder.")
+        str,
+        Meta(
+            description="Store of the registry: sqlite:///path.db or postgresql://host/database. Empty: a file in your "
+            "data folder."
+        ),
     ] = ""
     host: Annotated[str, Meta(description="Address the service listens on.")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="Port of the service; 0 picks a free one.")] = 8080

@@ -13,7 +13,7 @@ from postroom.store.migrations import LATEST
 @pytest.mark.parametrize(
     ("url", "error", "words"),
     [
-        ("postgresql://db/registry", StoreUnusable, "no PostgreSQL store yet"),
+        ("postgresql://ovens:secret@127.0.0.1:1/registry", StoreUnusable, "cannot be used"),
         ("mysql://db/registry", SourceUnknown, "sqlite:///path.db"),
         ("sqlite://registry.db", SourceUnknown, "sqlite:///path.db"),
         ("sqlite:///", SourceUnknown, "sqlite:///path.db"),

@@ -6,8 +6,9 @@ import logging
 import stat
 from pathlib import Path
 
+from postroom.catalog.service_client import masked
 from postroom.catalog.wiring import RULES
-from postroom.errors import FileMissing, SourceUnknown, StoreUnusable
+from postroom.errors import ExtraMissing, FileMissing, SourceUnknown
 from postroom.model.includes import Fetch, refuse_fetch
 from postroom.registry.operations import initialise
 from postroom.registry.rules import Rules
@@ -16,6 +17,7 @@ from postroom.store.retention import FOREVER, Retention
 
 LOG = logging.getLogger(__name__)
 SQLITE = "sqlite:///"
+POSTGRES = ("postgresql", "postgres")
 _WORLD = stat.S_IRWXO
 
 
@@ -29,37 +31,58 @@ def open_store(
     retention: Retention = FOREVER,
     write_wait_s: float = 10.0,
 ) -> Store:
-    """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`); an empty one gets the model.
+    """The store of a URL (`sqlite:///relative.db`, `sqlite:////absolute/path.db`, `postgresql://host/database`); an
+    empty one gets the model.
 
-    With `create=False` a file that is not there is an error instead of a new registry; `fetch` gets what the model
+    With `create=False` one that is not there is an error instead of a new registry; `fetch` gets what the model
     includes from elsewhere; `rules` are what the registry demands beyond its model; `retention` says which changes
     are forgotten as new ones come; a write waits so many seconds for its turn.
     """
-    scheme = url.partition(":")[0]
-    if scheme in ("postgresql", "postgres"):
-        raise StoreUnusable("this version has no PostgreSQL store yet.", place=url, remedy="Use sqlite:///path.db.")
-    if not url.startswith(SQLITE) or len(url) == len(SQLITE):
-        raise SourceUnknown("this is no store.", place=url, remedy="A store looks like sqlite:///path.db.")
-    from postroom.store.sqlite import SqliteStore
-
-    path = Path(url.removeprefix(SQLITE))
-    if not create and not path.exists():
-        raise FileMissing("there is no such database.", place=str(path))
-    store = SqliteStore(path, rules or RULES, retention, write_wait_s)
+    is_postgres = url.partition(":")[0] in POSTGRES
+    opened = _open_postgres if is_postgres else _open_sqlite
+    store = opened(url, create, rules or RULES, retention, write_wait_s)
     try:
-        with store.read() as tx:
-            is_new = tx.entity("/") is None
-        if is_new:
-            with store.write() as tx:
-                initialise(tx, model, fetch)
+        _initialise(store, url, model if create else "", fetch)
     except BaseException:
         store.close()
         raise
     return store
 
 
+def _initialise(store: Store, url: str, model: str, fetch: Fetch) -> None:
+    with store.read() as tx:
+        if tx.entity("/") is not None:
+            return
+    if not model:
+        raise FileMissing("there is no registry in this database.", place=masked(url))
+    with store.write() as tx:
+        initialise(tx, model, fetch)
+
+
+def _open_sqlite(url: str, create: bool, rules: Rules, retention: Retention, wait_s: float) -> Store:
+    if not url.startswith(SQLITE) or len(url) == len(SQLITE):
+        remedy = "A store looks like sqlite:///path.db or postgresql://host/database."
+        raise SourceUnknown("this is no store.", place=masked(url), remedy=remedy)
+    from postroom.store.sqlite import SqliteStore
+
+    path = Path(url.removeprefix(SQLITE))
+    if not create and not path.exists():
+        raise FileMissing("there is no such database.", place=str(path))
+    return SqliteStore(path, rules, retention, wait_s)
+
+
+def _open_postgres(url: str, _create: bool, rules: Rules, retention: Retention, wait_s: float) -> Store:
+    try:
+        from postroom.store.postgres import PostgresStore
+    except ImportError:
+        raise ExtraMissing("this needs `pip install 'postroom[postgres]'`.", place="psycopg") from None
+    return PostgresStore(url, rules, retention, wait_s)
+
+
 def warn_if_world_readable(url: str) -> None:
-    """Log a warning when everybody on this machine may read a store: an older version or a person made it so."""
+    """Log a warning when everybody on this machine may read a file: an older version or a person made it so."""
+    if not url.startswith(SQLITE):
+        return
     path = Path(url.removeprefix(SQLITE))
     if path.stat().st_mode & _WORLD:
         sentence = "%s can be read by everybody on this machine, passwords of sinks and links included; chmod 600 %s*"

@@ -29,7 +29,7 @@ def read_source(source: str, settings: Settings) -> Tree:
         raise SourceUnknown(
             f"a catalog cannot be read from {scheme}://.",
             place=source,
-            remedy="Give a file, a folder, http(s)://…, or sqlite:///path.db.",
+            remedy="Give a file, a folder, http(s)://…, sqlite:///path.db or postgresql://host/database.",
         )
     return read_files(Path(source), settings)
 

@@ -37,7 +37,9 @@ def write_target(document: Tree, target: str, settings: Settings) -> None:
         _write_store(groups, registry, document, target, settings)
     else:
         raise SourceUnknown(
-            "nothing can be loaded there.", place=target, remedy="Give http(s)://… or sqlite:///path.db."
+            "nothing can be loaded there.",
+            place=target,
+            remedy="Give http(s)://…, sqlite:///path.db or postgresql://host/database.",
         )
 
 

@@ -1,1 +1,1 @@
-"""Where entities live: the interface of stores, and SQLite."""
+"""Where entities live: the interface of stores, SQLite and PostgreSQL."""

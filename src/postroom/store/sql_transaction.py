@@ -21,7 +21,8 @@ OUTLINE_COLUMNS = (
     "xid, epoch, createdat, modifiedat, CASE xid WHEN ? THEN attributes ELSE '{}' END, NULL, NULL, 0, counter"
 )
 """ENTITY_COLUMNS without documents, and with the attributes of one entity only."""
-CHANGE_COLUMNS = "xid, action, epoch, changed, actor, correlation, time, sequence"
+LOGGED_COLUMNS = "xid, action, epoch, changed, actor, correlation, time"
+CHANGE_COLUMNS = f"{LOGGED_COLUMNS}, sequence"
 
 Row = tuple[Any, ...]
 
@@ -78,8 +79,8 @@ class SqlTransaction(ABC):
         """Run a statement."""
 
     @abstractmethod
-    def _insert(self, statement: str, values: Sequence[Any]) -> int:
-        """Add a row to the change log, and say its sequence."""
+    def _insert_change(self, values: Sequence[Any]) -> int:
+        """Add a row of LOGGED_COLUMNS to the change log, and say its sequence."""
 
     def entity(self, xid: str) -> Entity | None:
         """The entity with exactly this xid."""
@@ -94,7 +95,7 @@ class SqlTransaction(ABC):
     def below(self, xid: str) -> list[Entity]:
         """Everything below an entity: "0" is the character after "/", so this is a range of the primary key."""
         prefix = xid.rstrip("/")
-        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ?"  # noqa: S608
+        query = f"SELECT {ENTITY_COLUMNS} FROM entity WHERE xid > ? AND xid < ? ORDER BY xid"  # noqa: S608
         return [entity_of(row) for row in self._execute(query, (prefix + "/", prefix + "0"))]
 
     def count(self, collection: str, within: Sequence[IdRange] | None = None) -> int:
@@ -165,8 +166,7 @@ class SqlTransaction(ABC):
 
     def append_change(self, change: Change) -> int:
         """Add a row to the change log."""
-        sequence = self._insert(
-            "INSERT INTO change (xid, action, epoch, changed, actor, correlation, time) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        sequence = self._insert_change(
             (
                 change.xid,
                 change.action,
@@ -175,7 +175,7 @@ class SqlTransaction(ABC):
                 change.actor,
                 change.correlation,
                 change.time,
-            ),
+            )
         )
         self.appended += 1
         return sequence

@@ -28,9 +28,10 @@ from postroom.store.interface import Store
 from postroom.store.migrations import LATEST, MIGRATIONS
 from postroom.store.restricted import RestrictedStore
 from postroom.store.retention import FOREVER, Retention, forget
-from postroom.store.sql_transaction import Rows, SqlTransaction
+from postroom.store.sql_transaction import LOGGED_COLUMNS, Rows, SqlTransaction
 
 LOG = logging.getLogger(__name__)
+INSERT_CHANGE = f"INSERT INTO change ({LOGGED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 5
 PRIVATE = 0o600
@@ -57,8 +58,8 @@ class SqliteTransaction(SqlTransaction):
     def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
         return self._db.execute(statement, values)
 
-    def _insert(self, statement: str, values: Sequence[Any]) -> int:
-        return int(self._db.execute(statement, values).lastrowid or 0)
+    def _insert_change(self, values: Sequence[Any]) -> int:
+        return int(self._db.execute(INSERT_CHANGE, values).lastrowid or 0)
 
 
 class SqliteStore:

@@ -135,7 +135,7 @@ def read_log(source: str, xid: str, settings: Settings) -> Iterator[AuditEntry]:
         return _of_service(source, subject, settings)
     if source.startswith(("sqlite:", "postgresql:", "postgres:")):
         return _of_store(source, subject)
-    remedy = "Give sqlite:///path.db, or http(s)://… of a running service."
+    remedy = "Give sqlite:///path.db, postgresql://host/database, or http(s)://… of a running service."
     raise SourceUnknown("only a store or a service has a log.", place=source, remedy=remedy)
 
 

@@ -86,7 +86,9 @@ def open_link_admin(where: str, settings: Settings) -> Iterator[LinkAdmin]:
     """The links of a service or a store; of the one that the setting names when nobody says which."""
     where = where or settings.db
     if not where:
-        raise BadFlag("which service?", place="--at", remedy="Give http(s)://… or sqlite:///path.db.")
+        raise BadFlag(
+            "which service?", place="--at", remedy="Give http(s)://…, sqlite:///path.db or postgresql://host/database."
+        )
     if scheme_of(where) in ("http", "https"):
         client = ReplicaClient(where, settings)
         try:

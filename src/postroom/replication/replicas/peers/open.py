@@ -27,7 +27,7 @@ from postroom.settings import Settings
 from postroom.urls import STORE_SCHEMES, scheme_of
 
 HTTP = ("http", "https")
-_REMEDY = "Give a file, a folder, http(s)://…, or sqlite:///path.db."
+_REMEDY = "Give a file, a folder, http(s)://…, sqlite:///path.db or postgresql://host/database."
 
 
 def open_source(address: str, settings: Settings, *, plain: bool = False, authority: str = "") -> ReplicaSource:

@@ -1,7 +1,8 @@
+"""What every store does."""
+
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,12 +14,6 @@ from postroom.catalog.open_store import open_store
 from postroom.registry.entities import Change, Document, Entity
 from postroom.store.interface import Store
 from postroom.store.sql_transaction import entity_of, entity_values
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path}/registry.db") as opened:
-        yield opened
 
 
 def oven(xid: str, **attributes: object) -> Entity:

